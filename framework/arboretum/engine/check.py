@@ -20,7 +20,7 @@ from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.kernels.kernel_decorators import MARK, mark_of
-from arboretum.model.encoded import Encoded, Feature, Prices, RawFeature
+from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task
 
 T = TypeVar("T")
@@ -107,9 +107,10 @@ def _lists_below(prices: Prices, objects: Encoded) -> Iterator[tuple[frozenset[s
     """Where prices depend on the path: the lists below some columns alone, and below all of
     them.
     """
-    features: tuple[Feature | RawFeature, ...] = (*objects.features, *objects.raw_features)
     columns = (
-        [*dict.fromkeys(feature.column for feature in features)] if prices.after is not None else []
+        [*dict.fromkeys(feature.column for feature in objects.all_features)]
+        if prices.after is not None
+        else []
     )
     for asked in (
         *map(frozenset, zip(columns[:: max(1, len(columns) // 4)])),

@@ -8,13 +8,14 @@ object by object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import attrs
 import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.errors import sure
+from arboretum.interfaces.impurity import ImpurityOfValues
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Node
 from arboretum.model.table import Table, Task
@@ -202,10 +203,9 @@ def _asked_again(
     )
     extra = np.zeros((arity, 0))
     if scorer.prefix:  # mass × impurity of each outcome
+        of_values = cast(ImpurityOfValues, scorer.impurity).of_values
         there = [(y[outcome == k], weight[outcome == k]) for k in range(arity)]
-        extra = np.array(
-            [[w.sum() * scorer.impurity.of_values(z, w) if len(w) else 0.0] for z, w in there]
-        )
+        extra = np.array([[w.sum() * of_values(z, w) if len(w) else 0.0] for z, w in there])
     elif scorer.has_columns:
         columns = scorer.columns(node, objects, who)
         extra = np.array([np.bincount(outcome, column, arity) for column in columns.T]).T.reshape(

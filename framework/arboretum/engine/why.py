@@ -122,8 +122,8 @@ def _stopped_by(growth: Growth, item: Open) -> str:
         )
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
             return (
-                f"max_cost {limits.max_cost:g} leaves {max(0.0, limits.max_cost - cell.paid):g}, "
-                "and no test costs that little"
+                f"max_cost {limits.max_cost:g} leaves "
+                f"{max(0.0, sure(limits.max_cost) - cell.paid):g}, and no test costs that little"
             )
         return (
             "no admissible test is left"

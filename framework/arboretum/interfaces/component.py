@@ -91,6 +91,9 @@ class Component(attrs.AttrsInstance, Protocol):
     def name(self) -> str:
         """Its option."""
 
+    def __hash__(self) -> int:
+        """Of its fields."""
+
 
 KINDS: dict[str, str] = {
     "dataset": "where does the table come from?",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -61,6 +63,25 @@ class ObjectiveOptional(Protocol):
         """float64[n_objects] > 0: what the training objects weigh in place of
         ``objects.weight``, so that greedy methods serve the objective.
         """
+
+
+class WeightedErrors(Objective, Protocol):
+    """An additive objective of errors and leaves, all in decimals: what solvers and proofs count
+    in integers.
+    """
+
+    @property
+    def lam(self) -> float:
+        """λ, what a leaf costs."""
+
+    def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        """What an error of cost 1 on a unit of weight adds, per true class.
+
+        weights : of the classes.
+        """
+
+    def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
+        """errors[y][k]: cost of saying k of an object of class y."""
 
 
 def shape_of(objective: object) -> Shape | None:

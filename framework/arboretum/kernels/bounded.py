@@ -75,7 +75,7 @@ class Rules(NamedTuple):
     """
 
     least: Least
-    gap: float
+    gap: np.floating
     crowd: float
 
 

@@ -29,6 +29,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import objmode, types
 from numba.core import cgutils
@@ -166,7 +167,7 @@ def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
     return dispatcher, failures
 
 
-def undefined_impurity(weights):
+def undefined_impurity(weights: np.ndarray) -> float:
     """Stands in where the run's impurity has no kernel form."""
     return weights[0] * 0.0 + float("nan")
 

@@ -14,7 +14,7 @@ as an argument each cost some percent of such a kernel's time.
 import math
 from functools import cache
 
-from arboretum.kernels.kernel_decorators import baked, kernel_part, scores_sums
+from arboretum.kernels.kernel_decorators import Kernel, baked, kernel_part, scores_sums
 
 
 @kernel_part
@@ -58,22 +58,22 @@ SUMS = (gini_after, entropy_after)
 """Those that rows keep up to date (:mod:`arboretum.kernels.class_sums`, which counts from 1)."""
 
 
-def form_of(kernel):
+def form_of(kernel: Kernel | None) -> int:
     """Which of SUMS a kernel calls that says ``by_sums``, from 1 on; 0 for any other kernel."""
     called = set(_sums_called(kernel).values()) if scores_sums(kernel) else ()
     return 1 + SUMS.index(*called) if len(called) == 1 else 0
 
 
 @cache
-def of_sum(kernel):
+def of_sum(kernel: Kernel) -> Kernel:
     """The same kernel as a function of its sum, which ``weights[0, 0]`` holds."""
-    own = getattr(kernel, "py_func", kernel)
+    own: Kernel = getattr(kernel, "py_func", kernel)
     return baked(
         own, f"{own.__qualname__}_of_sum", **dict.fromkeys(_sums_called(kernel), given_sum)
     )
 
 
-def _sums_called(kernel):
+def _sums_called(kernel: Kernel | None) -> dict[str, Kernel]:
     """What a kernel calls them → which it is."""
     own = getattr(kernel, "py_func", kernel)
     found = {name: own.__globals__.get(name) for name in own.__code__.co_names}

@@ -11,7 +11,9 @@ import numpy as np
 MARK = "__arboretum_kernel__"
 BY_CLASS = "__arboretum_column_by_class__"
 BY_SUMS = "__arboretum_by_sums__"
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., object])
+Kernel = Callable[..., float]
+"""A scalar kernel of a component, or its form in plain Python."""
 
 
 class KernelNode(NamedTuple):

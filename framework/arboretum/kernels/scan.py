@@ -92,7 +92,7 @@ class Rules(NamedTuple):
     """gap : neighbours not further apart are not separated."""
 
     least: Least
-    gap: float
+    gap: np.floating
 
 
 Table = namedtuple("Table", "weights counts extra left_w left_c lost_w lost_c own")

@@ -129,18 +129,19 @@ depth : int.
 
 
 class Scorer(NamedTuple):
-    """batch, impurity, column : addresses, 0 without a column of the criterion's own.
+    """batch, impurity, column : addresses, 0 without a column of the criterion's own; of many
+    trees int64[trees] each, as ``floor`` is float64[trees].
 
     relative : tolerance of ties.
     floor : the same per impurity of a node.
     """
 
-    batch: int
+    batch: int | np.ndarray
     params: np.ndarray
-    impurity: int
-    column: int
+    impurity: int | np.ndarray
+    column: int | np.ndarray
     relative: float
-    floor: float
+    floor: float | np.ndarray
 
 
 Nodes = namedtuple(

@@ -30,9 +30,9 @@ Objects = namedtuple("Objects", "label y weight count unit")
 
 
 class Least(NamedTuple):
-    """What a branch must have.   weight : 0 without such a rule."""
+    """What a branch must have.   rows : by shares a part of one; weight : 0 without such a rule."""
 
-    rows: int
+    rows: float
     weight: float
 
 

@@ -143,6 +143,11 @@ class Encoded:
     gap: float = 0.0
 
     @property
+    def all_features(self) -> tuple[Feature | RawFeature, ...]:
+        """Coded ones, then raw ones."""
+        return (*self.features, *self.raw_features)
+
+    @property
     def n_objects(self) -> int:
         """Number of objects."""
         return len(self.weight)

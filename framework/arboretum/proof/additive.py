@@ -34,11 +34,10 @@ are not used: a part of a leaf need not be a leaf.  Stricter leaf rules only rai
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from arboretum.errors import VerificationError
+from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof import counting
@@ -72,7 +71,7 @@ class Additive:
 
     slack = 0
 
-    def __init__(self, problem: Problem, tests: Sequence[Any], unit: Fraction) -> None:
+    def __init__(self, problem: Problem, tests: Sequence[int | list[int]], unit: Fraction) -> None:
         columns = Columns.of(problem.objects)
         self.problem, self.tests, self.columns = problem, tests, columns
         self.costs = costs = Costs.of(problem, columns.group, unit)
@@ -96,7 +95,7 @@ class Additive:
         members = words_of(
             np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n)
         )
-        of_groups = np.array(groups, np.int64).reshape(-1, 2).T.copy()
+        plane, bit = np.array(groups, np.int64).reshape(-1, 2).T.copy()
         packed, everything = (
             words_of(np.pad(self.has.T, ((0, 1), (0, 0)))),
             words_of(np.ones((1, n), np.uint8))[0],
@@ -117,7 +116,8 @@ class Additive:
             packed,
             everything,
             members,
-            *of_groups,
+            plane,
+            bit,
             mixer,
             literal,
             first,
@@ -133,9 +133,9 @@ class Additive:
             sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups),
         )
         self.scratch = self.new_scratch()
-        self.log: Any = None
+        self.log: counting.Log
 
-    def new_scratch(self) -> Any:
+    def new_scratch(self) -> counting.Scratch:
         """Room for the counting of one set at a time."""
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
@@ -146,7 +146,7 @@ class Additive:
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         return counting.Scratch(rows, block, words, both, *cells, *np.empty((2, width), np.uint64))
 
-    def new_nodes(self, n: int, most_leaves: int) -> Any:
+    def new_nodes(self, n: int, most_leaves: int) -> counting.Node:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
         columns, groups, width = (
             self.has.shape[1],
@@ -219,7 +219,7 @@ class Additive:
                 yield number, reasons.get(why) or self._open(node, bound)
                 number += 1
 
-    def _open(self, node: Any, bound: int) -> str:
+    def _open(self, node: counting.Node, bound: float) -> str:
         """Which test may cost less than a bound."""
         costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers["columns"])])
         at = int(costs.argmin())
@@ -244,7 +244,7 @@ class Additive:
         """Limits, with as many leaves as there are objects at most."""
         return depth, min(leaves, max(1, len(self.has)))
 
-    def value(self, cost: Fraction | int) -> float:
+    def value(self, cost: Fraction | float) -> float:
         """The objective's value of a cost as the log counts it."""
         return float(self.costs.base + cost * self.costs.unit)
 
@@ -264,7 +264,7 @@ class Additive:
             + costs.p * int(tree.is_end.sum())
             + self._paid(tree)
         )
-        said = float(self.problem.parts.objective.value(tree, self.problem))
+        said = float(sure(self.problem.parts.objective).value(tree, self.problem))
         if not abs(said - self.value(cost)) <= PRECISION * max(1.0, abs(said)):
             raise VerificationError(
                 f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}"

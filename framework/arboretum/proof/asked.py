@@ -9,12 +9,11 @@ is held to all of it.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, VerificationError
+from arboretum.errors import CapabilityError, VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
@@ -41,7 +40,7 @@ def refuse_unknown(problem: Problem, shape: str) -> None:
         )
     if not problem.prices.fixed:
         raise CapabilityError(
-            f"cost={parts.cost.name} has prices that depend on the path or the outcome; "
+            f"cost={sure(parts.cost).name} has prices that depend on the path or the outcome; "
             "proofs know one price per test"
         )
     if parts.predicate:
@@ -65,7 +64,7 @@ def refuse_unknown(problem: Problem, shape: str) -> None:
             )
 
 
-def asked_of(problem: Problem) -> dict[str, Any]:
+def asked_of(problem: Problem) -> dict[str, float]:
     """Limits and leaf rule of a run: name → value of those that forbid anything."""
     fields = {**attrs.asdict(problem.parts.limits()), **attrs.asdict(_leaf_rule(problem))}
     free = {**attrs.asdict(Limits()), **attrs.asdict(LeafRule())}
@@ -78,7 +77,9 @@ def asked_of(problem: Problem) -> dict[str, Any]:
 
 
 def _leaf_rule(problem: Problem) -> LeafRule:
-    return tightest(LeafRule, [LeafRule(), *(rule.leaf_rule() for rule in problem.parts.stopping)])
+    stopping = problem.parts.stopping
+    rules: list[LeafRule] = [rule.leaf_rule() for rule in stopping if hasattr(rule, "leaf_rule")]
+    return tightest(LeafRule, [LeafRule(), *rules])
 
 
 def beyond(tree: Tree, problem: Problem) -> str:

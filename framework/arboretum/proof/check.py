@@ -1,8 +1,10 @@
 """Replay a proof against the table: accept it, or say at which record it fails and why."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -13,6 +15,9 @@ from arboretum.model.tree import Tree
 from arboretum.proof.asked import beyond, refuse_unknown
 from arboretum.proof.format import Proof, data_of
 from arboretum.proof.subtables import Subtables
+
+if TYPE_CHECKING:
+    from arboretum.proof.additive import Additive
 
 
 @attrs.frozen
@@ -69,8 +74,8 @@ def check(
     return _concluded(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Any:
-    """What checks the records of a log: Subtables or Additive."""
+def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
+    """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
     from arboretum.proof.additive import Additive  # kernels, which load numba
@@ -78,7 +83,7 @@ def rules_of(proof: Proof, problem: Problem) -> Any:
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
-def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
+def _concluded(proof: Proof, problem: Problem, rules: Subtables | Additive) -> Accepted:
     """Whether the end claims what was shown, and a tree that is one."""
     limits, end = problem.parts.limits(), proof.end
     root = (
@@ -92,11 +97,8 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
         return Accepted(proof.n_records, rules.value(min(bound, shown)), None)
     tree = tree_of(end["tree"], problem)
     cost = rules.cost_of(tree)
-    if (
-        end["value"] is None
-        or not abs(cost - end["value"]) <= rules.slack * abs(cost)
-        or not bound <= cost + rules.slack * abs(cost)
-    ):
+    slack = rules.slack * abs(float(cost))
+    if end["value"] is None or not abs(cost - end["value"]) <= slack or not bound <= cost + slack:
         raise VerificationError(
             f"the end claims a tree of {end['value']} and a bound of {bound}, but the tree "
             f"costs {cost}"
@@ -106,7 +108,7 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
     return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value(cost))
 
 
-def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
+def tree_of(data: Mapping[str, object], problem: Problem) -> Tree:
     """The tree of a log.  Raises VerificationError where it is none of this table, or has other
     objects at its leaves, or some at no leaf.
     """

@@ -11,7 +11,6 @@ it takes.
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import attrs
 import numpy as np
@@ -65,7 +64,7 @@ class Extraction:
         self.memory, self._sets = self._memory(memo), SETS // 10
         rules.new_log(np.empty(1 << 12, np.int32), np.zeros(1 << 8, np.int64))
 
-    def _memory(self, memo: Memo | None) -> Any:
+    def _memory(self, memo: Memo | None) -> finding.Remembered:
         """The memo, with words of the checker's objects."""
         words = np.zeros((len(self.rules.has), 2), np.uint64)
         if memo is None:

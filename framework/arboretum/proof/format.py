@@ -23,13 +23,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import attrs
 import numpy as np
 
 from arboretum.errors import StoreError
 from arboretum.interfaces.method import Problem
+from arboretum.model.plain import Facts
 from arboretum.model.reading import brief, parse, refuse_misfits
 
 MAGIC = b"arboretum.proof/1\n"
@@ -63,10 +64,32 @@ class Record(NamedTuple):
     path: np.ndarray
     depth: int
     leaves: int
-    bound: Any
+    bound: float
 
 
-def data_of(problem: Problem) -> dict[str, Any]:
+class Header(TypedDict):
+    """What a log begins with.   tests : see the module."""
+
+    version: str
+    solver: str
+    shape: str
+    seed: int
+    data: Facts
+    config: Facts
+    unit: str
+    tests: list[int | list[int]]
+
+
+class End(TypedDict):
+    """What it ends with."""
+
+    bound: float
+    value: float | None
+    records: int
+    tree: Facts | None
+
+
+def data_of(problem: Problem) -> dict[str, object]:
     """Name, checksum and sizes of the training objects."""
     objects = problem.objects
     sizes = {
@@ -85,13 +108,13 @@ class Proof:
     start : int64[records + 1], where each begins.
     """
 
-    header: Mapping[str, Any]
-    end: Mapping[str, Any]
+    header: Header
+    end: End
     words: np.ndarray
     start: np.ndarray
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Facts:
         """Of the run, as in a record."""
         return self.header["config"]
 
@@ -110,14 +133,15 @@ class Proof:
         words = self.words[self.start[number] : self.start[number + 1]]
         kind = "<f8" if self.header["shape"] == "complexity" else "<i8"
         bound = words[3:5].copy().view(kind)[0].item()
-        return Record(words[HEAD:].reshape(-1, 2), *words[1:3].tolist(), bound)
+        depth, leaves = words[1:3].tolist()
+        return Record(words[HEAD:].reshape(-1, 2), depth, leaves, bound)
 
     def records(self) -> Iterator[Record]:
         """All, in order: a solver takes them for its first memo."""
         return map(self.record, range(self.n_records))
 
 
-def is_proof(path: str | os.PathLike) -> bool:
+def is_proof(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as a proof, of any version; a pipe, which would be waited for, does
     not.
     """
@@ -129,7 +153,7 @@ def is_proof(path: str | os.PathLike) -> bool:
         return False
 
 
-def read(path: str | os.PathLike) -> Proof:
+def read(path: str | os.PathLike[str]) -> Proof:
     """Read a log and check its form and its checksum, not what it claims.  Raises StoreError,
     saying what is wrong with it; a pipe is no file.
     """
@@ -160,7 +184,7 @@ def _parsed(data: bytes) -> Proof:
     if data[-DIGEST:] != hashlib.sha256(data[:-DIGEST]).digest():
         raise ValueError("its checksum does not fit; it was cut short or changed")
     line = data.index(b"\n", len(MAGIC))
-    header = parse(data[len(MAGIC) : line].decode())
+    header: Header = parse(data[len(MAGIC) : line].decode())
     _refuse(header, _HEADER)
     _refuse_header(header)
     first = line + 1
@@ -170,7 +194,7 @@ def _parsed(data: bytes) -> Proof:
         at += HEAD + 2 * n
         starts.append(at)
     after = first + 4 * (at + 2)
-    end = parse(data[after : after + int(words[at + 1])].decode())
+    end: End = parse(data[after : after + int(words[at + 1])].decode())
     _refuse(end, _END)
     _refuse_numbers(end, header["shape"])
     if (
@@ -185,13 +209,13 @@ def _parsed(data: bytes) -> Proof:
     return Proof(header, end, words[:at], np.array(starts, np.int64))
 
 
-def _refuse(values: Any, wanted: Mapping[str, Any]) -> None:
+def _refuse(values: object, wanted: Mapping[str, object]) -> None:
     if not isinstance(values, dict) or not wanted.keys() <= values.keys():
         raise ValueError(f"header and end need the keys {', '.join(wanted)}")
     refuse_misfits(values, wanted)
 
 
-def _refuse_header(header: Mapping[str, Any]) -> None:
+def _refuse_header(header: Header) -> None:
     if header["shape"] not in ("additive", "complexity"):
         raise ValueError(f"its shape is additive or complexity; got {brief(header['shape'])}")
     if not UNIT.fullmatch(header["unit"]):
@@ -210,12 +234,12 @@ def _refuse_header(header: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_numbers(end: Mapping[str, Any], shape: str) -> None:
+def _refuse_numbers(end: End, shape: str) -> None:
     """Bound and value are finite, those of an additive objective as small as a record's."""
     most = sys.float_info.max if shape == "complexity" else (1 << 63) - 1
-    for name in ("bound", "value"):
+    for name, number in (("bound", end["bound"]), ("value", end["value"])):
         # whatever is no number fails, too
-        if (number := end[name]) is not None and not abs(number) <= most:
+        if number is not None and not abs(number) <= most:
             raise ValueError(
                 f"the end's {name} must be a number that a record can hold; got {brief(number)}"
             )

@@ -7,15 +7,17 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import WeightedErrors
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.reading import SHOWN
+from arboretum.model.rules import TestRule
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
@@ -63,7 +65,7 @@ def one_price_each(problem: Problem) -> bool:
     return prices.fixed and (not prices.once_per_column or len(columns) == len(set(columns)))
 
 
-def rule_key(rule: Any) -> str:
+def rule_key(rule: TestRule) -> str:
     """Equal for tests that ask the same."""
     return json.dumps(rule.to_json(), sort_keys=True)
 
@@ -118,7 +120,7 @@ class Columns:
             [rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks
         ]
         known: dict[bytes, int] = {}
-        literal, first, kept = [], [0], []
+        literal, first, kept = list[int](), [0], list[np.ndarray]()
         for number, parts in enumerate(tests):
             for has in parts:
                 turned = bool(has[0])
@@ -189,11 +191,11 @@ class Costs:
         """Raises VerificationError where the unit does not divide λ, the costs and prices,
         CapabilityError for an objective without them.
         """
-        objective, objects = problem.parts.objective, problem.objects
-        if not hasattr(objective, "factors"):
+        if not hasattr(problem.parts.objective, "factors"):
             raise CapabilityError(
                 "proofs know objectives that state what errors cost (factors, errors) and λ (lam)"
             )
+        objective, objects = cast(WeightedErrors, problem.parts.objective), problem.objects
         if unit <= 0:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
@@ -226,8 +228,8 @@ class Costs:
             )
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
-        if getattr(objective, "mu", 0) != 0:
-            of_pair, price = _priced(problem, weights, sum(total), unit)
+        if mu := getattr(objective, "mu", 0):
+            of_pair, price = _priced(problem, decimal(mu), weights, sum(total, Fraction()), unit)
             np.add.at(mass, group, of_pair[which.ravel()])
         if (
             int(saved.sum()) + 4 * p >= MOST
@@ -250,28 +252,27 @@ class Costs:
 
 
 def _priced(
-    problem: Problem, weights: list[Fraction], total: Fraction, unit: Fraction
+    problem: Problem, mu: Fraction, weights: list[Fraction], total: Fraction, unit: Fraction
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights as int64 without common divisor, and what each test of the problem costs for 1 of
     them.
 
     total : of all objects.
     """
-    prices, objective = problem.prices, problem.parts.objective
-    if objective.price.value != "expected" or not one_price_each(problem):
+    prices, priced = problem.prices, getattr(problem.parts.objective, "price", None)
+    if getattr(priced, "value", "") != "expected" or not one_price_each(problem):
         raise CapabilityError(
             "proofs know expected prices, one for each test whatever was asked before"
         )
     below = math.lcm(*(weight.denominator for weight in weights))
     shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
     exact = [
-        decimal(objective.mu) * decimal(price) * shared / total / unit
+        mu * decimal(price) * shared / total / unit
         for price in (*prices.tests.tolist(), *prices.raw.tolist())
     ]
     if any(price.denominator != 1 or price < 0 for price in exact):
         raise VerificationError(
-            f"the log's unit {_spelled(unit)} does not divide μ = {decimal(objective.mu)} "
-            "and the prices of the tests"
+            f"the log's unit {_spelled(unit)} does not divide μ = {mu} and the prices of the tests"
         )
     return np.array([int(weight / shared) for weight in weights], np.int64), np.array(
         list(map(int, exact)), np.int64

@@ -10,11 +10,12 @@ the claimed bound, less what the rounding of sums may take from it.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
-from arboretum.errors import CapabilityError, VerificationError
+from arboretum.errors import CapabilityError, VerificationError, sure
 from arboretum.interfaces.complexity import form_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
@@ -27,7 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 class Subtables:
     """Checks records about sets of objects; those equal in every test and in class are one."""
 
-    def __init__(self, problem: Problem, tests: Sequence[Any]) -> None:
+    def __init__(self, problem: Problem, tests: Sequence[int | list[int]]) -> None:
         objects, prices = problem.objects, problem.prices
         if objects.raw_features or not one_price_each(problem):
             raise CapabilityError(
@@ -39,7 +40,8 @@ class Subtables:
             raise VerificationError(
                 f"the proof names tests that the table has not: {odd[0]}; it has {objects.n_tests}"
             )
-        self.problem, self.tests, self.complexity = problem, tests, problem.parts.complexity
+        self.problem, self.tests = problem, cast(Sequence[int], tests)
+        self.complexity = sure(problem.parts.complexity)
         self.rule, self.form = (
             problem.parts.leaf_rule(counting_objects=True),
             form_of(self.complexity),
@@ -104,13 +106,13 @@ class Subtables:
         self.known[key] = max(self.known.get(key, 0.0), min(record.bound, shown))
         return ""
 
-    def root_bound(self, limits: Any) -> float:
+    def root_bound(self, limits: tuple[int, int]) -> float:
         """The best that is known of all objects."""
         return self.known.get(self.everything.tobytes(), 0.0)
 
-    def value(self, bound: float) -> float:
+    def value(self, bound: Fraction | float) -> float:
         """As the complexity is reported."""
-        return bound / (self.total if getattr(self.complexity, "per_object", False) else 1.0)
+        return float(bound) / (self.total if getattr(self.complexity, "per_object", False) else 1.0)
 
     def _least(self, bits: np.ndarray) -> tuple[float, int]:
         """A bound of a set, and the test that has it; −1 for a leaf."""
@@ -162,7 +164,7 @@ class Subtables:
     def _leaves(self, planes: np.ndarray) -> np.ndarray:
         """bool[sets]: whether the leaf rule makes leaves of them."""
         weights, count, members = planes[:, : self.k], planes[:, -2], planes[:, -1]
-        found = (weights > 0).sum(axis=1) < 2
+        found: np.ndarray = (weights > 0).sum(axis=1) < 2
         for at in np.flatnonzero(~found).tolist():
             impurity = (
                 math.nan if self.impurity is None else float(self.impurity.value(weights[at]))

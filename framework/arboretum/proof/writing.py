@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arboretum import __version__
-from arboretum.errors import StoreError
+from arboretum.errors import StoreError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.model.files import file_for
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import configuration
-from arboretum.proof.format import MAGIC, data_of
+from arboretum.proof.format import MAGIC, Header, data_of
 
 
 class ProofWriter:
@@ -34,10 +34,10 @@ class ProofWriter:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         problem: Problem,
         *,
-        tests: Sequence[Any],
+        tests: Sequence[ArrayLike],
         unit: Fraction,
         seed: int = 0,
     ) -> None:
@@ -52,9 +52,9 @@ class ProofWriter:
             hashlib.sha256(),
         )
         shape = getattr(problem.parts.objective, "shape", "additive")
-        self.header = header = {
+        self.header: Header = {
             "version": __version__,
-            "solver": problem.parts.solver.name,
+            "solver": sure(problem.parts.solver).name,
             "shape": getattr(shape, "value", shape),
             "seed": seed,
             "data": data_of(problem),
@@ -66,10 +66,11 @@ class ProofWriter:
             self._file = self._part.open("xb")
         except OSError as error:
             raise self._trouble(error) from error
-        self._write(MAGIC + json.dumps(header, ensure_ascii=False, default=str).encode() + b"\n")
+        header = json.dumps(self.header, ensure_ascii=False, default=str)
+        self._write(MAGIC + header.encode() + b"\n")
 
     @staticmethod
-    def place(path: str | os.PathLike) -> Path:
+    def place(path: str | os.PathLike[str]) -> Path:
         """Where a proof is written: a new file, or in place of a proof.  Raises StoreError; a
         solver asks before its search.
         """
@@ -129,7 +130,7 @@ class ProofWriter:
         with suppress(OSError):
             self._part.unlink()
 
-    def _write(self, data: Any) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         self._digest.update(data)
         try:
             self._file.write(data)

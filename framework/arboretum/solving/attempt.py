@@ -4,12 +4,12 @@ budget or by somebody; what is said of that stands here once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 import attrs
 
-from arboretum.errors import BudgetError, OutOfTime
+from arboretum.errors import BudgetError, OutOfTime, sure
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.record import Solution, Status
 from arboretum.model.tree import Tree
@@ -43,10 +43,10 @@ class Ended:
         return heard(lambda: Ended(work() or ""), lambda ended: ended)
 
     @property
-    def details(self) -> dict[str, Any]:
+    def details(self) -> Mapping[str, object]:
         """What the details of a solution say of Ctrl-C or a signal."""
-        stopped = self.by == "interrupt" and self.error is not None
-        return {"interrupted": (*self.error.args, True)[0]} if stopped else {}
+        stopped = self.error if self.by == "interrupt" else None
+        return {} if stopped is None else {"interrupted": (*stopped.args, True)[0]}
 
     @property
     def why(self) -> str:
@@ -66,7 +66,7 @@ class Ended:
         none: str = "no tree",
         rounded: str = "",
         notes: tuple[str, ...] = (),
-        details: dict[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> Solution:
         """The best tree known with what is proven, and one sentence on what ended the search.
 
@@ -143,7 +143,7 @@ class Attempt:
     steps: str = "sets of objects"
     slack: float = 0.0
     none: str = "no tree"
-    details: Callable[[], dict[str, Any]] = dict
+    details: Callable[[], Mapping[str, object]] = dict
 
     def go_on(self, context: Context) -> Solution:
         """Search within the budget, from where the call before ended; what is proven is streamed
@@ -151,7 +151,7 @@ class Attempt:
         """
         search, context = self.search, within_bytes(context)
 
-        def tell(*_: Any) -> None:
+        def tell(*_: object) -> None:
             context.proven(search.lower, search.upper)
             context.progress(0, None, f"{search.subproblems:,} {self.steps}")
 
@@ -163,7 +163,7 @@ class Attempt:
         tree = search.tree()
         return ended.solution(
             tree,
-            float(objective.value(tree, self.problem)),
+            float(sure(objective).value(tree, self.problem)),
             search.lower,
             search.subproblems,
             f"after {search.subproblems:,} {self.steps}",

@@ -5,16 +5,17 @@ objects, and trees of two-way tests.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, DataError
+from arboretum.errors import CapabilityError, DataError, sure
 from arboretum.interfaces.method import Context, Problem
-from arboretum.model.encoded import Encoded, Prices
+from arboretum.interfaces.objective import WeightedErrors
+from arboretum.model.encoded import Encoded, Feature, Prices, RawFeature
 from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
@@ -121,7 +122,7 @@ def two_way_order(nodes: np.ndarray) -> np.ndarray:
     nodes : int64[nodes, 3], (test or −1 at a leaf, node of outcome 1, node of outcome 0), root
         first; what a leaf says there stays.
     """
-    listed, found, waiting = nodes.tolist(), [], [(0, -1, 0)]
+    listed, found, waiting = nodes.tolist(), list[list[int]](), [(0, -1, 0)]
     while waiting:
         old, above, side = waiting.pop()
         if above >= 0:
@@ -159,7 +160,7 @@ def two_way_tree(
         columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
         classes=objects.table.target.classes,
         rules=tuple(map(rule, rule_of)),
-        test=test,
+        test=np.array(test),
         child_offset=np.concatenate([[0], np.cumsum(2 * inner)]),
         child=nodes[inner][:, [2, 1]].ravel(),
         missing_child=np.full(n, MISSING_STOPS),
@@ -207,7 +208,9 @@ class TwoWay:
     @property
     def logged(self) -> np.ndarray:
         """int64[groups]: what a proof log counts for a group beside its cost."""
-        return (self.cost.shape[1] - 1) * self.cost.max(axis=1) - self.cost.sum(axis=1)
+        most = (self.cost.shape[1] - 1) * self.cost.max(axis=1)
+        more: np.ndarray = most - self.cost.sum(axis=1)
+        return more
 
     def value(self, cost: int) -> float:
         """In the objective's unit."""
@@ -279,14 +282,14 @@ class TwoWay:
         lower: float,
         ended: Ended,
         steps: tuple[int, str],
-        details: dict[str, Any],
+        details: Mapping[str, object],
     ) -> Solution:
         """The answer of a search.
 
         lower : what is proven of every tree.
         steps : how many, and what they are called.
         """
-        value = float(self.problem.parts.objective.value(tree, self.problem))
+        value = float(sure(self.problem.parts.objective).value(tree, self.problem))
         after = f"after {steps[0]:,} {steps[1]}"
         return ended.solution(tree, value, lower, steps[0], after, details=details)
 
@@ -373,7 +376,7 @@ def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
     """
     objects, objective, classes = (
         problem.objects,
-        problem.parts.objective,
+        cast(WeightedErrors, problem.parts.objective),
         problem.objects.n_classes,
     )
     found, lam = whole_numbers(objects.weight), decimal(objective.lam)

@@ -12,7 +12,6 @@ The names below are loaded on first use; importing this package needs no pytest.
 """
 
 import importlib
-from typing import Any
 
 from arboretum.interfaces.component import EVERY_KIND
 
@@ -33,12 +32,12 @@ __all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # the names are load
 
 def suite_of(kind: str) -> type:
     """The conformance suite of a kind."""
-    return getattr(
-        importlib.import_module(f"arboretum.testing.suites.{MODULES.get(kind, kind)}"), SUITES[kind]
-    )
+    room = importlib.import_module(f"arboretum.testing.suites.{MODULES.get(kind, kind)}")
+    suite: type = getattr(room, SUITES[kind])
+    return suite
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type:
     kind = name.removesuffix("Suite").lower()
     if SUITES.get(kind) == name:
         return suite_of(kind)

@@ -10,29 +10,42 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, Node, Prices, Tables, Task, Tree
+from arboretum.api import (
+    Coverage,
+    Criterion,
+    Encoded,
+    Impurity,
+    Node,
+    Prices,
+    Tables,
+    Task,
+    Tree,
+)
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import KernelNode, adds_by_class, mark_of
+from arboretum.kernels.kernel_decorators import Kernel
 from arboretum.testing.tables import outcomes, prices_of, toy_impurity
 
 COVERED = 1e-12  # an f_i that misses 1 by no more counts as 1 (the contract of a coverage)
 
 
-def is_kernel(criterion: Any) -> bool:
+def is_kernel(criterion: Criterion) -> bool:
     """Whether ``score`` is a scalar kernel rather than a NumPy batch function."""
     return mark_of(criterion.score) == "criterion"
 
 
-def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
+def kernel_node(
+    criterion: Criterion, node: Node, impurity_of: Callable[[np.ndarray], np.ndarray] | None
+) -> KernelNode:
     """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
-    of = (
+    of: Kernel = (
         (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
     )
     return KernelNode(
@@ -47,12 +60,12 @@ def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> Ker
 
 
 def scores(
-    criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None
+    criterion: Criterion, tables: Tables, node: Node, kernel: Kernel | None = None
 ) -> np.ndarray:
     """float64[tests]: what the criterion answers; a kernel (its own, or the one given) is called
     test by test.
     """
-    kernel = kernel or (criterion.score if is_kernel(criterion) else None)
+    kernel = kernel or (cast(Kernel, criterion.score) if is_kernel(criterion) else None)
     if kernel is None:
         return criterion.score(tables, node)
     seen = kernel_node(criterion, node, tables.impurity_of)
@@ -60,7 +73,7 @@ def scores(
     return np.array([kernel(*table, seen) for table in each], dtype=np.float64)
 
 
-def reference_of(kernel: Callable) -> Callable | None:
+def reference_of(kernel: Kernel) -> Kernel | None:
     """The slow twin: the function of the same name in the module ``reference`` beside the
     kernel's; None without one.
     """
@@ -68,12 +81,17 @@ def reference_of(kernel: Callable) -> Callable | None:
     if not package or not kernel.__module__.rpartition(".")[2].startswith("kernel"):
         return None
     try:
-        return getattr(importlib.import_module(f"{package}.reference"), kernel.__name__, None)
+        room = importlib.import_module(f"{package}.reference")
     except ModuleNotFoundError:
         return None
+    found: Kernel | None = getattr(room, kernel.__name__, None)
+    return found
 
 
-def left_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> dict[int, float]:
+Rows = Sequence[int] | np.ndarray
+
+
+def left_of(coverage: Sequence[Coverage], objects: Encoded, rows: Rows) -> dict[int, float]:
     """Object → Π (1 − f_i) over the coverages: how far it is from being covered, 0 where it is."""
     found = dict.fromkeys((int(i) for i in rows), 1.0)
     for part in coverage:
@@ -83,7 +101,7 @@ def left_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> d
     return found
 
 
-def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> float:
+def coverage_of(coverage: Sequence[Coverage], objects: Encoded, rows: Rows) -> float:
     """``node.coverage``: the weighted mean of f_i, 0.0 without coverages."""
     if not coverage:
         return 0.0
@@ -93,9 +111,9 @@ def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) 
 
 
 def gain_of(
-    coverage: Sequence[Any],
+    coverage: Sequence[Coverage],
     objects: Encoded,
-    rows: Sequence[int],
+    rows: Rows,
     outcome_of: Mapping[int, int],
     n_outcomes: int,
 ) -> list[float]:
@@ -137,11 +155,11 @@ def contingency(
     objects: Encoded,
     rows: np.ndarray | None = None,
     *,
-    criterion: Any = None,
-    impurity: Any = None,
+    criterion: Criterion | None = None,
+    impurity: Impurity | None = None,
     prices: Prices | None = None,
     depth: int = 0,
-    coverage: Sequence[Any] = (),
+    coverage: Sequence[Coverage] = (),
 ) -> tuple[Tables, Node]:
     """Count the tables of all tests at the node that holds ``rows`` (all objects unless given),
     test by test.
@@ -174,32 +192,36 @@ def contingency(
             [gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]
         ).reshape(-1, n_outcomes)
     own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
-    values = None if impurity is None else impurity.value, getattr(impurity, "scale", "mean")
+    weights, counts = map(summed, added(objects, rows, as_objects))
     return Tables(
-        *map(summed, added(objects, rows, as_objects)),
+        weights,
+        counts,
         prices.tests[kept],
         own,
         np.arange(len(kept)),
-        *values,
+        None if impurity is None else impurity.value,
+        getattr(impurity, "scale", "mean"),
         gain,
     ), node
 
 
 def own_columns(
-    criterion: Any,
+    criterion: Criterion | None,
     node: Node,
     objects: Encoded,
     rows: np.ndarray,
-    impurity: Any,
-    coverage: Sequence[Any] = (),
+    impurity: Impurity | None,
+    coverage: Sequence[Coverage] = (),
 ) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called
     object by object.
     """
-    if mark_of(getattr(criterion, "column", None)) == "column":
+    if criterion is None:
+        return np.zeros((len(rows), 0))
+    if (column := getattr(criterion, "column", None)) and mark_of(column) == "column":
         seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
         label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
-        values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
+        values = [column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
         found = np.array(values, float).reshape(len(rows), 1)
         by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
         return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
@@ -212,9 +234,9 @@ def node_of(
     objects: Encoded,
     rows: np.ndarray,
     *,
-    impurity: Any = None,
+    impurity: Impurity | None = None,
     depth: int = 0,
-    coverage: Sequence[Any] = (),
+    coverage: Sequence[Coverage] = (),
     count_objects: bool = False,
 ) -> Node:
     """The node that holds ``rows``."""
@@ -233,7 +255,7 @@ def node_of(
     )
 
 
-Sketch = None | tuple[int, dict[int, Any]]
+Sketch = None | tuple[int, dict[int, "Sketch"]]
 
 
 def branches(objects: Encoded, test: int, rows: np.ndarray) -> dict[int, np.ndarray]:
@@ -313,6 +335,6 @@ def mean_of(weights: np.ndarray, task: Task) -> float:
     return float(weights[1] / weights[0]) if task is Task.regression else float("nan")
 
 
-def planted(root: Any, objects: Encoded) -> Tree:
+def planted(root: Grown, objects: Encoded) -> Tree:
     """The tree below a grown node whose moments are about 0."""
     return to_tree(root, objects, attrs.evolve(Statistics.of(objects), shift=0.0))

@@ -8,7 +8,6 @@ read-only.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import attrs
 import numpy as np
@@ -22,18 +21,21 @@ from arboretum.api import (
     Equals,
     Family,
     Feature,
+    Impurity,
     Node,
     Parts,
     Prices,
     Problem,
+    RawFeature,
     Table,
     Tables,
     Target,
     Task,
+    TestRule,
     Threshold,
     Values,
 )
-from arboretum.kernels import criterion_kernel, impurity_kernel
+from arboretum.kernels import KernelNode, criterion_kernel, impurity_kernel
 
 SEEDS = range(6)  # of the small tables every suite looks at
 
@@ -47,7 +49,7 @@ class ToyFeature(Feature):
     edges: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
 
-    def rule(self, index: int) -> Any:
+    def rule(self, index: int) -> TestRule:
         """The test with that index: a threshold, a question about one category, or about all."""
         if self.family is Family.thresholds:
             return Threshold(self.column, self.edges[index])
@@ -85,8 +87,9 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     columns = (
         Column("width", number, width),
         Column("shade", word, shade, ("dark", "light", "pale")),
+        Column("height", number, height),
+        Column("lit", word, lit, ("no", "yes")),
     )
-    columns += (Column("height", number, height), Column("lit", word, lit, ("no", "yes")))
     weights = generator.choice([0.5, 1.0, 2.0, 3.25], n_rows) if kind.weighted else None
     n_classes = 3 if kind.multiclass else 2
     signal = np.nan_to_num(width) * 2 + lit * 2 + shade
@@ -130,22 +133,27 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
     return bare_objects(table, features=tuple(features), codes=np.array(codes, np.uint8).T.copy())
 
 
-def bare_objects(table: Table, **given: Any) -> Encoded:
-    """One object per row, without a test.   given : fields that are filled all the same."""
+def bare_objects(
+    table: Table,
+    features: tuple[Feature, ...] = (),
+    codes: np.ndarray | None = None,
+    raw_features: tuple[RawFeature, ...] = (),
+    raw: np.ndarray | None = None,
+) -> Encoded:
+    """One object per row, without a test but those given."""
     n = table.n_rows
-    nothing = {
-        "features": (),
-        "codes": np.empty((n, 0), np.uint8),
-        "raw_features": (),
-        "raw": np.empty((n, 0)),
-    }
-    target = {"label": table.target.codes, "y": table.target.values}
-    rows = {
-        "weight": table.row_weights(),
-        "count": np.ones(n, np.int64),
-        "object_of_row": np.arange(n),
-    }
-    return Encoded(table, **{**nothing, **target, **rows, **given})
+    return Encoded(
+        table,
+        features,
+        np.empty((n, 0), np.uint8) if codes is None else codes,
+        raw_features,
+        np.empty((n, 0)) if raw is None else raw,
+        table.target.codes,
+        table.target.values,
+        table.row_weights(),
+        np.ones(n, np.int64),
+        np.arange(n),
+    )
 
 
 def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
@@ -205,7 +213,7 @@ class ToyGini:
 
     @staticmethod
     @impurity_kernel
-    def kernel(weights):
+    def kernel(weights: np.ndarray) -> float:
         """1 − Σ p² of float64[classes]; 0 without mass."""
         mass = squares = 0.0
         for c in range(weights.shape[0]):
@@ -234,7 +242,7 @@ class ToyVariance:
 
     @staticmethod
     @impurity_kernel
-    def kernel(weights):
+    def kernel(weights: np.ndarray) -> float:
         """The variance from (Σw, Σwy, Σwy²), at least 0; 0 without mass."""
         if weights[0] <= 0.0:
             return 0.0
@@ -248,7 +256,7 @@ class ToyVariance:
         return np.where(mass > 0, np.maximum(squares / safe - (total / safe) ** 2, 0.0), 0.0)
 
 
-def toy_impurity(task: Task) -> Any:
+def toy_impurity(task: Task) -> Impurity:
     """A mean impurity for that kind of target."""
     return ToyVariance() if task is Task.regression else ToyGini()
 
@@ -276,7 +284,9 @@ class ToyReduction:
 
 
 @criterion_kernel
-def reduction(weights, counts, price, extra, node):
+def reduction(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """One test's score: the node's impurity less the weighted mean of the outcomes'."""
     below = mass = 0.0
     for v in range(weights.shape[0]):

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import sure
 from arboretum.model.encoded import Encoded
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surrogate, Tree
@@ -63,7 +64,8 @@ class Subtree:
     @cached_property
     def value(self) -> np.ndarray:
         """float64[nodes], the number predicted."""
-        return self.weights[:, 1] / self.weights[:, 0] + self.shift
+        mean: np.ndarray = self.weights[:, 1] / self.weights[:, 0]
+        return mean + self.shift
 
     def kinds(self, known: dict[TestRule, int]) -> list[int]:
         """Each node's test by its number in ``known``, which new ones join; −1 at a leaf."""
@@ -101,26 +103,27 @@ class Grown:
 
 def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     """Number the nodes in preorder and freeze them."""
-    nodes, parent, branch, stack = [], [], [], [(root, -1, 0)]
+    nodes, parent, branch = list[Grown](), list[int](), list[int]()
+    stack = [(root, -1, 0)]
     while stack:
-        node, up, outcome = stack.pop()
+        node, over, outcome = stack.pop()
         stack += [
             (child, len(nodes), o)
             for o, child in reversed(list(enumerate(node.children)))
             if child is not None
         ]
         nodes.append(node)
-        parent.append(up)
+        parent.append(over)
         branch.append(outcome)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
-    below = [nodes[v].below for v in tops]
+    below = [node.below for node in nodes if node.below is not None]
     first = np.cumsum([len(nodes), *(len(each.feature) - 1 for each in below)])
 
-    def joined(own: list, name: str, dtype: type = np.float64) -> np.ndarray:
+    def joined(own: list[int] | list[float], name: str, dtype: type = np.float64) -> np.ndarray:
         """An array over all nodes: those of the loop, then those of the kernels; a kernel's
         first node is one of the loop's.
         """
-        found = np.array(own, dtype)
+        found: np.ndarray = np.array(own, dtype)
         if name in ("price", "score", "follows"):
             found[tops] = [getattr(each, name)[0] for each in below]
         return np.concatenate([found, *(getattr(each, name)[1:] for each in below)])
@@ -145,7 +148,7 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
         classes=objects.table.target.classes,
         rules=rules,
-        test=test,
+        test=np.array(test),
         child_offset=offset,
         child=child,
         missing_child=joined([node.missing_child for node in nodes], "follows", np.int64)[order],
@@ -163,7 +166,7 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
             for v, node in enumerate(nodes)
             for rule, to in node.surrogates
         ),
-        branch_price=[p for node in nodes for p in node.branch_price]
+        branch_price=np.array([p for node in nodes for p in node.branch_price])
         if any(set(node.branch_price) - {node.price} for node in nodes)
         else None,
     )
@@ -182,7 +185,7 @@ def _tests(
         LEAF if node.rule is None else known.setdefault(node.rule, len(known)) for node in nodes
     ]
     for v in tops:
-        own = nodes[v].below.kinds(known)
+        own = sure(nodes[v].below).kinds(known)
         kind[v] = own[0]
         kind += own[1:]
     sequence: list[int] = []

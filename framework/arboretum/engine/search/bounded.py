@@ -47,10 +47,10 @@ class BoundedEngine(RawColumns):
         edges = bin_edges(raw)
         self._codes = np.empty((n, width), np.uint8)
         single = np.ones((width, 256), np.bool_)
-        flat, *strides = self._flat
-        binning.assign_bins(flat, n, *strides, edges, self._codes.reshape(-1), single)
+        flat, down, across = self._flat
+        binning.assign_bins(flat, n, down, across, edges, self._codes.reshape(-1), single)
         self._codes.flags.writeable = False
-        self._raw = bounded.Raw(self._codes, flat, integers(flat), *strides, edges, ~single)
+        self._raw = bounded.Raw(self._codes, flat, integers(flat), down, across, edges, ~single)
         where = (self._codes.reshape(-1), width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
 
@@ -98,7 +98,7 @@ class BoundedEngine(RawColumns):
         return Candidate(self, f, found.bin, found.side, float(price[f]), found.score, place)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
-        return cell.memo[self]
+        return float(cell.memo[self])
 
     def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand the node's bins on to its children, or its sorted columns where it has such."""

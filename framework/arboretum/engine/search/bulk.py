@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
+from attrs.converters import optional
+from numpy.typing import ArrayLike
 
 from arboretum.engine.search.assemble import Grown, Subtree, to_tree
 from arboretum.engine.search.coded import FAMILY
@@ -26,7 +27,10 @@ from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
+from arboretum.interfaces.criterion import Criterion
+from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Parts
+from arboretum.interfaces.stopping import Stopping
 from arboretum.kernels import forest as kernels
 from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
@@ -57,7 +61,7 @@ class Judges:
 
     @staticmethod
     @compiled()  # an array of addresses has no room for what stands in their place
-    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int) -> Judges:
+    def of(pairs: Sequence[tuple[Criterion, Impurity | None]], n_classes: int) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
         Raises CapabilityError for a criterion or impurity without kernel form, and for a criterion
@@ -95,6 +99,22 @@ class Judges:
         )
 
 
+def _as_codes(given: ArrayLike) -> np.ndarray:
+    return np.array(given, np.uint16, order="C")
+
+
+def _as_labels(given: ArrayLike) -> np.ndarray:
+    return np.array(given, np.int32)
+
+
+def _as_weights(given: ArrayLike) -> np.ndarray:
+    return np.array(given, np.float64)
+
+
+def _as_counts(given: ArrayLike) -> np.ndarray:
+    return np.array(given, np.int64)
+
+
 @attrs.frozen(eq=False)
 class Objects:
     """Coded objects with classes.
@@ -106,15 +126,11 @@ class Objects:
     """
 
     layout: Features
-    codes: np.ndarray = attrs.field(converter=lambda codes: np.array(codes, np.uint16, order="C"))
-    label: np.ndarray = attrs.field(converter=lambda label: np.array(label, np.int32))
+    codes: np.ndarray = attrs.field(converter=_as_codes)
+    label: np.ndarray = attrs.field(converter=_as_labels)
     n_classes: int
-    weight: np.ndarray | None = attrs.field(
-        default=None, converter=lambda w: w if w is None else np.array(w, np.float64)
-    )
-    count: np.ndarray | None = attrs.field(
-        default=None, converter=lambda c: c if c is None else np.array(c, np.int64)
-    )
+    weight: np.ndarray | None = attrs.field(default=None, converter=optional(_as_weights))
+    count: np.ndarray | None = attrs.field(default=None, converter=optional(_as_counts))
     once: bool = False
 
     @property
@@ -188,13 +204,16 @@ class Forest:
         )
         here = np.where(feature >= 0, layout.column[feature], -1)
         rule_of = lambda f, number: objects.features[f].rule(int(number))
+        price, score, impurity = self.floats[:, some]
         below = Subtree(
             here,
             index,
             side,
             parent,
             branch,
-            *self.floats[:, some],
+            price,
+            score,
+            impurity,
             weights,
             count,
             math.nan,
@@ -205,14 +224,14 @@ class Forest:
 
 
 @compiled()
-def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) -> Forest:
+def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = ()) -> Forest:
     """Grow one tree per scorer over the same objects.
 
     stopping : leaf rules that look at objects alone, with their limits.
     Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion
     returns NaN or +inf.
     """
-    parts = Parts(None, stopping=tuple(stopping))
+    parts = Parts(None, stopping=tuple(stopping))  # type: ignore[arg-type]  # there is none
     limits = parts.limits()
     if leaf_rule_of(parts) is None:
         raise CapabilityError(

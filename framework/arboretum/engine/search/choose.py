@@ -1,7 +1,7 @@
 """The best test of a node, over all engines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Protocol, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, bra
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
+from arboretum.interfaces.criterion import CriterionOptional
 from arboretum.kernels.tables import equal_from
 from arboretum.model.encoded import Encoded, Node, Prices, Tables
 from arboretum.model.rules import TestRule
@@ -34,13 +35,13 @@ def choose(
     for engine in engines:
         found = engine.best(cell, node, scorer)
         if found is not None:
-            check_scores(
-                scorer,
-                np.array([found.score]),
-                lambda _, found=found: found.engine.rule(cell, found),
-            )
+            _check_one(scorer, cell, found)
             best = found if best is None else better(best, found, scorer.tie_floor(node))
     return best
+
+
+def _check_one(scorer: CompiledCriterion, cell: Cell, found: Candidate) -> None:
+    check_scores(scorer, np.array([found.score]), lambda _: found.engine.rule(cell, found))
 
 
 def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> None:
@@ -58,8 +59,9 @@ def listed(
 ) -> Iterator[Block]:
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
-    rows = space.rows[cell.low : cell.high].astype(np.int64) if scorer.wants_gain else None
-    before = None if rows is None else space.coverage_state.visit(rows)
+    rows = space.rows[cell.low : cell.high].astype(np.int64)
+    state = space.coverage_state if scorer.wants_gain else None
+    before = rows if state is None else state.visit(rows)
     prices = (
         space.prices.at(cell.asked, cell.paid)
         if getattr(scorer.criterion, "needs_outcome_prices", False)
@@ -74,11 +76,7 @@ def listed(
             feature, of_test = np.unique(block.feature, return_inverse=True)
             position = np.array([engine.position(f) for f in feature.tolist()], np.int64)[of_test]
             block = attrs.evolve(block, tables=with_columns(block.tables, position, space.objects))
-            yield (
-                block
-                if rows is None
-                else _with_gain(block, cell, rows, before, space.coverage_state)
-            )
+            yield block if state is None else _with_gain(block, cell, rows, before, state)
         first += size
 
 
@@ -187,9 +185,20 @@ def _choose_listed(
     return best
 
 
+class Tabled(Protocol):
+    """Tests with their tables."""
+
+    @property
+    def tables(self) -> Tables:
+        """Numbered through at a node."""
+
+
+T = TypeVar("T", bound=Tabled)
+
+
 def finalised(
-    found: list[tuple[Any, np.ndarray]], node: Node, scorer: CompiledCriterion
-) -> list[tuple[Any, np.ndarray]]:
+    found: list[tuple[T, np.ndarray]], node: Node, scorer: CompiledCriterion
+) -> list[tuple[T, np.ndarray]]:
     """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
     if not found:
         return found
@@ -202,10 +211,9 @@ def finalised(
         terms[name] = np.empty(len(number))
         terms[name][number] = np.concatenate([part[name] for part in parts])
     name = component_name(scorer.criterion)
+    finalise = cast(CriterionOptional, scorer.criterion).finalise_scores
     scores = checked_array(
-        scorer.criterion.finalise_scores(scores, terms, node),
-        len(number),
-        f"criterion {name!r}: finalise_scores",
+        finalise(scores, terms, node), len(number), f"criterion {name!r}: finalise_scores"
     )
     if np.isnan(scores).any():
         raise ContractError(

@@ -13,7 +13,7 @@ from arboretum.engine.search.compiled_criterion import (
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
-from arboretum.errors import ContractError
+from arboretum.errors import ContractError, sure
 from arboretum.kernels import coded as kernels, counting
 from arboretum.kernels.block import Block as Memory, block_for
 from arboretum.kernels.coded import NO_CODES, NO_RUNS
@@ -78,11 +78,9 @@ class View:
         arity : most outcomes of a test.
         listed : tables that are kept, and not scored; 0: all are scored, and the best test is kept.
         """
-        return block_for(
-            arity,
-            *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)),
-            listed,
-        )
+        bins = self.bins
+        width, count_width = bins.weights.shape[1], bins.counts.shape[1]
+        return block_for(arity, width, count_width, bins.extra.shape[1], listed)
 
     def outside(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
         """Tests by the engine's numbers: feature, index, side.
@@ -151,9 +149,9 @@ class TableEngine(Engine):
             if feature < 0:
                 continue
             place = np.array([[feature, index, side]])
-            outer = [int(each[0]) for each in view.outside(place)]
+            f, test, side = (int(each[0]) for each in view.outside(place))
             if state["broken"]:
-                raise nan_score(scorer, self._rule(cell, *outer[:2]))
+                raise nan_score(scorer, self._rule(cell, f, test))
             price = (
                 0.0
                 if view.free[feature]
@@ -161,10 +159,12 @@ class TableEngine(Engine):
             )
             found = Candidate(
                 self,
-                *outer,
+                f,
+                test,
+                side,
                 price,
                 float(state["best"]),
-                (self.position(outer[0]), self.rank, *outer[:2]),
+                (self.position(f), self.rank, f, test),
             )
             best = found if best is None else better(best, found, scorer.tie_floor(node))
         return best
@@ -271,13 +271,14 @@ class CodedEngine(TableEngine):
             features = counted_features(
                 self._family, self._offset, self._missing, self._price_offset, self._prices_at(cell)
             )
-            bins = kernels.bins_for(*self._histograms.tables(cell), self._extra(cell))
+            bins = kernels.bins_for(*sure(self._histograms).tables(cell), self._extra(cell))
             yield View(features, bins, free[self._narrow], cell.used, self._narrow)
         for feature in self._wide:
             yield self._wide_view(cell, feature, free[feature : feature + 1])
 
     def _competing(self, cell: Cell, view: View) -> np.ndarray:
-        return self._space.competing(cell, self._features)[view.feature_id]
+        found: np.ndarray = self._space.competing(cell, self._features)[view.feature_id]
+        return found
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices
@@ -297,7 +298,7 @@ class CodedEngine(TableEngine):
         space = self._space
         out = np.zeros((int(self._offset[-1]), space.extra.shape[1]))
         if space.extra.shape[1]:
-            counting.count_extra(*self._histograms.where, space.extra_rows, space.extra, out)
+            counting.count_extra(*sure(self._histograms).where, space.extra_rows, space.extra, out)
         return out
 
     def _wide_view(self, cell: Cell, feature: int, free: np.ndarray) -> View:
@@ -335,7 +336,7 @@ class CodedEngine(TableEngine):
             np.zeros(1, np.int64),
             prices,
         )
-        asked = np.flatnonzero(np.isin(first + tests, cell.used))
+        asked = np.flatnonzero(np.isin(first + tests, cell.used)).tolist()
         return View(
             features,
             kernels.bins_for(weights, counts, extra),

@@ -8,18 +8,21 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
 
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError, blaming
+from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.criterion import Criterion, CriterionOptional
+from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
 from arboretum.kernels import class_sums
 from arboretum.kernels.function_pointers import address_of, undefined_impurity
 from arboretum.kernels.impurity_sums import form_of, of_sum
-from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
+from arboretum.kernels.kernel_decorators import Kernel, adds_by_class, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Encoded, Node, Tables
@@ -51,9 +54,9 @@ class CompiledCriterion:
         coverages.
     """
 
-    criterion: Any
-    impurity: Any
-    kernel: Callable | None
+    criterion: Criterion
+    impurity: Impurity | None
+    kernel: Kernel | None
     batch: int
     impurity_at: int
     prefix: int
@@ -70,11 +73,11 @@ class CompiledCriterion:
 
     @staticmethod
     def of(
-        criterion: Any,
-        impurity: Any,
+        criterion: Criterion | None,
+        impurity: Impurity | None,
         statistics: Statistics,
         seed: int,
-        coverage: tuple[Any, ...] = (),
+        coverage: tuple[Coverage, ...] = (),
         fixed_prices: bool = True,
     ) -> CompiledCriterion:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
@@ -113,14 +116,14 @@ class CompiledCriterion:
             else class_sums.NO_SUMS
         )
         prefix = getattr(impurity, "prefix", None)
-        marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
+        own = getattr(impurity, "kernel", None)
         return CompiledCriterion(
             criterion=criterion,
             impurity=impurity,
             kernel=kernel,
             batch=compiled_kernel(kernel, "criterion", criterion),
             impurity_at=compiled_kernel(
-                impurity.kernel if marked else undefined_impurity, "impurity", impurity
+                own if mark_of(own) == "impurity" else undefined_impurity, "impurity", impurity
             ),
             prefix=compiled_kernel(prefix, "prefix", impurity),
             column_at=compiled_kernel(column, "column", criterion),
@@ -172,10 +175,17 @@ class CompiledCriterion:
         if hasattr(self.impurity, "of_values"):
             return float(self.impurity.of_values(statistics.y[rows], statistics.weight[rows]))
         if self.compiled_impurity:
-            return impurity_of(weights, self.impurity_at)
+            return float(impurity_of(weights, self.impurity_at))
         return float(self.impurity.value(weights))
 
-    def tables(self, weights, counts, price, extra, test) -> Tables:
+    def tables(
+        self,
+        weights: np.ndarray,
+        counts: np.ndarray,
+        price: np.ndarray,
+        extra: np.ndarray,
+        test: np.ndarray,
+    ) -> Tables:
         """Tables as the criterion is asked about them, with the run's impurity and its scale.
 
         weights, counts, price, extra, test : as in :class:`~arboretum.model.encoded.Tables`.
@@ -315,36 +325,40 @@ def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
     naming the part, when it cannot.
     """
     found: list[str] = []
-    for part in (
-        part
-        for part in (problem.parts.criterion, *problem.parts.stopping)
-        if hasattr(part, "notes")
-    ):
-        with blaming(f"{part.kind} {component_name(part)!r}: notes"):
-            found += part.notes(problem, tree)
+    for part in (problem.parts.criterion, *problem.parts.stopping):
+        if part is not None and hasattr(part, "notes"):
+            with blaming(f"{part.kind} {component_name(part)!r}: notes"):
+                found += part.notes(problem, tree)
     return tuple(found)
 
 
 def read_only(tables: Tables) -> Tables:
     """The same tables behind arrays that refuse to be written: scoring must not change them."""
-    arrays = {
-        name: getattr(tables, name)
-        for name in ("weights", "counts", "price", "extra", "test", "gain")
-    }
     return attrs.evolve(
-        tables, **{name: frozen_array(array) for name, array in arrays.items() if array is not None}
+        tables,
+        weights=frozen_array(tables.weights),
+        counts=frozen_array(tables.counts),
+        price=frozen_array(tables.price),
+        extra=frozen_array(tables.extra),
+        test=frozen_array(tables.test),
+        gain=None if tables.gain is None else frozen_array(tables.gain),
     )
 
 
-def asked_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray) -> Any:
+def asked_columns(
+    criterion: Criterion, node: Node, objects: Encoded, rows: np.ndarray
+) -> np.ndarray:
     """What ``columns`` answers, in whichever of its two forms it is written: (node, objects,
     rows) or (node, objects).
     """
-    takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
-    return criterion.columns(node, *((objects, rows) if takes_rows else (objects.take(rows),)))
+    columns: Callable[..., np.ndarray] = cast(CriterionOptional, criterion).columns
+    takes_rows = len(inspect.signature(columns).parameters) > 2
+    return columns(node, *((objects, rows) if takes_rows else (objects.take(rows),)))
 
 
-def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> Callable | None:
+def kernel_of(
+    criterion: Criterion, impurity: Impurity | None, coverage: tuple[Coverage, ...] = ()
+) -> Kernel | None:
     """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)``
     or ``kernel(impurity, coverage)``, or a marked ``score``, or None.
     """
@@ -352,16 +366,17 @@ def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> 
         bound = criterion.kernel
         function = getattr(bound, "__func__", bound)
         more = _n_parameters(function) - (function is not bound) > 1
-        return bound(impurity, coverage) if more else bound(impurity)
-    return criterion.score if mark_of(criterion.score) == "criterion" else None
+        found: Kernel | None = bound(impurity, coverage) if more else bound(impurity)
+        return found
+    return cast(Kernel, criterion.score) if mark_of(criterion.score) == "criterion" else None
 
 
 @lru_cache(maxsize=256)
-def _n_parameters(function: Callable) -> int:
+def _n_parameters(function: Callable[..., object]) -> int:
     return len(inspect.signature(function).parameters)
 
 
-def declares_concave(criterion: Any, impurity: Any) -> bool:
+def declares_concave(criterion: Criterion, impurity: Impurity | None) -> bool:
     """Whether the best cut inside a bin can be bounded by the corners of the bin's class weights.
 
     A criterion says so by ``bounded_by_corners(impurity)``.
@@ -370,11 +385,12 @@ def declares_concave(criterion: Any, impurity: Any) -> bool:
     return bool(ask is not None and ask(impurity))
 
 
-def numeric_fields(component: Any) -> np.ndarray:
+def numeric_fields(component: object) -> np.ndarray:
     """float64[k]: the fields of a component that are declared as numbers, in that order; NaN
     where there is none (None).
     """
-    values = [getattr(component, name) for name in _numeric_names(type(component))]
+    names = _numeric_names(type(component))  # type: ignore[arg-type]  # classes are hashable
+    values = [getattr(component, name) for name in names]
     return np.array(
         [float(v) if isinstance(v, int | float) else np.nan for v in values], dtype=np.float64
     )
@@ -399,12 +415,12 @@ def _numeric_names(cls: type) -> tuple[str, ...]:
     return tuple(f.name for f in attrs.fields(cls) if f.name in numeric) if attrs.has(cls) else ()
 
 
-def component_name(component: Any) -> str:
+def component_name(component: object) -> str:
     """The registered name of a component, or its class."""
     return getattr(component, "name", None) or type(component).__name__
 
 
-def checked_array(values: Any, n: int, what: str, per: str = "test") -> np.ndarray:
+def checked_array(values: object, n: int, what: str, per: str = "test") -> np.ndarray:
     """A float64[n] array, or a ContractError that says what came instead, and what is wrong with
     it.
     """
@@ -435,12 +451,14 @@ def _axis_hint(array: np.ndarray, n: int) -> str:
     )
 
 
-def compiled_kernel(kernel: Callable | None, mark: str, component: Any) -> int:
+def compiled_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
     """The address of a kernel's loop, 0 where there is none; numba's many lines become one."""
     from numba.core.errors import NumbaError
 
+    if kernel is None:
+        return 0
     try:
-        return 0 if kernel is None else address_of(kernel, mark)
+        return int(address_of(kernel, mark))
     except NumbaError as error:
         line = next(
             (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.model.encoded import Node, Prices, Tables
+from arboretum.model.encoded import Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.rules import TestRule
 
 if TYPE_CHECKING:
@@ -40,12 +40,25 @@ class Cell:
     asked: frozenset[str] = frozenset()
     paid: float = 0.0
     used: tuple[int, ...] = ()
-    memo: dict[Any, Any] = attrs.field(factory=dict)
+    memo: dict[object, Any] = attrs.field(factory=dict)
 
     @property
     def size(self) -> int:
         """Number of objects in the node."""
         return self.high - self.low
+
+
+@attrs.define(eq=False, kw_only=True)
+class Part(Cell):
+    """A node.   who, share : int64[k], float64[k], its objects and how much of each."""
+
+    who: np.ndarray
+    share: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of objects in the node, each counted by its share, rounded."""
+        return round(float(self.share.sum()))
 
 
 @attrs.frozen(eq=False)
@@ -102,7 +115,7 @@ class Engine(Protocol):
     """
 
     rank: int
-    _features: Sequence[Any]
+    _features: Sequence[Feature | RawFeature] = ()
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         """The best admissible candidate by a criterion in kernel form; None if there is none.
@@ -143,7 +156,8 @@ class Engine(Protocol):
         """
 
     def close(self, cell: Cell) -> None:
-        """The node is a leaf: forget what is kept for it."""
+        """Forget what is kept for a node, such as a leaf."""
+        cell.memo.pop(self, None)
 
     def test_number(self, feature: int, index: int) -> int:
         """Position of a fixed test in ``prices.tests``; −1 for one that is found at the node."""

@@ -155,15 +155,15 @@ def bins_of(width: int) -> Bins:
         vectors(small, MOST_LEFT).astype(np.int64),
         vectors(small, MOST_INSIDE).astype(np.int64),
     )
-    cases = [(a, b, c) for b in within[within.sum(axis=1) > 1] for a in beside for c in beside]
-    cases = [_wide(case, width) for case in sorted(cases, key=lambda case: sum(map(np.sum, case)))]
+    few = [(a, b, c) for b in within[within.sum(axis=1) > 1] for a in beside for c in beside]
+    cases = [_wide(case, width) for case in sorted(few, key=lambda case: sum(map(np.sum, case)))]
     for k in range(LARGE):
         active = np.arange(width) if k % 2 else generator.permutation(width)[:ACTIVE]
-        parts = np.zeros((3, width), np.int64)
-        parts[:, active] = generator.integers(0, (12, 200)[k % 3 > 0], (3, len(active))) * (
+        large = np.zeros((3, width), np.int64)
+        large[:, active] = generator.integers(0, (12, 200)[k % 3 > 0], (3, len(active))) * (
             generator.random((3, len(active))) < 0.8
         )
-        cases.append(tuple(parts))
+        cases.append(tuple(large))
     # a node of one class is a leaf
     cases = [case for case in cases if np.count_nonzero(sum(case)) > 1]
     counts, bin_, corner = [], [], []

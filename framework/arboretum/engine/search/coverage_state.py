@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine.search.compiled_criterion import checked_array
 from arboretum.errors import ContractError
+from arboretum.interfaces.coverage import Coverage, PreparedCoverage
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.counting import partition
 from arboretum.model import walk
@@ -54,7 +54,7 @@ class CoverageState:
         visited; NaN before.
     """
 
-    functions: tuple[Any, ...]
+    functions: tuple[PreparedCoverage, ...]
     names: tuple[str, ...]
     objects: Encoded
     last: np.ndarray
@@ -62,7 +62,7 @@ class CoverageState:
 
     @staticmethod
     def of(
-        coverage: tuple[Any, ...], objects: Encoded, tick: Callable[[], None] = lambda: None
+        coverage: tuple[Coverage, ...], objects: Encoded, tick: Callable[[], None] = lambda: None
     ) -> CoverageState | None:
         """Bind them (``prepare``, where they have it); None without any."""
         if not coverage:
@@ -93,7 +93,8 @@ class CoverageState:
             )
         self._not_falling(rest, rows, start)
         self.last[:, rows] = rest
-        return rest.prod(axis=0)
+        left: np.ndarray = rest.prod(axis=0)
+        return left
 
     def left(self, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being
@@ -101,7 +102,8 @@ class CoverageState:
 
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
-        return self._rest(rows, np.array([0, len(rows)])).prod(axis=0)
+        left: np.ndarray = self._rest(rows, np.array([0, len(rows)])).prod(axis=0)
+        return left
 
     def _rest(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[functions, len(rows)]: 1 − f of each function for each set of objects,
@@ -162,7 +164,9 @@ class CoverageState:
         weight = self.objects.weight[rows]
         return min(1.0 - float((weight * left).sum() / weight.sum()), BARELY) if left.any() else 1.0
 
-    def _covered(self, name: str, part: Any, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def _covered(
+        self, name: str, part: PreparedCoverage, rows: np.ndarray, start: np.ndarray
+    ) -> np.ndarray:
         """float64[len(rows)]: what one function answers for each set, checked for its form."""
         if hasattr(part, "covered_many"):
             return checked_array(
@@ -209,9 +213,9 @@ class CoverageState:
         gains: np.ndarray,
     ) -> None:
         """Some tests.  Sets of objects that are outcomes of several tests are looked at once."""
-        places, number = np.arange(len(rows), dtype=np.int32), {}
+        places, number = np.arange(len(rows), dtype=np.int32), dict[bytes, int]()
         start, spare = np.empty(gains.shape[1] + 1, np.int64), np.empty(len(rows), np.int32)
-        sets, which = [], np.full(gains.shape, -1)
+        sets, which = list[np.ndarray](), np.full(gains.shape, -1)
         for t, outcome in enumerate(outcomes):
             order = places.copy()
             partition(order, outcome, start, spare)

@@ -31,7 +31,7 @@ def check_parts(
     """
     # a criterion that declares nothing is taken at its word
     stated = Parts(
-        None,
+        None,  # type: ignore[arg-type]  # the method is looked at elsewhere
         criterion=scorer.criterion if capabilities_of(scorer.criterion) else None,
         impurity=scorer.impurity,
     )
@@ -66,7 +66,7 @@ def _faults(
             yield _needs_raw(impurity, objects)
         if not getattr(scorer.criterion, "reads_prefix_costs", False):
             yield f"{criterion} cannot use {impurity}; choose criterion=reduction"
-    if parts.by_shares:
+    if (missing := parts.missing) is not None and parts.by_shares:
         unknown = {
             "coverage": parts.coverage,
             "constant tests": allow_constant,
@@ -76,18 +76,18 @@ def _faults(
         }
         for what in (what for what, there in unknown.items() if there):
             yield (
-                f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it "
+                f"missing {missing.name} grows by shares, which knows no {what}; leave it "
                 "out, or use missing=better_side"
             )
-        own = 2 in parts.missing.placements(np.ones(2))
+        own = 2 in missing.placements(np.ones(2))
         if own and problem.prices.outcomes is not None:
-            gives = f"missing {parts.missing.name} gives rows an outcome of their own"
+            gives = f"missing {missing.name} gives rows an outcome of their own"
             yield (
                 f"{gives}, which prices by outcome do not know; choose cost=table, or another rule"
             )
         if own and two_outcomes_only(scorer):
             yield (
-                f"{criterion} scores two outcomes only, and missing {parts.missing.name} adds "
+                f"{criterion} scores two outcomes only, and missing {missing.name} adds "
                 "one; choose another of the two"
             )
     if parts.predicate:
@@ -145,7 +145,7 @@ def _of_prices(problem: Problem, criterion: str) -> Iterator[str]:
     again.
     """
     objects = problem.objects
-    every = frozenset(feature.column for feature in (*objects.features, *objects.raw_features))
+    every = frozenset(feature.column for feature in objects.all_features)
     prices = problem.prices.at(every)  # the cheapest of a path
     owner = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     asked = [*zip(owner, prices.tests.tolist(), strict=True)]

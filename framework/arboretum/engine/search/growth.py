@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
 from arboretum.engine.search.workspace import Draw, Workspace
 from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.counting import partition, send
 from arboretum.model.encoded import Node, Tables
 
@@ -54,7 +55,7 @@ class Growth:
     space: Workspace
     scorer: CompiledCriterion
     plan: Plan
-    limits: Any
+    limits: Limits
     total_mass: float
     subtrees: Subtrees | None = None
     expanded: int = 0
@@ -99,9 +100,7 @@ class Growth:
             bool(parts.predicate) and not parts.beside_raw,
         )
         if max_features is not None:
-            columns = sorted(
-                {feature.position for feature in (*objects.features, *objects.raw_features)}
-            )
+            columns = sorted({feature.position for feature in objects.all_features})
             space.draw = Draw(max_features, np.array(columns, np.int64), context.seed)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
@@ -129,7 +128,7 @@ class Growth:
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """Opened when a node needs them: raw columns are sorted or binned then."""
-        make = {
+        make: dict[str, Callable[[Workspace], Engine]] = {
             CODED: CodedEngine,
             BINNED: BoundedEngine,
             SORTED: PresortedEngine,
@@ -167,7 +166,8 @@ class Growth:
 
     def weight_of(self, cell: Cell) -> np.ndarray:
         """float64[k]: what they weigh there."""
-        return self.space.statistics.weight[self.rows_of(cell)]
+        weight: np.ndarray = self.space.statistics.weight[self.rows_of(cell)]
+        return weight
 
     def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
         """The table of a node as a whole, and the training rows that its objects stand for."""
@@ -217,10 +217,8 @@ class Growth:
         statistics = self.space.statistics
         if not statistics.moments:
             return math.nan
-        if hasattr(self.scorer.impurity, "leaf_value"):
-            value = self.scorer.impurity.leaf_value(
-                statistics.y[self.rows_of(cell)], self.weight_of(cell)
-            )
+        if (leaf_value := getattr(self.scorer.impurity, "leaf_value", None)) is not None:
+            value = leaf_value(statistics.y[self.rows_of(cell)], self.weight_of(cell))
         else:
             value = weights[1] / weights[0]
         return float(value) + statistics.shift

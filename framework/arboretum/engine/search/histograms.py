@@ -45,7 +45,8 @@ class Histograms:
         if self._integers:
             counts = np.ascontiguousarray(kept[0].T, np.int64)
             return counts.astype(np.float64), counts
-        return kept
+        weights, counts = kept
+        return weights, counts
 
     def split_node(self, cell: Cell, children: list[Cell]) -> None:
         """Count the smaller children; the largest is what is left of the parent.  Moments are
@@ -71,7 +72,7 @@ class Histograms:
 
     def drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
         """Forget a node; returns what was kept."""
-        kept = cell.memo.pop(self, None)
+        kept: tuple[np.ndarray, ...] | None = cell.memo.pop(self, None)
         if kept is not None:
             self._kept_bytes -= sum(a.nbytes for a in kept)
         return kept

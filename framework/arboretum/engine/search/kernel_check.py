@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import FunctionType
-from typing import Any
+from typing import SupportsFloat, cast
 
 import attrs
 import numpy as np
@@ -32,8 +32,10 @@ from arboretum.engine.search.compiled_criterion import (
 from arboretum.engine.search.corners import check_corners
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.sums import check_sums
-from arboretum.errors import ContractError
-from arboretum.kernels.kernel_decorators import KernelNode, mark_of
+from arboretum.errors import ContractError, sure
+from arboretum.interfaces.criterion import Criterion, CriterionOptional
+from arboretum.interfaces.impurity import Impurity, ImpurityOfValues
+from arboretum.kernels.kernel_decorators import Kernel, KernelNode, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Family, Node, Tables
 
@@ -105,7 +107,7 @@ class Trial:
                 yield weight * mixed, mixed.astype(np.int64), float((weight * mixed).sum())
 
     def node(
-        self, mass: float, impurity: float, impurity_of: Callable | None
+        self, mass: float, impurity: float, impurity_of: Kernel | None
     ) -> tuple[KernelNode, np.ndarray]:
         """A node for the slow form, and its scalars for the compiled one."""
         slow = impurity_of or (lambda weights: math.nan)
@@ -121,7 +123,8 @@ def check_kernels(
     that is not bounded by its corners, or a table that scores otherwise than its sum.
     """
     criterion, impurity = scorer.criterion, scorer.impurity
-    slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
+    own = getattr(impurity, "kernel", None)
+    slow_impurity = as_plain_python(own) if own and scorer.compiled_impurity else None
     trial = Trial(
         statistics.width,
         statistics.count_width,
@@ -133,12 +136,12 @@ def check_kernels(
         ground.prices,
     )
     if slow_impurity is not None:
-        _check_impurity(slow_impurity, trial, component_name(impurity), impurity.value)
-    if scorer.prefix:
+        _check_impurity(slow_impurity, trial, component_name(impurity), sure(impurity).value)
+    if prefix := getattr(impurity, "prefix", None):
         below = objects.y is None or bool((objects.y < 0).any())
         _check_prefix(
-            impurity,
-            as_plain_python(impurity.prefix),
+            cast(ImpurityOfValues, impurity),
+            as_plain_python(prefix),
             f"impurity {component_name(impurity)!r}",
             ground.weights,
             below,
@@ -146,7 +149,7 @@ def check_kernels(
     if scorer.column_at:
         what = f"criterion {component_name(criterion)!r}: column"
         _check_column(
-            as_plain_python(criterion.column),
+            as_plain_python(cast(CriterionOptional, criterion).column),
             slow_impurity,
             scorer.column_at,
             trial,
@@ -159,7 +162,8 @@ def check_kernels(
         )
         hashable = _hashable(criterion) and _hashable(impurity)
         check = _check_criterion if hashable else _check_criterion.__wrapped__
-        check(criterion, impurity, slow_impurity, scorer.kernel, scorer.batch, trial, numpy_form)
+        kernel = sure(scorer.kernel)
+        check(criterion, impurity, slow_impurity, kernel, scorer.batch, trial, numpy_form)
     if (
         scorer.concave
         and not statistics.moments
@@ -202,11 +206,13 @@ def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statis
         impurity,
         0,
     )
-    return scorer.columns(node, objects, rows).shape[1]
+    return int(scorer.columns(node, objects, rows).shape[1])
 
 
 @lru_cache(maxsize=256)
-def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) -> None:
+def _check_impurity(
+    kernel: Kernel, trial: Trial, name: str, value: Callable[[np.ndarray], np.ndarray]
+) -> None:
     what = f"impurity {name!r}"
     for weights, _, _ in trial.tables():
         for row in (*weights, total := weights.sum(axis=0)):
@@ -220,7 +226,7 @@ def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) 
 
 
 def _check_prefix(
-    impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...], below: bool
+    impurity: ImpurityOfValues, kernel: Kernel, what: str, weights: tuple[float, ...], below: bool
 ) -> None:
     """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the
     compiled form allocates.
@@ -240,10 +246,10 @@ def _check_prefix(
 
 @lru_cache(maxsize=256)
 def _check_criterion(
-    criterion: Any,
-    impurity: Any,
-    slow_impurity: Callable | None,
-    kernel: Callable,
+    criterion: Criterion,
+    impurity: Impurity | None,
+    slow_impurity: Kernel | None,
+    kernel: Kernel,
     batch: int,
     trial: Trial,
     numpy_form: bool,
@@ -322,7 +328,7 @@ def _check_criterion(
     _check_memory(lambda: scored(2), lambda: scored(1), kernel, what)
 
 
-def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
+def _in_numpy(criterion: Criterion, tables: Tables, node: Node) -> float:
     """The score of one table; NaN where ``score`` fails: it will be said at the node where it
     happens, if it does.
     """
@@ -334,8 +340,8 @@ def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
 
 @lru_cache(maxsize=256)
 def _check_column(
-    kernel: Callable,
-    impurity: Callable | None,
+    kernel: Kernel,
+    impurity: Kernel | None,
     address: int,
     trial: Trial,
     what: str,
@@ -349,9 +355,9 @@ def _check_column(
         labels = np.full(0 if moments else len(some), label, np.int32)
         picked, values = np.empty(len(some), np.int32), np.empty(len(some))
 
-        def pick(n: int, given: tuple[Any, ...] = (labels, picked, values)) -> int:
+        def pick(n: int, given: tuple[np.ndarray, ...] = (labels, picked, values)) -> int:
             label, picked, values = given
-            return pick_column(
+            found: int = pick_column(
                 members[:n],
                 some,
                 label,
@@ -362,6 +368,7 @@ def _check_column(
                 picked,
                 values,
             )
+            return found
 
         _check_memory(lambda: pick(len(some)), lambda: pick(1), kernel, what)
         n, fast = pick(len(some)), np.zeros(len(some))
@@ -376,11 +383,11 @@ def _check_column(
 
 
 @lru_cache(maxsize=256)
-def as_plain_python(function: Callable) -> Callable:
+def as_plain_python(function: Kernel) -> Kernel:
     """The plain Python function of a kernel, calling the plain Python functions of its compiled
     helpers.
     """
-    plain = getattr(function, "py_func", function)
+    plain = cast(FunctionType, getattr(function, "py_func", function))
     names = [n for n in plain.__code__.co_names if hasattr(plain.__globals__.get(n), "py_func")]
     if not names or plain.__closure__:
         return plain
@@ -392,7 +399,7 @@ def as_plain_python(function: Callable) -> Callable:
     return copy
 
 
-def _answer(kernel: Callable, *arguments: Any) -> float:
+def _answer(kernel: Callable[..., SupportsFloat], *arguments: object) -> float:
     """NaN where Python refuses what compiled code computes: 1/0, log 0."""
     try:
         return float(kernel(*arguments))
@@ -400,7 +407,7 @@ def _answer(kernel: Callable, *arguments: Any) -> float:
         return math.nan
 
 
-def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> float:
+def _guarded(kernel: Kernel, what: str, *arguments: object, shapes: str = "") -> float:
     """The answer; raises ContractError where it reads beyond an array."""
     try:
         return _answer(kernel, *arguments)
@@ -417,7 +424,7 @@ def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> 
 def _compare(
     slow: float,
     fast: float,
-    kernel: Callable,
+    kernel: Kernel,
     what: str,
     form: str = "as plain Python",
     way: str = "",
@@ -440,7 +447,7 @@ def _compare(
     )
 
 
-def _hashable(component: Any) -> bool:
+def _hashable(component: object) -> bool:
     """Whether answers can be kept for it: not with a list among its fields."""
     try:
         hash(component)
@@ -449,13 +456,13 @@ def _hashable(component: Any) -> bool:
     return True
 
 
-def _where(kernel: Callable) -> str:
+def _where(kernel: Kernel) -> str:
     file = os.path.basename(inspect.getsourcefile(kernel) or "?")
     return f"({file}:{kernel.__code__.co_firstlineno})"
 
 
 def _check_memory(
-    work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str
+    work: Callable[[], object], usual: Callable[[], object] | None, kernel: Kernel, what: str
 ) -> None:
     """Raise ContractError when the work takes memory more often than the usual, by default once:
     for its array argument.
@@ -463,12 +470,12 @@ def _check_memory(
     Other threads may take memory meanwhile, in either call: so it has to be so every time, of many.
     A kernel that takes none is done at the first; counting stays switched on, as it costs nothing.
     """
-    from numba.core.runtime import _nrt_python as memory
+    from numba.core.runtime import _nrt_python as memory  # type: ignore[attr-defined]  # compiled
 
-    def taken(work: Callable[[], Any]) -> int:
+    def taken(work: Callable[[], object]) -> int:
         before = memory.memsys_get_stats_alloc()
         work()
-        return memory.memsys_get_stats_alloc() - before
+        return int(memory.memsys_get_stats_alloc() - before)
 
     memory.memsys_enable_stats()
     if all(taken(work) > (1 if usual is None else taken(usual)) for _ in range(REPEATED)):

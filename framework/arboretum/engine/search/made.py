@@ -5,7 +5,6 @@ so that tables, ties, limits and missing rows are those of :mod:`arboretum.engin
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -14,7 +13,7 @@ from arboretum.engine.search.coded import FAMILY, TableEngine, View, counted_fea
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import CapabilityError, ContractError, blaming
-from arboretum.interfaces.predicate import CodedTests
+from arboretum.interfaces.predicate import CodedTests, Predicate
 from arboretum.kernels import counting
 from arboretum.kernels.coded import bins_for
 from arboretum.model.encoded import Encoded, Family, Prices
@@ -35,7 +34,7 @@ class Proposed:
     first : int64[groups].
     """
 
-    by: Sequence[Any]
+    by: Sequence[Predicate]
     groups: Sequence[CodedTests]
     owner: np.ndarray
     first: np.ndarray
@@ -49,7 +48,7 @@ class MadeEngine(TableEngine):
     """
 
     def __init__(
-        self, workspace: Workspace, predicates: Sequence[Any], seed: int, two_only: bool
+        self, workspace: Workspace, predicates: Sequence[Predicate], seed: int, two_only: bool
     ) -> None:
         self._space, self._predicates, self._seed, self._two_only = (
             workspace,
@@ -58,7 +57,7 @@ class MadeEngine(TableEngine):
             two_only,
         )
         # of the codes of the node at hand, where others compete
-        self._row, self._positions = workspace.objects.row_of_object, []
+        self._row, self._positions = workspace.objects.row_of_object, list[int]()
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         """Names of the raw columns that the candidate's test reads."""
@@ -77,14 +76,15 @@ class MadeEngine(TableEngine):
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
         found = self._proposed(cell)
-        group = found.owner[feature]
+        group = int(found.owner[feature])
         with blaming(f"predicate {found.by[group].name!r}: rule"):
             return found.groups[group].rule(int(feature - found.first[group]), index)
 
     def _proposed(self, cell: Cell) -> Proposed:
         """What the predicates propose; asked once per node, and once more at the root."""
         if self not in cell.memo:
-            rows, by, groups = self._space.rows[cell.low : cell.high].astype(np.int64), [], []
+            rows = self._space.rows[cell.low : cell.high].astype(np.int64)
+            by, groups = list[Predicate](), list[CodedTests]()
             for predicate in self._predicates:
                 found = self.asked(predicate, rows)
                 if cell.depth == 0 and [*map(_told, found)] != [
@@ -103,9 +103,10 @@ class MadeEngine(TableEngine):
             cell.memo[self] = Proposed(
                 by, groups, np.repeat(np.arange(len(k)), k), np.cumsum(k) - k
             )
-        return cell.memo[self]
+        proposed: Proposed = cell.memo[self]
+        return proposed
 
-    def asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
+    def asked(self, predicate: Predicate, rows: np.ndarray) -> list[CodedTests]:
         """What a predicate proposes for some objects; a rule becomes tests by a code, its outcome.
 
         rows : int64[k], the objects.
@@ -154,7 +155,9 @@ class MadeEngine(TableEngine):
         )
 
     @staticmethod
-    def _codes(predicate: Any, tests: CodedTests, first: int, stop: int, n_rows: int) -> np.ndarray:
+    def _codes(
+        predicate: Predicate, tests: CodedTests, first: int, stop: int, n_rows: int
+    ) -> np.ndarray:
         """unsigned int[stop − first, n_rows], as promised; the number of bins without an
         outcome.
         """
@@ -238,7 +241,7 @@ class MadeEngine(TableEngine):
             )
 
     @staticmethod
-    def _price(predicate: Any, tests: CodedTests, paid: dict[str, float]) -> float:
+    def _price(predicate: Predicate, tests: CodedTests, paid: dict[str, float]) -> float:
         unpriced = [name for name in tests.columns if name not in paid]
         if unpriced:
             way = "read objects.features and objects.raw_features, or choose another encoder"
@@ -259,12 +262,8 @@ class MadeEngine(TableEngine):
         """Forget what was proposed for the node; predicates are asked anew below."""
         self.close(cell)
 
-    def close(self, cell: Cell) -> None:
-        """Forget what was proposed for the node."""
-        cell.memo.pop(self, None)
 
-
-def _told(tests: CodedTests) -> tuple[Any, ...]:
+def _told(tests: CodedTests) -> tuple[object, ...]:
     """By what two answers of a predicate are compared: what is asked, with the first test."""
     return (
         tests.columns,
@@ -282,13 +281,13 @@ def column_prices(
 
     asked, spent : raw columns asked, and what was paid, on the path.
     """
-    here, found = prices.at(asked, spent), {}
+    here, found = prices.at(asked, spent), dict[str, float]()
     first = objects.test_offset
     for f, feature in enumerate(objects.features):
         own = here.tests[first[f] : first[f + 1]]
         found[feature.column] = max(found.get(feature.column, 0.0), float(own.max(initial=0.0)))
-    for feature, price in zip(objects.raw_features, here.raw, strict=True):
-        found[feature.column] = max(found.get(feature.column, 0.0), float(price))
+    for raw, price in zip(objects.raw_features, here.raw, strict=True):
+        found[raw.column] = max(found.get(raw.column, 0.0), float(price))
     return {
         name: 0.0 if prices.once_per_column and name in asked else price
         for name, price in found.items()

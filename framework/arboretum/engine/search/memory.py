@@ -1,7 +1,7 @@
 """How much memory a growth will take for its own arrays, asked before it takes any."""
 
-from arboretum.engine.search import raw, subtree
-from arboretum.engine.search.coded import WIDE
+from arboretum.engine.search import subtree
+from arboretum.engine.search.coded import BLOCK_ENTRIES, WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.made import OUTCOMES_AT_ONCE
@@ -80,7 +80,7 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
                 2 * (200 + entry) + sums
             )
     if scorer.listing:
-        need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
+        need += min(BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
     return int(need)
 
 

@@ -15,6 +15,7 @@ from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.reasons import reasons_of
 from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import sure
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
 from arboretum.kernels.plain import active_interpreter
@@ -155,7 +156,7 @@ def _no_kernel(
     if parts.by_shares and (len(space.statistics.n_rows) or objects.n_objects >= 1 << OBJECT_BITS):
         yield f"{criterion} counts objects, or they are too many"
     whole = [raw.column for raw in objects.raw_features if raw.rule(0.5).with_missing() is None]
-    if parts.by_shares and parts.missing.kernel == "own_outcome" and whole:
+    if parts.by_shares and sure(parts.missing).kernel == "own_outcome" and whole:
         yield f"tests of raw column {whole[0]} have no outcome for missing values"
     if objects.raw_features:
         if len(space.statistics.n_rows):
@@ -195,10 +196,6 @@ def leaf_rule_of(parts: Parts) -> LeafRule | None:
     """The combination of leaf rules that look at a node's objects alone, beside such as have a
     kernel; None when one of them is of another sort.
     """
-    if not all(
-        hasattr(rule, "leaf_rule") or hasattr(rule, "significance") for rule in parts.stopping
-    ):
-        return None
-    return tightest(
-        LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "significance")]
-    )
+    others = [rule for rule in parts.stopping if not hasattr(rule, "significance")]
+    rules: list[LeafRule] = [rule.leaf_rule() for rule in others if hasattr(rule, "leaf_rule")]
+    return tightest(LeafRule, rules) if len(rules) == len(others) else None

@@ -12,10 +12,10 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.workspace import Workspace
-from arboretum.errors import ContractError
+from arboretum.errors import ContractError, sure
 from arboretum.kernels import presort, scan
 from arboretum.kernels.tables import NO_SIDE
-from arboretum.model.encoded import Encoded, Node
+from arboretum.model.encoded import Encoded, Node, RawFeature
 from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.table import frozen_array
 
@@ -27,7 +27,8 @@ megabyte of weights.
 
 def gap_of(objects: Encoded) -> np.floating:
     """``Encoded.gap`` in the type of the raw columns, in which kernels add it."""
-    return objects.raw.dtype.type(objects.gap)
+    gap: np.floating = objects.raw.dtype.type(objects.gap)
+    return gap
 
 
 def integers(values: np.ndarray) -> np.ndarray:
@@ -48,7 +49,7 @@ class RawColumns(Engine):
     def __init__(self, workspace: Workspace) -> None:
         self._space = workspace
         objects = workspace.objects
-        self._features = objects.raw_features
+        self._features: tuple[RawFeature, ...] = objects.raw_features
         positions = [feature.position for feature in self._features]
         if positions != sorted(positions):
             raise ContractError(
@@ -114,9 +115,9 @@ class PresortedEngine(RawColumns):
         self._flat = (self._values.reshape(-1), 1, n)  # by columns, which are read one at a time
         self._shift = int(n - 1).bit_length()
         bits = self._shift + 1 + max(0, stats.n_classes - 1).bit_length()
-        self._order = np.empty(self._values.shape, entry_type(bits))
+        self._order: np.ndarray = np.empty(self._values.shape, entry_type(bits))
         self._spare = np.empty(n + 1, self._order.dtype)
-        self._search: Callable | None = None
+        self._search: Callable[..., tuple[int, int, int, float]] | None = None
 
     def _sort(self, cell: Cell) -> None:
         """Sort the columns of a node, unless those above it were; its children then have theirs
@@ -139,9 +140,8 @@ class PresortedEngine(RawColumns):
 
     def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
         """int64[columns, high − low]: objects of sorted runs."""
-        return (
-            self._order[some, low:high] & self._order.dtype.type((1 << self._shift) - 1)
-        ).astype(np.int64)
+        mask = self._order.dtype.type((1 << self._shift) - 1)
+        return np.asarray(self._order[some, low:high] & mask, np.int64)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         rows = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
@@ -161,7 +161,7 @@ class PresortedEngine(RawColumns):
                 self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
             else:
                 self._search = scan.scan_of(
-                    scorer.kernel, stats.n_classes, stats.moments, not stats.unit
+                    sure(scorer.kernel), stats.n_classes, stats.moments, not stats.unit
                 )
         runs = scan.Runs(self._order, cell.low, cell.high, self._shift, self._values)
         own, rules = scan.Own(space.extra, scorer.prefix), scan.Rules(space.least, self._gap)

@@ -3,7 +3,6 @@ a run, and for ``explain``.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from arboretum.kernels.kernel_decorators import mark_of
 
@@ -11,11 +10,11 @@ from arboretum.kernels.kernel_decorators import mark_of
 KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
 
 
-def reasons_of(kind: str, part: Any) -> Iterator[str]:
+def reasons_of(kind: str, part: object) -> Iterator[str]:
     """Why every node has to be looked at by itself."""
     name = getattr(part, "name", None) or type(part).__name__
     if kind == "criterion":
-        if not hasattr(part, "kernel") and mark_of(part.score) != "criterion":
+        if not hasattr(part, "kernel") and mark_of(getattr(part, "score", None)) != "criterion":
             yield f"criterion {name} has no kernel"
         elif hasattr(part, "finalise_scores"):
             yield f"criterion {name} finalises a score by those of all candidates"
@@ -26,7 +25,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
             part, "for_objects"
         ):
             yield f"impurity {name} has no kernel"
-    elif kind == "missing" and not part.kernel:
+    elif kind == "missing" and not getattr(part, "kernel", ""):
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"
@@ -36,7 +35,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
         yield f"stopping rule {name} has no leaf_rule()"
 
 
-def way_of(kind: str, part: Any) -> str:
+def way_of(kind: str, part: object) -> str:
     """What a component says of the way trees are grown, before a table is known."""
     if reasons := "; ".join(reasons_of(kind, part)):
         return f"node by node, for want of a kernel: {reasons}"

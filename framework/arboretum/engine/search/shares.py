@@ -7,40 +7,35 @@ scores them.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Subtree
 from arboretum.engine.search.choose import check_scores, finalised, with_columns
-from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.contract import Cell, Part
 from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.made import MadeEngine, column_prices
 from arboretum.engine.search.raw import gap_of
-from arboretum.errors import ContractError, blaming
+from arboretum.errors import ContractError, blaming, sure
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.missing import Missing
 from arboretum.kernels.tables import Least, bar_of, equal_from
-from arboretum.model.encoded import Encoded, Family, Tables
+from arboretum.model.encoded import Encoded, Family, Feature, RawFeature, Tables
 from arboretum.model.missing import MISSING, by_code, from_bins
 from arboretum.model.rules import NO_OUTCOME, TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 
-
-@attrs.define(eq=False, kw_only=True)
-class Part(Cell):
-    """A node.   who, share : int64[k], float64[k], its objects and how much of each."""
-
-    who: np.ndarray
-    share: np.ndarray
-
-    @property
-    def size(self) -> int:
-        """Number of objects in the node, each counted by its share, rounded."""
-        return round(self.share.sum())
+Division = tuple[
+    TestRule, int, list[tuple[TestRule, tuple[int, ...]]], np.ndarray, list[np.ndarray]
+]
+"""A test, where rows without a value go, the node's surrogates, int64[k] outcomes (−1: none),
+entries by outcome.
+"""
 
 
 @attrs.frozen(eq=False)
@@ -61,7 +56,7 @@ class Column:
     code: np.ndarray
     n_bins: int
     family: Family
-    rules: Any
+    rules: Callable[[int], TestRule]
     prices: np.ndarray
     number: int
     step: int
@@ -132,27 +127,30 @@ class ByShares(Growth):
         n = self.problem.objects.n_objects
         return Part(0, n, 0, who=np.arange(n), share=np.ones(n))
 
-    def rows_of(self, cell: Part) -> np.ndarray:
+    def rows_of(self, cell: Cell) -> np.ndarray:
         """int64[k]: the objects of a node, whole or in part."""
-        return cell.who
+        return part_of(cell).who
 
-    def weight_of(self, cell: Part) -> np.ndarray:
+    def weight_of(self, cell: Cell) -> np.ndarray:
         """float64[k]: what they weigh there, weight times share."""
-        return self.space.statistics.weight[cell.who] * cell.share
+        part = part_of(cell)
+        weight: np.ndarray = self.space.statistics.weight[part.who] * part.share
+        return weight
 
-    def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
+    def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
         """The table of a node as a whole, and its training rows, all summed by share.
 
         Weights are float64[width], counts int64[count_width], rounded; the rows are not rounded.
         """
+        part = part_of(cell)
         weights, rows = (
-            (what[cell.who] * cell.share[:, None]).sum(axis=0)
+            (what[part.who] * part.share[:, None]).sum(axis=0)
             for what in self.space.statistics.sums
         )
         return (
             weights,
             np.rint(rows).astype(np.int64),
-            float((self.problem.objects.count[cell.who] * cell.share).sum()),
+            float((self.problem.objects.count[part.who] * part.share).sum()),
         )
 
 
@@ -203,7 +201,7 @@ class SharesGrowth(ByShares):
         raw ones.
         """
         objects, made = self.problem.objects, self.problem.parts.predicate
-        kept = [
+        kept: list[tuple[Feature | RawFeature, ...]] = [
             () if made else objects.features,
             objects.raw_features if self.problem.parts.beside_raw or not made else (),
         ]
@@ -217,8 +215,10 @@ class SharesGrowth(ByShares):
     def _column(self, cell: Part, raw: int, f: int) -> Column:
         """A feature, raw or coded, at a node."""
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.paid)
+        feature: Feature | RawFeature
+        rule: Callable[[int], TestRule]
         if raw:
-            values, feature = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
+            values, column = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
             seen, code = np.unique(values, return_inverse=True)
             code, seen = np.where(np.isnan(values), MISSING, code), seen[~np.isnan(seen)]
             cut, near = (
@@ -226,8 +226,9 @@ class SharesGrowth(ByShares):
                 seen.astype(objects.raw.dtype),
             )
             parts = len(seen) > 0 and bool((code < 0).any())
-            rule, family, n, first = (
-                (lambda k: feature.rule(cut[k])),
+            rule, feature, family, n, first = (
+                (lambda k: column.rule(cut[k])),
+                column,
                 Family.thresholds,
                 len(seen),
                 len(prices.tests) + f,
@@ -235,10 +236,10 @@ class SharesGrowth(ByShares):
             own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
             own = np.append(own, prices.raw[f]) if parts else own
         else:
-            feature, first = objects.features[f], int(objects.test_offset[f])
-            rule, family, n = feature.rule, feature.family, feature.n_bins
+            coded, first = objects.features[f], int(objects.test_offset[f])
+            rule, feature, family, n = coded.rule, coded, coded.family, coded.n_bins
             code = from_bins(objects.codes[cell.who, f], n)
-            own, parts = prices.tests[first : first + feature.n_tests], False
+            own, parts = prices.tests[first : first + coded.n_tests], False
         own = (
             np.where(own < np.inf, 0.0, own)
             if prices.once_per_column and feature.column in cell.asked
@@ -262,7 +263,7 @@ class SharesGrowth(ByShares):
         if self.subtrees is not None:
             one = self.subtrees.rules._replace(max_depth=item.cell.depth + 1)
             if (below := self.subtrees.subtree(item.cell, one, self.late)) is not None:
-                return self._choice(below, item.cell)
+                return self._choice(below, part_of(item.cell))
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
         best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
         for block, scores in (
@@ -302,7 +303,7 @@ class SharesGrowth(ByShares):
     def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
         """The tests that may divide a node, column by column, with their scores."""
         first = 0
-        for column in self.columns(item.cell):
+        for column in self.columns(part_of(item.cell)):
             found = self._competing(column, item, first) if column.n_bins > 0 else None
             if found is not None:
                 yield found
@@ -314,8 +315,9 @@ class SharesGrowth(ByShares):
         """The tests of a column with their tables, numbered from ``first``, and their scores;
         None without any.
         """
-        statistics, missing = self.space.statistics, self.problem.parts.missing
-        sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
+        statistics, missing = self.space.statistics, sure(self.problem.parts.missing)
+        cell = part_of(item.cell)
+        sums, rows = (what[cell.who] * cell.share[:, None] for what in statistics.sums)
         weights, counts = (column.tables(what) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         present = (counts.sum(axis=2) > 0).sum(axis=1)
@@ -352,7 +354,7 @@ class SharesGrowth(ByShares):
             np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone
             for own, gone in ((weights, lost), (counts, lost_rows))
         ]
-        kept = statistics.allowed(*wide, least)
+        kept = statistics.allowed(wide[0], wide[1], least)
         if not kept.any():
             return None
         (index, to), n = pairs[kept].T, int(kept.sum())
@@ -372,7 +374,7 @@ class SharesGrowth(ByShares):
                 weights[splitting[0]].sum(axis=0),
                 np.rint(counts[splitting[0]].sum(axis=0)).astype(np.int64),
             )
-            impurity = self.scorer.node_impurity(whole, statistics, item.cell.who[column.code >= 0])
+            impurity = self.scorer.node_impurity(whole, statistics, cell.who[column.code >= 0])
             node = attrs.evolve(
                 node,
                 weights=whole,
@@ -407,7 +409,7 @@ class SharesGrowth(ByShares):
     def _placements(
         self, known: np.ndarray, lost: bool, column: Column, test: int
     ) -> Sequence[int]:
-        found, n = placements(self.problem.parts.missing, known), len(known)
+        found, n = placements(sure(self.problem.parts.missing), known), len(known)
         if lost:
             return [
                 to
@@ -416,12 +418,10 @@ class SharesGrowth(ByShares):
             ]
         return [later(found, known)]
 
-    def _division(self, item: Open) -> tuple[Any, ...]:
-        """Where the objects go by the chosen test: its rule, ``to``, the node's surrogates,
-        int64[k] outcomes (−1: none), entries by outcome.
-        """
+    def _division(self, item: Open) -> Division:
+        """Where the objects go by the chosen test."""
         cell, column, to, index = (
-            item.cell,
+            part_of(item.cell),
             item.candidate.column,
             item.candidate.to,
             item.candidate.index,
@@ -429,7 +429,7 @@ class SharesGrowth(ByShares):
         if "division" not in cell.memo:  # asked twice where leaves are counted
             rule, outcome = column.rules(index), column.outcome(index)
             # rows without a value are in no table: the rule is asked of the chosen test alone
-            if not self.problem.parts.missing.counted:
+            if not sure(self.problem.parts.missing).counted:
                 known = np.bincount(
                     outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1
                 )[1:]
@@ -447,7 +447,8 @@ class SharesGrowth(ByShares):
                 outcome,
                 [np.flatnonzero(outcome == k) for k in range(rule.arity)],
             )
-        return cell.memo["division"]
+        division: Division = cell.memo["division"]
+        return division
 
     def n_present(self, item: Open) -> int:
         """Outcomes of the chosen test that some object has; objects split over all have none."""
@@ -458,9 +459,9 @@ class SharesGrowth(ByShares):
 
         Objects without an outcome have a share in each of these, or in none where they stop.
         """
-        choice, cell, grown = item.candidate, item.cell, item.grown
-        grown.rule, to, grown.surrogates, outcome, parts = self._division(item)
-        own_outcome = grown.rule != choice.column.rules(choice.index)
+        choice, cell, grown = item.candidate, part_of(item.cell), item.grown
+        rule, to, grown.surrogates, outcome, parts = self._division(item)
+        grown.rule, own_outcome = rule, rule != choice.column.rules(choice.index)
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
         total, prices = weight[outcome >= 0].sum(), self.problem.prices.at(cell.asked, cell.paid)
@@ -469,21 +470,21 @@ class SharesGrowth(ByShares):
             if choice.price > 0
             else ()
         )
-        grown.branch_price = (
-            list(own) if len(own) == grown.rule.arity else [choice.price] * grown.rule.arity
-        )
+        grown.branch_price = list(own) if len(own) == rule.arity else [choice.price] * rule.arity
         below: list[Open | None] = []
         for part, price in zip(parts, grown.branch_price, strict=True):
             here = np.sort(np.concatenate([part, lost]))
             share = cell.share[here] * np.where(outcome[here] < 0, weight[part].sum() / total, 1.0)
-            path = {"asked": cell.asked | {*choice.column.names}, "paid": cell.paid + price}
-            below.append(
-                self.evaluate(
-                    Part(0, len(here), cell.depth + 1, **path, who=cell.who[here], share=share)
-                )
-                if len(part)
-                else None
+            child = Part(
+                0,
+                len(here),
+                cell.depth + 1,
+                asked=cell.asked | {*choice.column.names},
+                paid=cell.paid + price,
+                who=cell.who[here],
+                share=share,
             )
+            below.append(self.evaluate(child) if len(part) else None)
         return below
 
     def _surrogates(
@@ -500,6 +501,11 @@ class SharesGrowth(ByShares):
         return found
 
 
+def part_of(cell: Cell) -> Part:
+    """A node of a growth by shares."""
+    return cast(Part, cell)
+
+
 def own_weight(objects: Encoded) -> np.ndarray:
     """float64[n_objects]: what their rows weigh, whatever an objective makes of it."""
     return np.bincount(objects.object_of_row, objects.table.row_weights())
@@ -510,14 +516,14 @@ def surrogates_of(
 ) -> list[tuple[TestRule, tuple[int, ...]]]:
     """The tests that stand in for one at a node of these rows, none unless ``missing`` has such."""
     objects, missing = problem.objects, problem.parts.missing
-    if not hasattr(missing, "surrogates"):
+    if missing is None or not hasattr(missing, "surrogates"):
         return []
     others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
     with blaming(f"missing {missing.name!r}: surrogates"):
         return list(missing.surrogates(rule, others, objects, rows, weight))
 
 
-def placements(missing: Any, known: np.ndarray) -> list[int]:
+def placements(missing: Missing, known: np.ndarray) -> list[int]:
     """What a rule says, checked."""
     with blaming(f"missing {missing.name!r}: placements"):
         found = [int(to) for to in missing.placements(known.copy())]
@@ -556,7 +562,7 @@ def without_gaps(problem: Problem) -> Problem:
     if not problem.parts.by_shares or objects.lacking.any():
         return problem
     if problem.parts.predicate and any(
-        columns[one.position].missing.any() for one in (*objects.features, *objects.raw_features)
+        columns[one.position].missing.any() for one in objects.all_features
     ):
         return problem
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
@@ -577,7 +583,7 @@ def later_rows(tree: Tree, problem: Problem) -> Tree:
             tree.rule(v),
             objects.row_of_object[here[v]],
         )
-        to[v] = later(placements(problem.parts.missing, heavy[below]), heavy[below])
+        to[v] = later(placements(sure(problem.parts.missing), heavy[below]), heavy[below])
         test[v] = rules.setdefault(rule, len(rules))
         outcome = rule.outcomes(objects.table, rows)
         for other, sides in surrogates_of(rule, problem, rows, weight[here[v]]):

@@ -130,7 +130,9 @@ class Statistics:
         weights : [tests, outcomes, width].
         """
         rows, mass = counts.sum(axis=-1), self.mass(weights)
-        return ((rows == 0) | (rows >= least.rows) & (mass >= least.weight)).all(axis=-1)
+        enough = (rows == 0) | (rows >= least.rows) & (mass >= least.weight)
+        allowed: np.ndarray = enough.all(axis=-1)
+        return allowed
 
     def totals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(float64[width], int64[count_width]): the table of a set of objects as a whole."""
@@ -150,7 +152,7 @@ class Statistics:
     def is_pure(self, rows: np.ndarray, counts: np.ndarray) -> bool:
         """One class, or one value of the target."""
         if not self.moments:
-            return np.count_nonzero(counts) <= 1
+            return bool(np.count_nonzero(counts) <= 1)
         y = self.y[rows]
         return bool(y.min() == y.max())
 

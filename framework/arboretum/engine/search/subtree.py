@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 import numpy as np
@@ -23,13 +22,14 @@ from arboretum.engine.search.compiled_criterion import (
     compiled_kernel,
     numeric_fields,
 )
-from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.contract import Cell, Part
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import sure
 from arboretum.interfaces.method import Parts, Problem
-from arboretum.interfaces.missing import SHARED
+from arboretum.interfaces.missing import SHARED, Missing
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels import runs, shares, subtree as kernels
 from arboretum.kernels.class_sums import Sums
@@ -95,7 +95,7 @@ def rules_of(
     """What :class:`arboretum.kernels.subtree.Rules` says."""
     limits, rule, judge = (
         parts.limits(),
-        leaf_rule_of(parts),
+        sure(leaf_rule_of(parts)),
         next((rule for rule in parts.stopping if hasattr(rule, "significance")), None),
     )
     kernel, each = judge.significance() if judge else (None, False)
@@ -145,7 +145,7 @@ class Tests:
     def of(objects: Encoded, prices: Prices) -> Tests:
         """Read them off encoded objects and the price list of the root."""
         coded, raw = objects.features, objects.raw_features
-        both = (*coded, *raw)
+        both = objects.all_features
         column = tuple(f.column for f in both)
         numbers = {name: i for i, name in enumerate(dict.fromkeys(column))}
         first = objects.test_offset
@@ -156,11 +156,15 @@ class Tests:
             [f.has_missing for f in coded] + [False] * len(raw),
             [*first[:-1], *range(first[-1], first[-1] + len(raw))],
         )
-        arrays = [np.array(each, np.int64) for each in integers]
+        order, family, n_bins, has_missing, offset = (np.array(each, np.int64) for each in integers)
         owner = np.array([numbers[name] for name in column], np.int64)
         return Tests(
             objects,
-            *arrays,
+            order,
+            family,
+            n_bins,
+            has_missing,
+            offset,
             np.concatenate([prices.tests, prices.raw]).astype(np.float64),
             column,
             owner,
@@ -279,7 +283,7 @@ class Subtrees:
     most_entries: int
     most_work: int
     tests: Tests
-    missing: Any
+    missing: Missing | None
     sums: Callable[[int], Sums]
     most_codes: int
 
@@ -354,14 +358,14 @@ class Subtrees:
         root.below = self.subtree(cell, self.rules, late)
         return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
 
-    def subtree(self, cell: Any, rules: kernels.Rules, late: Callable[[], bool]) -> Subtree | None:
+    def subtree(self, cell: Cell, rules: kernels.Rules, late: Callable[[], bool]) -> Subtree | None:
         """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion
         broke its contract.
 
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
-        stats, limits, shared = self.space.statistics, self.limits, self.missing is not None
-        rows = cell.who if shared else self.space.rows[cell.low : cell.high]
+        stats, limits, shared = self.space.statistics, self.limits, isinstance(cell, Part)
+        rows = cell.who if isinstance(cell, Part) else self.space.rows[cell.low : cell.high]
         members, n = members_of(stats, rows), len(rows)
         chosen, features, distinct = self.tests.at(rows, members.label, self.most_codes)
         asked = np.zeros(len(features.prices) if rules.allow_constant else 0, np.bool_)
@@ -373,9 +377,9 @@ class Subtrees:
         paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
         above = kernels.Above(cell.depth, asked, paid, cell.paid, listed)
         most = max([2, *np.diff(features.offset).tolist()])
-        parts = self._shares(chosen, most, cell.share) if shared else None
+        parts = self._shares(chosen, most, cell.share) if isinstance(cell, Part) else None
         room = 2 * n + most + 1
-        nodes = kernels.Nodes(
+        arrays = [
             *np.empty((6, room), np.int32),
             *np.empty((3, room)),
             np.empty((room, stats.width)),
@@ -383,7 +387,8 @@ class Subtrees:
             np.empty(room if len(members.n_rows) else 0, np.int64),
             np.empty((room, 5), np.int64),
             np.empty(room, np.int32),
-        )
+        ]
+        nodes = kernels.Nodes(*arrays)
         by_units = stats.unit and not stats.moments
         sums = None if shared else self.sums(n)
         scratch = kernels.scratch_for(
@@ -397,7 +402,7 @@ class Subtrees:
             sums,
         )
         here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
-        if shared and self.missing.kernel == "splits":
+        if parts is not None and sure(self.missing).kernel == "splits":
             features, here, parts, scratch = _roomier(features, here, parts, scratch, 3 * n)
         grow, bins = kernels.grow_subtree, None if shared else scratch.bins
         while (
@@ -424,7 +429,7 @@ class Subtrees:
                 nodes = kernels.Nodes(
                     *(np.resize(array, (2 * len(array), *array.shape[1:])) for array in nodes)
                 )
-                if shared:
+                if parts is not None:
                     features, here, parts, scratch = _roomier(
                         features, here, parts, scratch, 2 * len(here)
                     )
@@ -449,7 +454,7 @@ class Subtrees:
         whole = np.empty(n)
         weight, count = (whole, whole) if stats.unit else np.empty((2, n))
         return shares.Shares(
-            SHARED.index(self.missing.kernel),
+            SHARED.index(sure(self.missing).kernel),
             forms,
             self.scorer.impurity,
             share.copy(),
@@ -475,11 +480,8 @@ class Subtrees:
         ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
         edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
         number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
-        side, rule_of, kernel = (
-            nodes.side[:n],
-            self.tests.rule,
-            "" if self.missing is None else self.missing.kernel,
-        )
+        side, kernel = nodes.side[:n], "" if self.missing is None else self.missing.kernel
+        rule_of: Callable[[int, float], TestRule] = self.tests.rule
         if kernel == "splits":
             side = np.full(n, MISSING_SPLITS)
         # tests with an outcome of their own are those of features numbered from ``past`` on
@@ -492,7 +494,7 @@ class Subtrees:
             apart = (feature >= 0) & (side == arity)
             feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)
             rule_of = lambda f, x: (
-                tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()
+                tests.rule(f, x) if f < past else sure(tests.rule(f - past, x).with_missing())
             )
         weights = nodes.weights[:n]
         # a view keeps the room that is left
@@ -516,7 +518,7 @@ class Subtrees:
 
 def _roomier(
     features: Features, here: np.ndarray, parts: shares.Shares, scratch: kernels.Scratch, room: int
-) -> tuple[Any, ...]:
+) -> tuple[Features, np.ndarray, shares.Shares, kernels.Scratch]:
     """The same for so many entries of open nodes."""
     order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
     spare = scratch._replace(
@@ -535,9 +537,10 @@ def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
     """What is added up over some objects: copies, of one type of labels, so that one kernel
     serves all.
     """
-    target = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
+    label, y = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
     return kernels.Members(
-        *target,
+        label,
+        y,
         stats.weight[rows],
         stats.count[rows],
         stats.unit,

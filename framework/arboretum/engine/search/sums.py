@@ -16,6 +16,7 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, compon
 from arboretum.errors import ContractError
 from arboretum.kernels.class_sums import GINI, error_of
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
+from arboretum.kernels.kernel_decorators import Kernel
 from arboretum.kernels.scoring import impurity_of, score_tables
 
 TABLES = 12  # of few rows, which a branch of a deep tree has, and of many
@@ -63,7 +64,7 @@ def check_sums(
 @lru_cache(maxsize=256)
 def broken_sums(trial: SumTrial) -> str:
     """A counterexample, as a sentence; "" where none was found."""
-    sum_of = gini_after if trial.sum_form == GINI else entropy_after
+    sum_of: Kernel = gini_after if trial.sum_form == GINI else entropy_after
     for counts, weight, price in tables_of(trial):
         weights = weight * counts
         mass, cost = float(weights.sum()), sum_of(weights)

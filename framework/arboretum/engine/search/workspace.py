@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -13,7 +12,7 @@ from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.tables import Least
-from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.encoded import Encoded, Feature, Prices, RawFeature
 
 
 @attrs.frozen(eq=False)
@@ -32,23 +31,24 @@ class Draw:
 
     def widen(self, cell: Cell) -> bool:
         """Let one column more compete; False where all do."""
-        chosen = self._at(cell)
-        chosen[1] += 1
-        return chosen[1] <= len(self.columns)
+        order, most = self._at(cell)
+        cell.memo["drawn"] = order, most + 1
+        return most < len(order)
 
     def among(self, cell: Cell, positions: np.ndarray) -> np.ndarray:
         """bool[k]: whether columns compete, by their positions."""
         order, most = self._at(cell)
         return np.isin(positions, order[:most])
 
-    def _at(self, cell: Cell) -> list[Any]:
-        """[columns in the order in which they are drawn, how many compete], by the node's place
+    def _at(self, cell: Cell) -> tuple[np.ndarray, int]:
+        """(columns in the order in which they are drawn, how many compete), by the node's place
         alone, so that it can be asked again.
         """
         if "drawn" not in cell.memo:
             generator = np.random.default_rng([self.seed, cell.low, cell.high, cell.depth])
-            cell.memo["drawn"] = [generator.permutation(self.columns), self.most]
-        return cell.memo["drawn"]
+            cell.memo["drawn"] = generator.permutation(self.columns), self.most
+        drawn: tuple[np.ndarray, int] = cell.memo["drawn"]
+        return drawn
 
 
 @attrs.define(eq=False)
@@ -124,7 +124,7 @@ class Workspace:
         most = self.limits.most_paid(cell.depth + 1)
         return prices if most == np.inf else np.where(cell.paid + prices <= most, prices, np.inf)
 
-    def competing(self, cell: Cell, features: Sequence[Any]) -> np.ndarray:
+    def competing(self, cell: Cell, features: Sequence[Feature | RawFeature]) -> np.ndarray:
         """bool[k]: whether features compete at a node."""
         if self.draw is None:
             return np.ones(len(features), np.bool_)

@@ -7,21 +7,31 @@ import inspect
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 from unittest import mock
 
 import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree, grow
+from arboretum.api import (
+    Capability,
+    Context,
+    Impurity,
+    Parts,
+    Problem,
+    Solution,
+    Table,
+    Task,
+    Tree,
+    grow,
+)
 from arboretum.engine.check import capabilities_of, tasks_of
 from arboretum.engine.ground import Ground
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.promises import broken_promise
 from arboretum.engine.verify import verify
-from arboretum.errors import ContractError
-from arboretum.interfaces.component import summary_of
+from arboretum.errors import ContractError, sure
+from arboretum.interfaces.component import Component, summary_of
 from arboretum.plugin.registry import Owner, check_component
 from arboretum.testing.tables import TreeParts, problem_of
 
@@ -35,8 +45,8 @@ class ComponentSuite:
 
     kind: str = ""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         given = cls.__dict__.get("component")
         if given is None or hasattr(given, "_fixture_function_marker"):  # pytest made it
             return
@@ -46,10 +56,10 @@ class ComponentSuite:
                 "that returns one"
             )
             raise ContractError(f"{cls.__name__}.component must be {said}; got {given!r}")
-        cls.component = pytest.fixture(lambda self: given)
+        setattr(cls, "component", pytest.fixture(lambda self: given))  # noqa: B010 - it is a method
 
     @pytest.fixture
-    def component(self) -> Any:
+    def component(self) -> Component:
         """The component under test.  Override: a fixture that returns an instance, or the
         instance.
         """
@@ -88,7 +98,7 @@ class SeededSuite(ComponentSuite):
     declared, NumPy's own state left alone.
     """
 
-    def answers(self, component: Any, seed: int) -> Any:
+    def answers(self, component: Component, seed: int) -> object:
         """What the component answers with a seed, in a form that ``==`` and ``repr`` tell apart."""
         raise NotImplementedError
 
@@ -107,13 +117,13 @@ class SeededSuite(ComponentSuite):
             assert len(found) == 1, "depends on the seed; declare the capability 'randomised'"
 
 
-def skip_if(condition: Any, reason: str) -> None:
+def skip_if(condition: object, reason: str) -> None:
     """Leave out a check that does not apply, and say why."""
     if condition:
         pytest.skip(reason)
 
 
-def claims(component: Any, capability: Capability) -> bool:
+def claims(component: Component, capability: Capability) -> bool:
     """Whether a component says it can; one that says nothing handles any number of classes,
     weights and multiway tests.
     """
@@ -123,7 +133,7 @@ def claims(component: Any, capability: Capability) -> bool:
     )
 
 
-def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
+def kind_of_table(component: Component, task: Task | None = None) -> TreeParts:
     """The hardest small table that a component claims to handle.
 
     task : default the first it handles.
@@ -136,7 +146,9 @@ def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
     )
 
 
-def assert_kept(component: Any, impurity: Any = None, task: Task | None = None) -> None:
+def assert_kept(
+    component: Component, impurity: Impurity | None = None, task: Task | None = None
+) -> None:
     """No promise of the component is broken on small tables of two, three and five classes, of
     weights and prices that are 1 or are not.
     """
@@ -182,15 +194,20 @@ def late() -> Iterator[Context]:
         )
 
 
-def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **options: Any) -> Tree:
+def grow_and_verify(
+    table: Table, parts: Parts, *, multiway: bool = True, order: str = "depth"
+) -> Tree:
     """The tree that the search loop grows, after verification replayed the training rows through
     it.
     """
     problem = problem_of(table, parts, multiway=multiway)
-    return verified(lambda given, context: grow(given, context, **options), problem, Context()).tree
+    found = verified(lambda given, by: grow(given, by, order=order), problem, Context())
+    return sure(found.tree)
 
 
-def verified(fit: Callable[[Any, Any], Solution], problem: Any, context: Any) -> Solution:
+def verified(
+    fit: Callable[[Problem, Context], Solution], problem: Problem, context: Context
+) -> Solution:
     """What a ``fit`` or ``solve`` returns, verified; it must leave the problem as it was."""
     seal = Seal().over(problem.objects.table, problem.objects, problem.prices)
     solution = fit(problem, context)
@@ -200,8 +217,8 @@ def verified(fit: Callable[[Any, Any], Solution], problem: Any, context: Any) ->
     return solution
 
 
-def verify_solution(solution: Solution, problem: Any) -> None:
+def verify_solution(solution: Solution, problem: Problem) -> None:
     """Raise VerificationError unless the tree's weights, counts, labels and prices are those of
     its training rows.
     """
-    verify(solution.tree, problem, problem.objects.table, {}, solution)
+    verify(sure(solution.tree), problem, problem.objects.table, {}, solution)

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import attrs
 import numpy as np
@@ -13,7 +12,10 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Context,
+    Coverage,
+    Criterion,
     Encoded,
+    Impurity,
     Limits,
     Node,
     Parts,
@@ -33,7 +35,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
 from arboretum.kernels.impurity_sums import form_of
-from arboretum.kernels.kernel_decorators import scores_sums
+from arboretum.kernels.kernel_decorators import Kernel, scores_sums
 from arboretum.kernels.scoring import score_tables
 from arboretum.testing.oracles import (
     contingency,
@@ -96,19 +98,19 @@ class CriterionSuite(ComponentSuite):
     """
 
     @pytest.fixture
-    def impurity(self, component) -> Any:
+    def impurity(self, component) -> Impurity:
         """The impurity that scores are tried with; override it for a criterion made for a
         certain one.
         """
         return toy_impurity(tasks_of(component)[0])
 
     @pytest.fixture
-    def coverage(self) -> tuple[Any, ...]:
+    def coverage(self) -> tuple[Coverage, ...]:
         """The run's coverages; override it for a criterion that reads them."""
         return ()
 
     @pytest.fixture
-    def ready(self, component) -> Any:
+    def ready(self, component) -> Criterion:
         """The component as a run uses it: with the run's seed."""
         return component.with_seed(1) if hasattr(component, "with_seed") else component
 
@@ -135,7 +137,7 @@ class CriterionSuite(ComponentSuite):
         return [(tables, node) for tables, node in found if tables.n_tests]
 
     @staticmethod
-    def tried(component, impurity, seeds=SEEDS) -> Iterator[tuple[int, Encoded, Any]]:
+    def tried(component, impurity, seeds=SEEDS) -> Iterator[tuple[int, Encoded, Impurity]]:
         """(seed, objects, impurity) of a small table per seed and kind of target."""
         for task, seed in itertools.product(tasks_of(component), seeds):
             kind = kind_of_table(component, task)
@@ -143,7 +145,7 @@ class CriterionSuite(ComponentSuite):
             yield seed, objects, impurity if task is tasks_of(component)[0] else toy_impurity(task)
 
     @pytest.fixture
-    def reference(self, component) -> Callable | None:
+    def reference(self, component) -> Kernel | None:
         """The slow twin of a kernel; by default the function of the same name in
         ``reference.py`` beside it.
         """

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from arboretum.api import ArboretumError, Encoded, Table, Task
-from arboretum.interfaces.component import Component
+from arboretum.api import ArboretumError, Encoded, Encoder, Table, Task
 from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
@@ -22,7 +21,7 @@ inherited by several classes.
 """
 
 
-def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Encoded | None:
+def encoded(component: Encoder, table: Table, *, raw_thresholds: bool) -> Encoded | None:
     """The encoded rows, or None where the encoder refuses the table in one line."""
     try:
         return component.encode(table, table, raw_thresholds=raw_thresholds, seed=0)

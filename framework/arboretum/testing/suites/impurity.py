@@ -1,7 +1,6 @@
 """Conformance of impurities: how mixed is a class-weight vector?"""
 
 import itertools
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from arboretum.api import Capability, Task, lint
 from arboretum.engine.axioms import SYMMETRIC, TOLERANCE, vectors
+from arboretum.kernels.kernel_decorators import Kernel
 from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, skip_if, tasks_of
 
 
@@ -19,7 +19,7 @@ def close(a, b, scale: float = 1.0) -> bool:
     )
 
 
-def both_forms(kernel: Callable) -> list[tuple[str, Callable]]:
+def both_forms(kernel: Kernel) -> list[tuple[str, Kernel]]:
     """A kernel as plain Python, and compiled."""
     import numba
 

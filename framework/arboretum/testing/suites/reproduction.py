@@ -3,16 +3,19 @@
 import json
 import math
 import random
-from typing import Any
+from typing import TypeVar
 
 import attrs
 import pytest
 
 from arboretum import api
-from arboretum.api import Chapter, Claim, Judgement, Verdict
+from arboretum.api import Chapter, Claim, Judgement, Piece, Verdict
+from arboretum.model.plain import Keyed
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing.suites.base import ComponentSuite
+
+T = TypeVar("T")
 
 
 class ReproductionSuite(ComponentSuite):
@@ -28,15 +31,15 @@ class ReproductionSuite(ComponentSuite):
     seed: int = 1
 
     @pytest.fixture
-    def services(self) -> Any:
+    def services(self) -> RegistryFactory:
         return RegistryFactory(load_registry())
 
     @pytest.fixture
-    def pieces(self, component) -> list[Any]:
+    def pieces(self, component) -> list[Piece]:
         return list(component.pieces(self.fraction))
 
     @pytest.fixture
-    def results(self, component, pieces, services) -> list[tuple[dict, Any]]:
+    def results(self, component, pieces, services) -> Keyed:
         """Found once for all tests of a class, each of which reads them anew."""
         if "_found" not in vars(type(self)):
             type(self)._found = json.dumps(
@@ -124,6 +127,7 @@ class ReproductionSuite(ComponentSuite):
             assert set(chapter.pictures) <= set(found.pictures)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: T) -> T:
     """The value as it comes back from a file."""
-    return json.loads(json.dumps(value, allow_nan=False))
+    found: T = json.loads(json.dumps(value, allow_nan=False))
+    return found

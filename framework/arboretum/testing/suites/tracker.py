@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from arboretum.api import Record, RunInfo, Solution, Status, TrackerError
+from arboretum.api import Record, RunInfo, Solution, Status, Tracker, TrackerError
 from arboretum.testing.suites.base import ComponentSuite, skip_if
 
 
@@ -88,13 +88,13 @@ class TrackerSuite(ComponentSuite):
     kind = "tracker"
 
     @pytest.fixture
-    def tracker(self, component) -> Any:
+    def tracker(self, component) -> Tracker:
         component.prepare()
         return component
 
     @staticmethod
     def kept(
-        tracker: Any, folder: Path, seed: int = 0, sweep_id: str = ""
+        tracker: Tracker, folder: Path, seed: int = 0, sweep_id: str = ""
     ) -> tuple[str, dict[str, str]]:
         """Store a run; its number and its files."""
         record = sample_record(seed)
@@ -102,7 +102,7 @@ class TrackerSuite(ComponentSuite):
         return tracker.store(sample_run(folder, seed, sweep_id), record, files), files
 
     @staticmethod
-    def holds(tracker: Any, run_id: str, files: dict[str, str]) -> bool:
+    def holds(tracker: Tracker, run_id: str, files: dict[str, str]) -> bool:
         """Whether these files come back; of a tracker that only writes nobody knows."""
         return (
             not hasattr(tracker, "fetch")
