@@ -302,7 +302,7 @@ class _BaseTree(BaseEstimator):
             return parts
         if not hasattr(parts.method, "max_features"):
             raise ConfigError(
-                f"max_features: method {parts.method.name} looks at all columns; leave it "
+                f"max_features: method {sure(parts.method).name} looks at all columns; leave it "
                 "out, or choose a greedy method"
             )
         known = (

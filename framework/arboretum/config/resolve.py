@@ -125,7 +125,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
     check_goal(settings.goal)
     if settings.certifier is not None:
         # its name is looked at, whether it is needed or not
-        none = Parts(method=None)  # type: ignore[arg-type]  # no run yet
+        none = Parts(method=None)  # no run yet
         certifier_of(registry, none, settings.certifier)
     built: Facts = {}
     for kind in KINDS:

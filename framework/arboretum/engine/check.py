@@ -40,9 +40,9 @@ def tasks_of(component: object) -> list[Task]:
     ]
 
 
-def label(component: Component) -> str:
+def label(component: Component | None) -> str:
     """How errors name a component: "criterion gain_ratio"."""
-    return f"{component.kind} {component.name}"
+    return f"{sure(component).kind} {sure(component).name}"
 
 
 def returned(value: object, wanted: type[T], component: Component, method: str) -> T:

@@ -545,7 +545,7 @@ def fit(
         if warm:
             with clock(timings, "compile"):
                 or_compiled(lambda: warm_up(parts.method, problem, budget.context(seed, progress)))
-        progress(0, None, f"growing with {parts.method.name}")
+        progress(0, None, f"growing with {sure(parts.method).name}")
         with clock(timings, "fit", progress):
             context = listen(budget.context(seed, progress))
             grown = or_compiled(lambda: select.grow_or_tune(problem, context))

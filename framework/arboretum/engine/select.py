@@ -91,7 +91,7 @@ def _fitted(problem: Problem, context: Context) -> Solution:
     is named rather than the method that asked.
     """
     check_promises(problem)
-    method, solver = problem.parts.method, problem.parts.solver
+    method, solver = sure(problem.parts.method), problem.parts.solver
     if solver is None:
         found: Solution = returned(method.fit(problem, context), Solution, method, "fit")
         objective: Any = problem.parts.objective

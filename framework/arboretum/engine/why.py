@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
+from arboretum.engine.check import label
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.shares import without_gaps
@@ -66,7 +67,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         raise DataError(f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}")
     if problem.parts.criterion is None:
         raise CapabilityError(
-            f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
+            f"{label(problem.parts.method)} has no criterion; why explains greedy growth only"
         )
     problem = without_gaps(problem)
     if problem.parts.by_shares:
@@ -76,7 +77,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         )
     if not getattr(problem.parts.method, "by_node", True):
         raise CapabilityError(
-            f"method {problem.parts.method.name} chooses no test by its node's table alone; "
+            f"{label(problem.parts.method)} chooses no test by its node's table alone; "
             "why explains greedy growth only"
         )
     growth = Growth.of_run(problem, Context(seed=seed))

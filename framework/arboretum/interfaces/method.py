@@ -53,7 +53,7 @@ class Parts:
     class_weight : ``balanced``, or class → what a row of it counts; None: 1.
     """
 
-    method: Method
+    method: Method | None
     dataset: Dataset | None = None
     split: Split | None = None
     encoder: Encoder | None = None

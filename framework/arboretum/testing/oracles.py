@@ -16,10 +16,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Coverage,
-    Criterion,
     Encoded,
-    Impurity,
     Node,
     Prices,
     Tables,
@@ -29,6 +26,9 @@ from arboretum.api import (
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
 from arboretum.engine.search.statistics import Statistics
+from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.criterion import Criterion
+from arboretum.interfaces.impurity import Impurity
 from arboretum.kernels import KernelNode, adds_by_class, mark_of
 from arboretum.kernels.kernel_decorators import Kernel
 from arboretum.testing.tables import outcomes, prices_of, toy_impurity
@@ -65,9 +65,9 @@ def scores(
     """float64[tests]: what the criterion answers; a kernel (its own, or the one given) is called
     test by test.
     """
-    kernel = kernel or (cast(Kernel, criterion.score) if is_kernel(criterion) else None)
-    if kernel is None:
+    if kernel is None and not is_kernel(criterion):
         return criterion.score(tables, node)
+    kernel = kernel or cast(Kernel, criterion.score)
     seen = kernel_node(criterion, node, tables.impurity_of)
     each = zip(tables.weights, tables.counts, tables.price, tables.extra, strict=True)
     return np.array([kernel(*table, seen) for table in each], dtype=np.float64)

@@ -21,7 +21,6 @@ from arboretum.api import (
     Equals,
     Family,
     Feature,
-    Impurity,
     Node,
     Parts,
     Prices,
@@ -35,6 +34,7 @@ from arboretum.api import (
     Threshold,
     Values,
 )
+from arboretum.interfaces.impurity import Impurity
 from arboretum.kernels import KernelNode, criterion_kernel, impurity_kernel
 
 SEEDS = range(6)  # of the small tables every suite looks at
@@ -247,7 +247,7 @@ class ToyVariance:
         if weights[0] <= 0.0:
             return 0.0
         mean = weights[1] / weights[0]
-        return max(weights[2] / weights[0] - mean * mean, 0.0)
+        return float(max(weights[2] / weights[0] - mean * mean, 0.0))
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, 3] → float64[…]: the variance, at least 0; 0 without mass."""
@@ -280,7 +280,7 @@ class ToyReduction:
         """float64[tests]: the node's impurity less the weighted mean of the outcomes'."""
         mass = tables.mass
         below = (mass * tables.impurity(tables.weights)).sum(axis=1) / mass.sum(axis=1)
-        return node.impurity - below
+        return np.asarray(node.impurity - below)
 
 
 @criterion_kernel

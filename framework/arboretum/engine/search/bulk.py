@@ -231,7 +231,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = (
     Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion
     returns NaN or +inf.
     """
-    parts = Parts(None, stopping=tuple(stopping))  # type: ignore[arg-type]  # there is none
+    parts = Parts(None, stopping=tuple(stopping))
     limits = parts.limits()
     if leaf_rule_of(parts) is None:
         raise CapabilityError(

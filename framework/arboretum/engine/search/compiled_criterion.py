@@ -458,7 +458,7 @@ def compiled_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
     if kernel is None:
         return 0
     try:
-        return int(address_of(kernel, mark))
+        address: int = address_of(kernel, mark)
     except NumbaError as error:
         line = next(
             (
@@ -477,3 +477,4 @@ def compiled_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
         )
         msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; {way}"
         raise ContractError(msg) from None
+    return address

@@ -31,7 +31,7 @@ def check_parts(
     """
     # a criterion that declares nothing is taken at its word
     stated = Parts(
-        None,  # type: ignore[arg-type]  # the method is looked at elsewhere
+        None,  # the method is looked at elsewhere
         criterion=scorer.criterion if capabilities_of(scorer.criterion) else None,
         impurity=scorer.impurity,
     )

@@ -12,10 +12,7 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Context,
-    Coverage,
-    Criterion,
     Encoded,
-    Impurity,
     Limits,
     Node,
     Parts,
@@ -32,11 +29,15 @@ from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns, kernel_of
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.statistics import Statistics
+from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.criterion import Criterion
+from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
 from arboretum.kernels.impurity_sums import form_of
 from arboretum.kernels.kernel_decorators import Kernel, scores_sums
 from arboretum.kernels.scoring import score_tables
+from arboretum.model.plain import Facts
 from arboretum.testing.oracles import (
     contingency,
     is_kernel,
@@ -110,9 +111,10 @@ class CriterionSuite(ComponentSuite):
         return ()
 
     @pytest.fixture
-    def ready(self, component) -> Criterion:
+    def ready(self, component: Criterion) -> Criterion:
         """The component as a run uses it: with the run's seed."""
-        return component.with_seed(1) if hasattr(component, "with_seed") else component
+        seeded: Criterion = component.with_seed(1) if hasattr(component, "with_seed") else component
+        return seeded
 
     @pytest.fixture
     def cases(self, ready, component, impurity, coverage) -> list[tuple[Tables, Node]]:
@@ -530,9 +532,8 @@ def altered(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: s
     tables over.
     """
     names = ("weights", "counts", "extra", *(() if tables.gain is None else ("gain",)), *more)
-    return attrs.evolve(
-        tables, **{name: np.ascontiguousarray(change(getattr(tables, name))) for name in names}
-    )
+    changed: Facts = {name: np.ascontiguousarray(change(getattr(tables, name))) for name in names}
+    return attrs.evolve(tables, **changed)
 
 
 def take(tables: Tables, tests: np.ndarray) -> Tables:

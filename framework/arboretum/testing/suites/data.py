@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import ColumnKind, DataError, Division, Table, Task
+from arboretum.interfaces.split import Split
 from arboretum.testing.suites.base import SeededSuite, skip_if
 from arboretum.testing.tables import SEEDS, TreeParts, toy_table
 
@@ -100,12 +101,12 @@ class SplitSuite(SeededSuite):
         for table in self.tables():
             division = divide(component, table)
             assert division is not None or table.groups is not None
-            parts = [] if division is None else attrs.astuple(division)
+            parts = () if division is None else attrs.astuple(division)
             assert all(
                 part.dtype == np.int64 and part.ndim == 1 and (np.diff(part) > 0).all()
                 for part in parts
             ), "parts ascend"
-            if parts:
+            if division is not None:
                 assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(
                     division.train
                 ), "some rows train"
@@ -135,7 +136,7 @@ class SplitSuite(SeededSuite):
             assert division is None or len(division.train)
 
 
-def divide(component, table: Table, seed: int = 3) -> Division | None:
+def divide(component: Split, table: Table, seed: int = 3) -> Division | None:
     """The division, or None where the component says in one line that there are too few rows, or
     large groups leave a fold empty.
     """

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from arboretum.api import ArboretumError, Encoded, Encoder, Table, Task
+from arboretum.api import ArboretumError, Encoded, Table, Task
+from arboretum.interfaces.encoder import Encoder
 from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
@@ -96,7 +97,7 @@ class EncoderSuite(ComponentSuite):
             for feature, codes in zip(objects.features, objects.codes.T, strict=True):
                 assert feature.n_tests >= 1
                 assert int(codes.max()) <= feature.n_bins - 1 + feature.has_missing, feature.column
-            for feature in (*objects.features, *objects.raw_features):
+            for feature in objects.all_features:
                 assert objects.table.columns[feature.position].name == feature.column
             for test in range(int(objects.test_offset[-1])):
                 rule = objects.rule(test)

@@ -361,9 +361,9 @@ class CostSuite(SeededSuite):
 
     def test_no_price_rises_on_the_way_down_and_a_tree_pays_those_of_the_list(self, component):
         for objects in self.tables():
-            prices, asked = component.price_list(objects, 1), frozenset()
+            prices, asked = component.price_list(objects, 1), frozenset[str]()
             assert prices.at(asked) is prices
-            for feature in (*objects.features, *objects.raw_features):
+            for feature in objects.all_features:
                 above, asked = prices.at(asked), asked | {feature.column}
                 below = prices.at(asked)
                 for found, before in ((below.tests, above.tests), (below.raw, above.raw)):

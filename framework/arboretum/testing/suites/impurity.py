@@ -8,6 +8,7 @@ import pytest
 
 from arboretum.api import Capability, Task, lint
 from arboretum.engine.axioms import SYMMETRIC, TOLERANCE, vectors
+from arboretum.errors import sure
 from arboretum.kernels.kernel_decorators import Kernel
 from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, skip_if, tasks_of
 
@@ -19,11 +20,12 @@ def close(a, b, scale: float = 1.0) -> bool:
     )
 
 
-def both_forms(kernel: Kernel) -> list[tuple[str, Kernel]]:
+def both_forms(kernel: Kernel | None) -> list[tuple[str, Kernel]]:
     """A kernel as plain Python, and compiled."""
     import numba
 
-    return [("as plain Python", kernel), ("compiled", numba.njit(error_model="numpy")(kernel))]
+    plain = sure(kernel)
+    return [("as plain Python", plain), ("compiled", numba.njit(error_model="numpy")(plain))]
 
 
 class ImpuritySuite(ComponentSuite):

@@ -29,6 +29,7 @@ class ReproductionSuite(ComponentSuite):
     kind = "reproduction"
     fraction: float = 0.001
     seed: int = 1
+    _found: str
 
     @pytest.fixture
     def services(self) -> RegistryFactory:

@@ -8,7 +8,9 @@ from typing import Any
 import attrs
 import pytest
 
-from arboretum.api import Record, RunInfo, Solution, Status, Tracker, TrackerError
+from arboretum.api import Record, RunInfo, Solution, Status, TrackerError
+from arboretum.interfaces.tracker import Tracker
+from arboretum.model.plain import Facts
 from arboretum.testing.suites.base import ComponentSuite, skip_if
 
 
@@ -88,7 +90,7 @@ class TrackerSuite(ComponentSuite):
     kind = "tracker"
 
     @pytest.fixture
-    def tracker(self, component) -> Tracker:
+    def tracker(self, component: Tracker) -> Tracker:
         component.prepare()
         return component
 
@@ -133,14 +135,14 @@ class TrackerSuite(ComponentSuite):
     def test_numbers_that_are_not_finite_odd_names_and_long_values_do_not_lose_the_run(
         self, tracker, tmp_path
     ):
-        config = {
+        config: Facts = {
             "dataset": {
                 "kinds": {"prix (€) / m²": "continuous", "../x": "text", "a" * 400: "b"},
                 "path": "p" * 9000,
             }
         }
         config["many"] = {f"field{i}": i for i in range(350)}
-        odd = {
+        odd: Facts = {
             "config": config,
             "metrics": {f"error_of class {i}%": 0.1 for i in range(1200)},
             "notes": ("n" * 9000,),
