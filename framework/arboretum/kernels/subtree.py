@@ -129,8 +129,7 @@ depth : int.
 
 
 class Scorer(NamedTuple):
-    """batch, impurity, column : addresses, 0 without a column of the criterion's own; of many
-    trees int64[trees] each, as ``floor`` is float64[trees].
+    """batch, impurity, column : addresses, 0 without a column of its own; arrays: of many trees.
 
     relative : tolerance of ties.
     floor : the same per impurity of a node.

@@ -101,20 +101,26 @@ class Grown:
     below: Subtree | None = None
 
 
-def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
-    """Number the nodes in preorder and freeze them."""
+def _in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
+    """The nodes of the loop, with the number of the one above and the outcome of its test."""
     nodes, parent, branch = list[Grown](), list[int](), list[int]()
     stack = [(root, -1, 0)]
     while stack:
-        node, over, outcome = stack.pop()
+        node, above, outcome = stack.pop()
         stack += [
             (child, len(nodes), o)
             for o, child in reversed(list(enumerate(node.children)))
             if child is not None
         ]
         nodes.append(node)
-        parent.append(over)
+        parent.append(above)
         branch.append(outcome)
+    return nodes, parent, branch
+
+
+def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
+    """Number the nodes in preorder and freeze them."""
+    nodes, parent, branch = _in_preorder(root)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
     below = [node.below for node in nodes if node.below is not None]
     first = np.cumsum([len(nodes), *(len(each.feature) - 1 for each in below)])
