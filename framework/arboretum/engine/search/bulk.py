@@ -40,7 +40,7 @@ from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-MEASURES: tuple[str, ...] = kernels.MEASURES.names
+MEASURES = tuple(kernels.MEASURES.names or ())
 """Columns of :attr:`Forest.measures`; the names of the complexities."""
 
 
