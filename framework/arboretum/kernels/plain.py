@@ -21,8 +21,9 @@ import builtins
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -93,9 +94,8 @@ def interpreted(patience: float) -> Iterator[None]:
         found.active, found.patience = before
 
 
-def compiled() -> AbstractContextManager[None]:
-    """Compile what is compiled nowhere, also within a block of :func:`interpreted`."""
-    return interpreted(0.0)
+compiled = partial(interpreted, 0.0)
+"""Compile what is compiled nowhere, also within a block of :func:`interpreted`."""
 
 
 def active_interpreter() -> Interpreter | None:
