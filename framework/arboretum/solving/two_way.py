@@ -15,7 +15,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, DataError, sure
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.objective import WeightedErrors
-from arboretum.model.encoded import Encoded, Feature, Prices, RawFeature
+from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
