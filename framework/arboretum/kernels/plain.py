@@ -152,6 +152,11 @@ def _rebound(kernel: Any) -> Callable:
     found = np.errstate(over="ignore")(copy) if getattr(kernel, "wraps", False) else copy
     with_twin(kernel, found)  # before those that it calls: it may be among them
     scope |= {name: plain(value) for name, value in scope.items() if _is_kernel(value)}
+    scope |= {
+        name: np.dtype((np.record, value))  # so that a kernel's own records have fields, too
+        for name, value in scope.items()
+        if isinstance(value, np.dtype) and value.names
+    }
     scope |= {"__name__": python.__module__, "__builtins__": builtins}
     return found
 

@@ -195,6 +195,20 @@ def test_records_have_fields_both_ways():
     assert found == str(after(kernel_of(solved)))
 
 
+def own_records(n):
+    nodes = np.zeros(n, NODE)
+    for d in range(n):
+        nodes[d].best = d
+    return nodes[n - 1].best
+
+
+def test_records_that_a_kernel_makes_have_fields_both_ways():
+    kernel = kernel_of(own_records)
+    with way.interpreted(1.0):
+        assert kernel(3) == 2 and not kernel.overloads
+    assert kernel(3) == 2
+
+
 @pytest.mark.parametrize("word", [0, 1, 6, 1 << 63, (1 << 64) - 1])
 def test_intrinsics_have_twins(word):
     both = kernel_of(lambda w: (popcount(w), lowest(w)))
