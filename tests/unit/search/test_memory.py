@@ -20,6 +20,8 @@ from arboretum_classic.criteria.impurities import Gini
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of
 
+pytestmark = pytest.mark.compiled  # large tables
+
 ROWS, COLUMNS = 60_000, 10
 
 
