@@ -40,9 +40,9 @@ LEAF = -1
 NO_CHILD = -1
 # a row without an outcome is predicted by the node itself (rpart; also any value never seen in
 # training)
-MISSING_STOPS = -1
+MISSING_STOPS = walk.STOPS
 # a row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)
-MISSING_SPLITS = -2
+MISSING_SPLITS = walk.SPLITS
 
 SCHEMA = "arboretum.tree/2"
 READS = ("arboretum.tree/1", SCHEMA)

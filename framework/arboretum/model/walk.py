@@ -23,7 +23,7 @@ from arboretum.model.table import Table, Task
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
 
-STOPS, SPLITS = -1, -2
+STOPS, SPLITS = -1, -2  # in place of an outcome: what becomes of a row without one
 SPLIT_ROW = -1  # in the answer of :func:`rest`: the row is split over several leaves
 EPS = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-9

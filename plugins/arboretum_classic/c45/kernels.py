@@ -40,11 +40,11 @@ from collections import namedtuple
 
 import numpy as np
 
+from arboretum.api import NO_OUTCOME as LOST
 from arboretum.kernels.jit import jit
 from arboretum.kernels.runs import CLASS, OBJECT, TO_CLASS, TO_RANK, separated
 from arboretum_classic.c45.criterion import MOST_OBJECTS, SLACK, TOLERANCE
 
-LOST = -1  # in ``goes``: the row has no value
 ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
 
 NODE = np.dtype(

@@ -234,7 +234,7 @@ class FuzzyGrowth(ByShares):
         )
         outcome = feature.family.outcome(found.index, code)
         lost = feature.missing(code)
-        degrees = (np.where(lost, -1, outcome)[:, None] == np.arange(rule.arity)).astype(np.float64)
+        degrees = (outcome[:, None] == np.arange(rule.arity)) * ~lost[:, None] * 1.0
         mass = self.weight[who] @ degrees
         degrees[lost] = mass / mass.sum()
         return Choice(rule, degrees, bool(lost.any()), found.price, found.score)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Node
+from arboretum.api import NO_OUTCOME, Node
 
 
 def search(
@@ -63,7 +63,7 @@ def score_coded(
     (family, bins), order = feature, np.asarray(level.members, np.int64)
     code, tests = codes[order].astype(np.int64), np.arange(len(price))[:, None]
     goes = (code[None], code[None] > tests, code[None] != tests)[family].astype(np.int64)
-    goes = np.where(code >= bins, -1, np.broadcast_to(goes, (len(price), len(code))))
+    goes = np.where(code >= bins, NO_OUTCOME, np.broadcast_to(goes, (len(price), len(code))))
     heaviest = np.bincount(code[code < bins], objects.weight[order][code < bins], bins)
     to, found[:] = int(heaviest.argmax()), -np.inf
     for s in range(2 if (code >= bins).any() and family != 0 and not rules.shared else 1):
@@ -119,7 +119,7 @@ def level_scores(
             np.stack([(own == o).astype(float) @ part for o in range(arity)], axis=1)
             for part in (mass, count)
         )
-        lost = [(own == -1).astype(float) @ part for part in (mass, count)]
+        lost = [(own == NO_OUTCOME).astype(float) @ part for part in (mass, count)]
         known = weights[..., 0] if moments else weights.sum(axis=2)
         part = np.zeros_like(known)
         if rules.shared:

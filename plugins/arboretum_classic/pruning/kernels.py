@@ -41,10 +41,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.api import MISSING_SPLITS, MISSING_STOPS
 from arboretum.kernels.jit import jit
 
 SMALL = 1e-6  # what two weights may differ by and still count as equal, as in Weka
-STOPS, SPLITS = -1, -2  # in place of an outcome, as in a tree's ``missing_child``
 
 
 class Limit(NamedTuple):
@@ -229,7 +229,7 @@ def _ask(node, low, high, entries, weight, tests, shape, nodes):
         if found >= 0:
             nodes.known[first + found] += share[i] * weight[row]
             nodes.high[first + found] += 1
-        lost += found == SPLITS
+        lost += found == MISSING_SPLITS
     return lost
 
 
@@ -255,7 +255,7 @@ def _deal(node, low, high, top, lost, entries, shape, nodes):
             place = nodes.high[first + to]
             nodes.high[first + to] = place + 1
             who[place], share[place] = who[i], share[i]
-        elif to == STOPS or heavy == 0:
+        elif to == MISSING_STOPS or heavy == 0:
             who[end], share[end] = who[i], share[i]
             end += 1
         else:
