@@ -171,6 +171,7 @@ def test_thresholds_of_raw_columns_are_shown_by_what_the_search_remembers(tmp_pa
     assert check(proof, problem).lower_bound == pytest.approx(found.value)
 
 
+@pytest.mark.compiled  # whose slices are longer
 @pytest.mark.parametrize(
     "problem", [hard(), hard(mu=0.0001), hard_with_raw_columns()], ids=["", "prices", "raw"]
 )

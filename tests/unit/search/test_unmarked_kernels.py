@@ -11,6 +11,8 @@ from arboretum.errors import ContractError
 from arboretum.kernels import baked, impurity_kernel, kernel_part
 from arboretum_classic.criteria.impurities import Gini
 
+pytestmark = pytest.mark.compiled
+
 X, Y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
 
 
