@@ -29,7 +29,7 @@ from arboretum.lab import FILE, Lab
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.shown import masked
 from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.build import fields_of, plain
+from arboretum.plugin.build import config_value, fields_of
 from arboretum.plugin.registry import NONE, SWEEPER, Entry, Registry
 
 PRIMARY = "arboretum"  # name of the primary configuration
@@ -170,7 +170,7 @@ def primary(start: Start) -> Facts:
     }
     return {
         "defaults": defaults,
-        **plain(attrs.asdict(Settings())),
+        **config_value(attrs.asdict(Settings())),
         **{kind: {} if kind in MANY else {"name": NONE} for kind in KINDS},
         "hydra": {**hydra, "output_subdir": None},  # record.json holds the whole configuration
     }
@@ -192,7 +192,7 @@ def component_node(entry: Entry) -> Facts:
     node: Facts = {} if entry.kind in MANY else {"name": entry.name}
     for key, field in fields_of(entry.cls).items():
         shared = field.metadata.get("shared")
-        node[key] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
+        node[key] = f"${{{shared}}}" if shared else config_value(getattr(instance, field.name))
     return node
 
 
@@ -248,7 +248,7 @@ def _writes(kind: str, name: Any, registry: Registry) -> Facts:
     if kind in MANY or name not in registry.names(kind):
         return {}
     return {
-        key: plain(field.default)
+        key: config_value(field.default)
         for key, field in fields_of(registry.get(kind, name).cls).items()
         if kind == "tracker" or field.metadata.get("writes")
     }

@@ -17,7 +17,14 @@ from arboretum.interfaces.component import KINDS, MANY, param
 from arboretum.interfaces.method import Parts
 from arboretum.model.plain import Facts, Plain
 from arboretum.plugin.assemble import certifier_of
-from arboretum.plugin.build import build, coerce, configuration, field_types, followers, plain
+from arboretum.plugin.build import (
+    build,
+    coerce,
+    config_value,
+    configuration,
+    field_types,
+    followers,
+)
 from arboretum.plugin.registry import NONE, Entry, Registry, plugin_files
 from arboretum.runs.sweeps import flatten
 
@@ -152,14 +159,14 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
         )
     _refuse_unfollowed(settings, parts, registry)
     named = {
-        key: plain(value)
+        key: config_value(value)
         for key, value in options.items()
         if not key.startswith("hydra") and value != MISSING
     }
     return Resolved(
         settings,
         parts,
-        {**plain(attrs.asdict(settings, recurse=True)), **configuration(parts, named)},
+        {**config_value(attrs.asdict(settings, recurse=True)), **configuration(parts, named)},
     )
 
 

@@ -37,7 +37,7 @@ from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode, mark_of
-from arboretum.kernels.plain import active_interpreter, kernel_at, plain, with_twin
+from arboretum.kernels.plain import active_interpreter, as_python, kernel_at, with_twin
 
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
@@ -115,14 +115,14 @@ def address_of(kernel: Callable, mark: str) -> Any:
 def _address(loop: Any, signature: Any) -> Any:
     interpreter = active_interpreter()
     if interpreter is not None and interpreter.runs(loop, signature.args):
-        return plain(loop)
+        return as_python(loop)
     loop.compile(signature)
     result = loop.overloads[signature.args]
     # the C entry of a first-class function; its library lives as long as the dispatcher, which its
     # maker remembers
     address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
     if interpreter is not None:
-        interpreter.at[address] = plain(loop)
+        interpreter.at[address] = as_python(loop)
     return address
 
 

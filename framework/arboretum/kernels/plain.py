@@ -60,7 +60,7 @@ class Interpreter:
 
     def __call__(self, kernel: Any) -> Callable:
         """The kernel as a Python function, under a clock."""
-        function = plain(kernel)
+        function = as_python(kernel)
 
         def timed(*args: Any) -> Any:
             start = time.thread_time()
@@ -127,7 +127,7 @@ def with_twin(kernel: Any, twin: Callable) -> Any:
     return kernel
 
 
-def plain(kernel: Any) -> Callable:
+def as_python(kernel: Any) -> Callable:
     """A kernel's source as a function that calls the sources of the kernels that it calls.
 
     Names are looked up once, so that none of its modules' is replaced later.
@@ -147,11 +147,11 @@ def _rebound(kernel: Any) -> Callable:
         scope,
         python.__name__,
         python.__defaults__,
-        tuple(CellType(plain(one) if _is_kernel(one) else one) for one in cells),
+        tuple(CellType(as_python(one) if _is_kernel(one) else one) for one in cells),
     )
     found = np.errstate(over="ignore")(copy) if getattr(kernel, "wraps", False) else copy
     with_twin(kernel, found)  # before those that it calls: it may be among them
-    scope |= {name: plain(value) for name, value in scope.items() if _is_kernel(value)}
+    scope |= {name: as_python(value) for name, value in scope.items() if _is_kernel(value)}
     scope |= {
         name: np.dtype((np.record, value))  # so that a kernel's own records have fields, too
         for name, value in scope.items()

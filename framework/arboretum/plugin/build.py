@@ -90,14 +90,17 @@ def field_types(cls: type) -> Facts:
     return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 
-def plain(value: object) -> Any:
-    """A field's value in words that JSON, YAML and the command line share."""
+def config_value(value: object) -> Any:
+    """A field's value in words that JSON, YAML and the command line share.
+
+    Unlike :func:`arboretum.model.reading.plain` it keeps NaN and ∞, and an enum becomes its name.
+    """
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): config_value(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [plain(item) for item in value]
+        return [config_value(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
@@ -107,7 +110,7 @@ def component_values(component: object) -> Facts:
     """
     cls: type = type(component)
     return {
-        name: masked_values(plain(getattr(component, field.name)))
+        name: masked_values(config_value(getattr(component, field.name)))
         for name, field in fields_of(cls).items()
     }
 
@@ -128,7 +131,9 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
         else:
             choices.setdefault(kind, part.name)
             config[kind] = {"name": part.name, **component_values(part)}
-    weights = {} if parts.class_weight is None else {"class_weight": plain(parts.class_weight)}
+    weights = (
+        {} if parts.class_weight is None else {"class_weight": config_value(parts.class_weight)}
+    )
     return {**config, **weights, "choices": choices}
 
 

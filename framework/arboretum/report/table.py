@@ -65,7 +65,7 @@ def csv_table(
     """
     headings = _headings(rows, columns)
 
-    def plain(value: object) -> Any:
+    def csv_value(value: object) -> Any:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if isinstance(value, bool):
@@ -74,7 +74,10 @@ def csv_table(
         return float(value) if isinstance(value, float) else value
 
     return csv_text(
-        [list(headings.values()), *([plain(row.get(name)) for name in headings] for row in rows)]
+        [
+            list(headings.values()),
+            *([csv_value(row.get(name)) for name in headings] for row in rows),
+        ]
     )
 
 

@@ -28,7 +28,7 @@ from arboretum.config.execute import Session
 from arboretum.interfaces.component import KINDS
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.build import plain
+from arboretum.plugin.build import config_value
 from arboretum.plugin.discovery import load_registry
 
 
@@ -108,7 +108,10 @@ def test_nothing_of_a_component_is_typed_twice_every_default_comes_from_its_clas
     shown = OmegaConf.to_container(composed.dataset)
     assert shown == {
         "name": "odd",
-        **{field.name: plain(getattr(Odd(needed="x"), field.name)) for field in attrs.fields(Odd)},
+        **{
+            field.name: config_value(getattr(Odd(needed="x"), field.name))
+            for field in attrs.fields(Odd)
+        },
     }
 
 

@@ -218,8 +218,8 @@ def test_intrinsics_have_twins(word):
 
 
 def test_tables_on_the_stack_have_twins():
-    assert way.plain(float_table)(2, 3).shape == (2, 3)
-    assert way.plain(int_table)(2, 3).dtype == np.int64
+    assert way.as_python(float_table)(2, 3).shape == (2, 3)
+    assert way.as_python(int_table)(2, 3).dtype == np.int64
 
 
 def test_an_interpreted_kernel_has_no_address_that_machine_code_would_take(nothing_kept):
