@@ -106,16 +106,18 @@ class Writer:
         if found is None:
             return "#/experiments"
         if VIEW_TAG not in found.tags:  # no sweep has ended yet
-            self.renew()
+            self.renew_view()
         return self._page(f"viewStateShareKey={VIEW}")
 
-    def renew(self, goal: str = METRICS[0]) -> None:
+    def renew_view(self, goal: str = METRICS[0]) -> None:
         """Keep the view of all runs on the experiment, as the UI's "share" button does, and the
         sweeps in its note.
 
         goal : of the sweep that has ended; the runs come in its order.  Columns are what the newest
             sweeps vary and call best besides the usual ones.  The note leads to the sweeps alone,
             since a long one fills the first page of all runs.
+
+        short : metrics that every run that has them also has as a tag.
         """
         newest = self.client.search_runs(
             [self.experiment_id],
@@ -425,7 +427,7 @@ class Writer:
         self.client.log_batch(
             sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()]
         )
-        self.renew(judged_by(common.get("goal", ""), best))
+        self.renew_view(judged_by(common.get("goal", ""), best))
 
     def _forget(self, run_id: str, names: Sequence[str]) -> bool:
         """Take parameters off a run of ours, which MLflow has no call for; False where a server
