@@ -311,7 +311,9 @@ class Merged:
         return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
 
 
-def merge(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Merged:
+def merge_equal_rows(
+    problem: Problem, tests: Tests, units: Units, context: Context = Context()
+) -> Merged:
     """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all
     tests exceed the budget, and OutOfTime.
 
@@ -328,7 +330,20 @@ def merge(problem: Problem, tests: Tests, units: Units, context: Context = Conte
     price = np.zeros(len(kept), np.int64)
     if units.price_value:
         price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
-    return Merged(units, bits, weights, base, kept, *sums, price, helps, class_loss)
+    mass, rows, members = sums
+    return Merged(
+        units=units,
+        bits=bits,
+        weights=weights,
+        base=base,
+        tests=kept,
+        mass=mass,
+        rows=rows,
+        members=members,
+        price=price,
+        helps=helps,
+        class_loss=class_loss,
+    )
 
 
 def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

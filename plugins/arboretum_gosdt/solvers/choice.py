@@ -11,7 +11,14 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Context, Problem, TreeLimits
-from arboretum_gosdt.problem.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
+from arboretum_gosdt.problem.prepared import (
+    LAYING,
+    Merged,
+    Tests,
+    Units,
+    merge_equal_rows,
+    merge_ranks,
+)
 
 MANY_TESTS = 700
 """From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are
@@ -129,7 +136,7 @@ def choose(
         raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
         return _intervals(problem, limits, tests, units, context)
-    merged = merge(problem, tests, units, context)
+    merged = merge_equal_rows(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
         search = _on_bits(which, merged, limits.depth, without, threads, context)

@@ -35,7 +35,7 @@ from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
 from arboretum_gosdt.problem.objectives import exact_weights
-from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
 
@@ -153,7 +153,7 @@ class NonDominatedSearch:
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
         self.tests: Tests = all_tests(problem, context=context)
-        self.merged: Merged = merge(problem, self.tests, self.units, context)
+        self.merged: Merged = merge_equal_rows(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
         self.loss: BoundedLoss = kind(

@@ -29,7 +29,14 @@ from arboretum.api import (
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
-from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
+from arboretum_gosdt.problem.prepared import (
+    Merged,
+    Tests,
+    Units,
+    all_tests,
+    merge_equal_rows,
+    units_of,
+)
 from arboretum_gosdt.problem.trees import tree_of
 from arboretum_gosdt.solvers.choice import Which, kind_of
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -120,7 +127,7 @@ class _Search:
             )
             raise CapabilityError(f"solver path asks the sparse search, which knows {ways}")
         tests: Tests = self.tests
-        self.merged: Merged = merge(problem, tests, units, context)
+        self.merged: Merged = merge_equal_rows(problem, tests, units, context)
         total = self.merged.weights.sum(axis=0)
         self.own = int(self.merged.weights.sum() - self.merged.weights.max(axis=1).sum())
         self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))

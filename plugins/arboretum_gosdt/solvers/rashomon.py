@@ -34,7 +34,7 @@ from arboretum.api import (
     shape_of,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
-from arboretum_gosdt.problem.prepared import Merged, merge
+from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import laid, tree_of
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which
@@ -221,7 +221,7 @@ class TreeSet:
             )
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
         of.choose(Which.auto, context)
-        return TreeSet(of, context, merge(problem, tests, units, context))
+        return TreeSet(of, context, merge_equal_rows(problem, tests, units, context))
 
     def optimum(self) -> Solution:
         """The best tree, proven unless a budget ends the search."""

@@ -11,12 +11,12 @@ from arboretum_gosdt.general.known import ANY, Bounds
 from arboretum_gosdt.general.relaxed import attained
 from arboretum_gosdt.general.search import GeneralSearch, Rules
 from arboretum_gosdt.problem.objectives import Accuracy, Price
-from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
+from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 
 
 def search_of(problem, depth=None, leaves=None, **rules):
     units, objective = units_of(problem), problem.parts.objective
-    merged = merge(problem, all_tests(problem), units)
+    merged = merge_equal_rows(problem, all_tests(problem), units)
     bounds = Bounds(ANY if depth is None else depth, ANY if leaves is None else leaves)
     return merged, GeneralSearch(
         merged, units.p, units.q, Rules(bounds, worst=objective.price is Price.max, **rules)

@@ -20,12 +20,12 @@ from arboretum_gosdt.problem.objectives import (
     decimal,
     exact_weights,
 )
-from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
+from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 
 
 def prepare(problem):
     units, tests = units_of(problem), all_tests(problem)
-    return merge(problem, tests, units), tests, units
+    return merge_equal_rows(problem, tests, units), tests, units
 
 
 def bit(bits, f):
@@ -202,7 +202,7 @@ def test_what_no_form_of_it_can_be_asked_is_refused_with_the_way_out(monkeypatch
     with pytest.raises(
         BudgetError, match="tests of 6 objects as bits take about 0 MB.* raise budget.memory_mb"
     ):
-        merge(problem, all_tests(problem), units_of(problem), Context(memory_bytes=1))
+        merge_equal_rows(problem, all_tests(problem), units_of(problem), Context(memory_bytes=1))
     dear = attrs.evolve(
         problem, parts=attrs.evolve(problem.parts, objective=Accuracy(mu=1e30, price=Price.max))
     )

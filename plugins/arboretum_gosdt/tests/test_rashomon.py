@@ -14,7 +14,7 @@ from tiny_tables import Held, least, limited, tiny_problem
 
 from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
-from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
+from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 from arboretum_gosdt.solvers.rashomon import Rashomon
 
 
@@ -23,7 +23,7 @@ def every_value(problem, depth):
     fractions.
     """
     objects, objective, units = problem.objects, problem.parts.objective, units_of(problem)
-    merged, tests = merge(problem, all_tests(problem), units), all_tests(problem)
+    merged, tests = merge_equal_rows(problem, all_tests(problem), units), all_tests(problem)
     everything = np.arange(objects.n_objects)
     outcomes = [tests.outcome(int(test), everything) for test in merged.tests]
     prices = [
