@@ -166,13 +166,15 @@ def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
     if type(coverage) is OthersExcluded:
         return 1.0 / float(others_of(objects.label, objects.n_classes).max())
     if type(coverage) is Probability:
-        return _least_of_probability(objects.weight, theta)
+        return _least_increment_of_probability(objects.weight, theta)
     return math.nan
 
 
-def _least_of_probability(weight: np.ndarray, theta: float) -> float:
-    """p(S) changes by p_min at least, and above θ it lies at least the distance to the next
-    possible weight above.
+def _least_increment_of_probability(weight: np.ndarray, theta: float) -> float:
+    """The least increment of p(S): it changes by p_min at least, and above θ it lies at least the
+    distance to the next possible weight above.
+
+    Returns NaN if weights that may lie below θ are no whole numbers, or if nothing lies above θ.
     """
     total = float(weight.sum())
     lightest = float(weight.min()) / total
