@@ -27,8 +27,8 @@ class ConfigError(ArboretumError, ValueError):
 
 
 class PluginError(ArboretumError):
-    """A plugin cannot be used: it fails to import, breaks a contract, or claims a name that is
-    taken.
+    """A plugin cannot be used: it cannot be imported, registered (its name is taken, say) or
+    built.
     """
 
 

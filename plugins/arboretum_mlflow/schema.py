@@ -151,6 +151,10 @@ def _made_here(location: Location) -> set[str]:
 
 
 def _is_alive(location: Location, seconds: float) -> bool:
+    """Whether a server says that it is well (200); False: it answers otherwise.
+
+    Raises TrackerError where nobody answers.
+    """
     parts = urlsplit(location.uri)  # urllib would look for a host named "user:password@host"
     place = parts._replace(
         netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/health"

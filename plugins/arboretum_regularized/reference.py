@@ -116,8 +116,10 @@ def balance(weights, counts, price, extra, node) -> float:
 
 
 def impure_pairs(weights, counts, price, extra, node) -> float:
-    """φ(S) − Σ_v φ(S_v), from ``counts`` (int64[outcomes, classes]).
+    """φ(S) − Σ_v φ(S_v), φ(S) the pairs of rows of S of different classes.
 
+    weights : float64[outcomes, classes], counts : int64[outcomes, classes], of the rows.
+    price : of the test.
     node : its ``params`` say whether to divide by the price, and whether to weigh each φ by p, the
         share of the root's weight.
     """

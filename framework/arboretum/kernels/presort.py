@@ -146,6 +146,8 @@ def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
     """0 where value ≤ threshold, else 1; missing rows follow ``side``.
 
     values : flat memory of a matrix.
+    row_stride, base : from row to row, and of the column's first row, in elements.
+    out : int32[len(rows)].
     """
     for j in range(len(rows)):
         v = values[np.uintp(base) + np.uintp(rows[j]) * np.uintp(row_stride)]

@@ -140,8 +140,9 @@ def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], wid
 
 
 def spell_cell(value: bool | str | float | None, absent: str = "–") -> str:
-    """One value for a reader: whole numbers in full, others with four significant digits, yes
-    and no for booleans.
+    """One value for a reader: whole numbers below 1e15 in full, others with four significant
+    digits and at most four decimals, below 1e-3 and from 1e4 on without that limit, by exponent
+    where it is shorter; yes and no for booleans.
     """
     if isinstance(value, bool | str):
         return value if isinstance(value, str) else "yes" if value else "no"

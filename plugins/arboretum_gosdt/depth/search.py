@@ -278,7 +278,7 @@ class LimitedSearch:
             if budget is None
             else CELLS_SHARE * (budget - self._fixed_bytes - self._arrays.bytes_used())
         )
-        if 5 * self._cells.nbytes > most:
+        if 5 * self._cells.nbytes > most:  # the old and four times as many are held at once
             return
         cells = np.zeros((4 * len(self._cells), 2), np.uint64)
         task.state["cells"] = kernels.move_cells(self._cells, cells)

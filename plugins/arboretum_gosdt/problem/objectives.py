@@ -39,7 +39,7 @@ def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
     return mass // shared, unit * shared, unit
 
 
-def class_weights(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
+def class_totals(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
     """Weight of each class.   mass, unit : of :func:`exact_weights`."""
     total = np.bincount(objects.label, mass, objects.n_classes)  # sums of whole numbers below 2^53
     return [Fraction(int(one)) if unit == 1 else int(one) * unit for one in total.tolist()]
@@ -88,7 +88,7 @@ class Additive:
         """
         mass, unit, _ = exact_weights(problem.objects.weight)
         factors, errors = (
-            self.factors(class_weights(problem.objects, mass, unit)),
+            self.factors(class_totals(problem.objects, mass, unit)),
             self.errors(weights.shape[1]),
         )
         return weights @ np.array(

@@ -35,7 +35,7 @@ from arboretum.api import (
     midpoints,
     refuse_unfit,
 )
-from arboretum_gosdt.problem.objectives import Price, class_weights, exact_weights
+from arboretum_gosdt.problem.objectives import Price, class_totals, exact_weights
 
 MOST = 1 << 58
 """All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62
@@ -115,7 +115,7 @@ def units_of(problem: Problem) -> Units:
     objective, objects = problem.parts.objective, problem.objects
     mass, unit, error = exact_weights(objects.weight)
     factors, errors = (
-        objective.factors(class_weights(objects, mass, unit)),
+        objective.factors(class_totals(objects, mass, unit)),
         objective.errors(objects.n_classes),
     )
     distinct = {one for row in errors for one in row}

@@ -345,7 +345,7 @@ def unpack_word(v, words, at, parts, positions, rows, first):
 
 
 @lanes_kernel()
-def class_weights(v, node, counts):
+def feature_weights(v, node, counts):
     """counts[k · stride + f]: weight of class k in the rows that have feature f."""
     b, words, stride = v.builder, node.words, node.stride
     with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.planes) as one:

@@ -9,7 +9,7 @@ With s the set of rows of level d, g a group, and the child (side, i) as level d
         valid[f] = f is alive, and both cells with and without f save enough for a leaf     (B.6)
     place_features:  if the valid features take as wide a stride as before: the others stay, and
                      are not alive;  else move the valid ones to the first lanes of every row
-    pack_node:       words[w · stride + f] from the rows;  counts[k, f] = n_k(f)     (class_weights)
+    pack_node:       words[w · stride + f] from the rows;  counts[k, f] = n_k(f)   (feature_weights)
 
 Invariants:
 
@@ -30,7 +30,7 @@ from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse.node import PART, cells, weigh, words_of
 from arboretum_gosdt.sparse.pair_counts import (
     Rows,
-    class_weights,
+    feature_weights,
     keep_rows,
     pack_word,
     unpack_word,
@@ -220,4 +220,4 @@ def pack_node(data, levels, d):
             levels.rows[d],
             w * bits,
         )
-    class_weights(words_of(data, levels, d), levels.counts[d])
+    feature_weights(words_of(data, levels, d), levels.counts[d])

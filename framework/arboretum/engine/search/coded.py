@@ -266,6 +266,9 @@ class CodedEngine(TableEngine):
     # -- counting ----------------------------------------------------------------------------------
 
     def _views(self, cell: Cell) -> Iterator[View]:
+        """One view of all features of at most WIDE bins, counted together, then one of each wider
+        feature, counted over the codes that occur at the node.
+        """
         free = self._free(cell)
         if len(self._narrow):
             features = counted_features(
