@@ -177,7 +177,7 @@ def search():
     """The searches of the plugin themselves: preparation, search and tree, without the component
     around them.
     """
-    from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
+    from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 
     def begin(x, y, job):
         problem, held = problem_of(x, y, job["lam"], job["depth"]), {}
@@ -187,7 +187,7 @@ def search():
             until = time.monotonic() + (seconds or job["seconds"] or 1e6)
             units = units_of(problem)
             if x.dtype == np.uint8:
-                merged = merge(problem, all_tests(problem), units).prepared
+                merged = merge_equal_rows(problem, all_tests(problem), units).prepared
                 p, q, base = (units.p, units.q, merged.base)
                 if not len(merged.weights) or not len(merged.tests):
                     held.update(nodes=[[-1, None, 0, 0]], lower=None, proven=True, own=0)
