@@ -22,7 +22,7 @@ has one test more: known against missing values.
 
 Invariants:
 
-- An object has at most one entry in a node.  ``share`` goes by place in ``rows``; ``whole``,
+- An object has at most one entry in a node.  ``share`` goes by place in ``rows``; ``of_object``,
   ``weight`` and ``rows`` go by object and hold for the node that was loaded last.
 - The row NONE of the sums is 0.  Bin b of the feature at hand is the row FIRST + b, missing values
   behind its other bins; there are rows for as many bins as any feature has.
@@ -60,14 +60,14 @@ NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 PIECE = 32  # entries of a run that are bounded together
 
-Shares = namedtuple("Shares", "how own_form impurity share whole weight rows sums part")
+Shares = namedtuple("Shares", "how own_form impurity share of_object weight rows sums part")
 """how : the rule.
 
 own_form : bool[F], whether a feature's tests have a form with an outcome for missing values.
 impurity : its address.
 share : float64[room], by place in the permutation.
-whole, weight, rows : float64[n], by object of the node looked at, its share, and what that weighs
-    and counts; one array where all objects weigh 1.
+of_object, weight, rows : float64[n], by object of the node looked at, its share, and what that
+    weighs and counts; one array where all objects weigh 1.
 sums : Sums, scratch.
 part : float64[·], scratch, by outcome.
 """
@@ -85,7 +85,7 @@ def load(rows, low, high, objects, shares):
     clear(shares.sums, NONE)
     for j in range(low, high):
         i, share = np.uintp(rows[j]), shares.share[j]
-        shares.whole[i], shares.weight[i], shares.rows[i] = (
+        shares.of_object[i], shares.weight[i], shares.rows[i] = (
             share,
             objects.weight[i] * share,
             objects.count[i] * share,
@@ -123,7 +123,9 @@ def hand_on(rows, low, outcomes, goes, start, shares):
     for o in range(outcomes):
         for j in range(low + start[o], low + start[o + 1]):
             i = rows[j]
-            shares.share[j] = shares.whole[i] * (part[o] / total if goes[i] == outcomes else 1.0)
+            shares.share[j] = shares.of_object[i] * (
+                part[o] / total if goes[i] == outcomes else 1.0
+            )
 
 
 @jit(inline=True, borrow=True)

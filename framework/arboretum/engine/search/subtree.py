@@ -451,14 +451,14 @@ class Subtrees:
             np.empty((rows, stats.count_width)),
             np.empty((rows, stats.count_width), np.int64),
         )
-        whole = np.empty(n)
-        weight, count = (whole, whole) if stats.unit else np.empty((2, n))
+        of_object = np.empty(n)
+        weight, count = (of_object, of_object) if stats.unit else np.empty((2, n))
         return shares.Shares(
             SHARED.index(sure(self.missing).kernel),
             forms,
             self.scorer.impurity,
             share.copy(),
-            whole,
+            of_object,
             weight,
             count,
             sums,
