@@ -221,12 +221,11 @@ class Additive:
 
     def _open(self, node: counting.Node, bound: float) -> str:
         """Which test may cost less than a bound."""
-        costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers["columns"])])
-        at = int(costs.argmin())
+        cost, at = counting.cheapest(node)
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
         return (
-            f"trees that begin with test {test} of the table may cost {bound - costs[at]} less "
+            f"trees that begin with test {test} of the table may cost {bound - cost} less "
             "for all that is known"
         )
 

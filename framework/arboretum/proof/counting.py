@@ -580,16 +580,30 @@ def propagate_to_sides(ground, node, scratch, c):
                     low[f] = max(low[f], bound - less)
 
 
-@jit(borrow=True)
-def joined_cost(node, c):
-    """What trees cost that begin with a column (rule 2)."""
-    n, leaves, low = node.numbers.columns, node.numbers.leaves, node.low
+@jit(inline=True, borrow=True)
+def joined_cost(low, paid, numbers, c):
+    """What trees cost that begin with a column (rule 2).
+
+    low, paid, numbers : of the set; handing on the whole Node took a quarter of the time.
+    """
+    n, leaves = numbers.columns, numbers.leaves
     if leaves < 0:
-        return low[c] + low[n + c] + node.paid[c]
+        return low[c] + low[n + c] + paid[c]
     least, levels = NEVER, levels_of(leaves)
     for level in range(levels):
         least = min(least, low[2 * level * n + c] + low[(2 * (levels - level) - 1) * n + c])
-    return least + node.paid[c]
+    return least + paid[c]
+
+
+@jit(borrow=True)
+def cheapest(node):
+    """(cost, column) of the trees that cost least, by the column that they begin with."""
+    least, at = 4 * NEVER, np.int64(-1)
+    for c in range(node.numbers.columns):
+        cost = joined_cost(node.low, node.paid, node.numbers, c)
+        if cost < least:
+            least, at = cost, np.int64(c)
+    return least, at
 
 
 @jit(inner=True, borrow=True)
@@ -607,7 +621,7 @@ def count_columns(ground, node, scratch, goal, thorough):
         for c in range(n):
             whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
             is_open, known, new = (
-                joined_cost(node, c) < goal,
+                joined_cost(node.low, node.paid, node.numbers, c) < goal,
                 node.state[c] & RECORDED != 0,
                 node.state[c] & COUNTED == 0,
             )

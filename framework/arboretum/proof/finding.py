@@ -44,6 +44,7 @@ from arboretum.proof.counting import (
     HEAD,
     NEVER,
     Node,
+    cheapest,
     count_column,
     count_columns,
     enter,
@@ -136,7 +137,7 @@ def ask(ground, node, memory, depth, goal):
     for column in range(-1, n):
         if column >= 0:
             node.told[column], node.told[n + column] = 0, 0
-            if joined_cost(node, column) >= goal:
+            if joined_cost(node.low, node.paid, node.numbers, column) >= goal:
                 continue
         with_one, with_two = np.uint64(0), np.uint64(0)
         for w in range(node.mask.shape[0]):
@@ -276,7 +277,7 @@ def share_done(nodes, frames, at):
     for d in range(min(at, FRAMES_REPORTED)):
         node, still = node_of(nodes, d), np.int64(0)
         for c in range(node.numbers.columns):
-            still += joined_cost(node, c) < frames[d].goal
+            still += joined_cost(node.low, node.paid, node.numbers, c) < frames[d].goal
         first = max(still, frames[d].open, np.int64(1))
         done, part_of = done + part_of * (1.0 - still / first), part_of / first
     return done ** (1 / 3)
@@ -334,8 +335,7 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                             ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame.goal)
                     column, level, side, how, wanted = choose(ground, node, frame.goal)
                 if column < 0:
-                    for c in range(node.numbers.columns):
-                        frame.goal = min(frame.goal, joined_cost(node, c))
+                    frame.goal = min(frame.goal, cheapest(node)[0])
             if column >= 0:
                 frame.column, frame.level, frame.side = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])
