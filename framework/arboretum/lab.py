@@ -172,7 +172,7 @@ def read(folder: Path) -> Lab:
     )
 
 
-def _checked(said: Any, path: Path) -> dict[str, Any]:
+def _checked(said: object, path: Path) -> dict[str, Any]:
     """What the file says, with what it does not say; raises ConfigError naming the key."""
     kinds: Mapping[str, tuple[type[list[object] | str | dict[str, object]], str]] = {
         "plugins": (list, "a list of files"),

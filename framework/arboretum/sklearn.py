@@ -147,7 +147,7 @@ class _BaseTree(BaseEstimator):
                 pass
         return {**found, **self._fields}
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters, and fields of components as kind__field; raises ValueError (a
         ConfigError) for an unknown name.
         """
@@ -372,7 +372,7 @@ class _BaseTree(BaseEstimator):
                 given.iloc[:, j] if hasattr(given, "iloc") else np.asarray(given, object)[:, j],
             )
 
-    def _numbers(self, X: Any, *y: Any, **checks: Any) -> Any:
+    def _numbers(self, X: object, *y: object, **checks: object) -> Any:
         """Rows as numbers, as scikit-learn checks them."""
         finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
         return validate_data(
@@ -422,7 +422,7 @@ class _BaseTree(BaseEstimator):
         """
         return np.asarray(self._answer(Tree.apply, X))
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: object) -> Any:
         """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
         from scipy.sparse import csr_matrix
 
@@ -435,7 +435,7 @@ class _BaseTree(BaseEstimator):
         )
         return visited[which]
 
-    def prices_paid(self, X: Any) -> np.ndarray:
+    def prices_paid(self, X: object) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost``
         is overridden).
         """
@@ -518,11 +518,11 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     @_taking_kinds
     def __init__(
         self,
-        method: Any = "cart",
+        method: object = "cart",
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
+        class_weight: object = None,
+        random_state: object = None,
         overrides: Plain | Sequence[str] | None = None,
         verify: bool = False,
         min_weight_fraction_leaf: float | None = None,
@@ -530,8 +530,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | None = None,
         ccp_alpha: float | None = None,
-        max_features: Any = None,
-        **parts: Any,
+        max_features: object = None,
+        **parts: object,
     ) -> None:
         self._keep(locals())
 
@@ -553,18 +553,18 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
             canonical([spelling(c) for c in self.classes_]),
         )
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""
         codes = self._answer(Tree.predict, X)
         return np.asarray(self.classes_[codes])
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: object) -> np.ndarray:
         """float64[n_rows, n_classes]: weight share of each class at the node where the row comes
         to rest.
         """
         return np.asarray(self._answer(Tree.predict_proba, X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: object) -> np.ndarray:
         """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a
         share of 0.
         """
@@ -595,10 +595,10 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     @_taking_kinds
     def __init__(
         self,
-        method: Any = "cart",
+        method: object = "cart",
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
-        random_state: Any = None,
+        random_state: object = None,
         overrides: Plain | Sequence[str] | None = None,
         verify: bool = False,
         min_weight_fraction_leaf: float | None = None,
@@ -606,8 +606,8 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | None = None,
         ccp_alpha: float | None = None,
-        max_features: Any = None,
-        **parts: Any,
+        max_features: object = None,
+        **parts: object,
     ) -> None:
         self._keep(locals())
 
@@ -618,7 +618,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
             values=exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False),
         )
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
         return np.asarray(self._answer(Tree.predict, X))
 

@@ -357,7 +357,7 @@ def certificate_lines(record: Record) -> list[str]:
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
 
 
-def tree_of(tree: Tree, **options: Any) -> str:
+def tree_of(tree: Tree, **options: object) -> str:
     """The tree as text, in colour on a terminal."""
     return tree.to_text(width=terminal.width(), colour=terminal.colour(), **options)
 

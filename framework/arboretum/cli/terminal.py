@@ -122,7 +122,7 @@ def colour() -> bool:
 
 
 def columns(
-    rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Sequence[int] = ()
+    rows: Sequence[Sequence[object]], header: Sequence[str] = (), right: Sequence[int] = ()
 ) -> str:
     """Rows as aligned columns.   right : numbers of the columns to align right."""
     table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
@@ -240,7 +240,7 @@ def ending_like_ctrl_c() -> Iterator[None]:
         yield
         return
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: object) -> None:
         for each in before:
             signal.signal(each, lambda number, frame: None)  # the command is ending already
         raise KeyboardInterrupt(number)

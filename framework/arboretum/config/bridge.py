@@ -241,7 +241,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
     return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
 
 
-def _writes(kind: str, name: Any, registry: Registry) -> Facts:
+def _writes(kind: str, name: object, registry: Registry) -> Facts:
     """Field → default, of those that say where a component writes: of a tracker all, as they say
     whose store it is.
     """

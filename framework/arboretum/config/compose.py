@@ -164,7 +164,9 @@ def _way_to(kind: str, option: str) -> str:
     )
 
 
-def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> str:
+def _misfit(
+    key: str, value: str, cause: object, overrides: Sequence[str], registry: Registry
+) -> str:
     """A value of another shape than the field's: say what the field takes."""
     group, *rest = key.split(".")
     if group in KINDS and rest:
@@ -440,7 +442,7 @@ def search_path(*config_dirs: str | None) -> ConfigSearchPath:
     return path
 
 
-def _search(path: ConfigSearchPath, provider: str, folder: Any) -> None:
+def _search(path: ConfigSearchPath, provider: str, folder: object) -> None:
     """Look into a folder after all others, before the registry's nodes."""
     path.prepend(provider, f"file://{folder}", SearchPathQuery(provider="schema"))
 

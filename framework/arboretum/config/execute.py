@@ -137,7 +137,7 @@ class Session:
     def ask(
         self,
         component: Component,
-        action: Callable[[], Any],
+        action: Callable[[], object],
         *,
         anew: bool = False,
         beside: bool = False,
@@ -156,7 +156,7 @@ class Session:
         self._handing = self._beside.submit(self._ask, component, action)
         return trouble
 
-    def _ask(self, component: Component, action: Callable[[], Any]) -> str:
+    def _ask(self, component: Component, action: Callable[[], object]) -> str:
         start = time.monotonic()
         if component not in self._given_up:
             try:
@@ -174,7 +174,7 @@ class Session:
 
         return versions(self.registry.owners)
 
-    def code(self, parts: Parts, more: Iterable[Any] = ()) -> dict[str, str]:
+    def code(self, parts: Parts, more: Iterable[object] = ()) -> dict[str, str]:
         """Content hash of the framework and of each plugin whose components (``more`` ones, too,
         but no tracker) take part, by name.
         """

@@ -127,7 +127,7 @@ def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
             yield from _hidden(inner, below, f"{path}.{below}")
 
 
-def _targets(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _targets(node: object, path: str) -> Iterator[tuple[str, Any]]:
     """Where a ``_target_`` stands, and what it says."""
     steps = {f"[{i}]": item for i, item in enumerate(node)} if isinstance(node, list) else {}
     if isinstance(node, dict):

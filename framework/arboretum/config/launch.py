@@ -83,7 +83,7 @@ def asked(loader: Any, config: DictConfig) -> list[Override]:
     )
 
 
-def first_job(loader: Any, config: DictConfig) -> list[str]:
+def first_job(loader: object, config: DictConfig) -> list[str]:
     """The overrides of the first job of a sweep: of several values the first, of an interval its
     beginning.
     """

@@ -65,7 +65,7 @@ class Settings:
 SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
 
 
-def read(cls: type, values: Any, prefix: str = "") -> Any:
+def read(cls: type, values: object, prefix: str = "") -> Any:
     """Build a class of settings from plain values; raises ConfigError naming key, rule and value.
 
     prefix : of its keys.

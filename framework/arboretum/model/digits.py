@@ -188,13 +188,13 @@ def _rounded(rule: Any, digits: int) -> Any:
     )
 
 
-def digits_of(rules: Sequence[Any]) -> list[int]:
+def digits_of(rules: Sequence[object]) -> list[int]:
     """Digits of each test, for storage; [] where all show six."""
     found = [getattr(rule, "digits", SIX) for rule in rules]
     return [] if set(found) <= {SIX} else found
 
 
-def with_digits(rules: Sequence[Any], stored: Plain) -> tuple[Any, ...]:
+def with_digits(rules: Sequence[object], stored: Plain) -> tuple[Any, ...]:
     """The tests of a stored tree, which says under "digits" how they are shown; what an older
     one does not say is made up for without its rows.
     """

@@ -30,7 +30,7 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task, recod
 from arboretum.model.tree import ColumnSpec, Tree
 
 
-def table_like(tree: Tree, X: Any) -> Table:
+def table_like(tree: Tree, X: object) -> Table:
     """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
 
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of
@@ -113,7 +113,7 @@ def _target(tree: Tree, table: Table) -> Target:
     )
 
 
-def read_column(spec: ColumnSpec, values: Any) -> Column:
+def read_column(spec: ColumnSpec, values: object) -> Column:
     """Read outside values (array, pandas series, list, Column) as a column of the given kind;
     raises DataError.
 
@@ -133,7 +133,7 @@ def read_column(spec: ColumnSpec, values: Any) -> Column:
     return Column(spec.name, spec.kind, recoded(codes, found, spec.categories), spec.categories)
 
 
-def read_numbers(name: str, values: Any) -> np.ndarray:
+def read_numbers(name: str, values: object) -> np.ndarray:
     """float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for text
     and for infinite values.
     """
@@ -156,7 +156,7 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def exact_numbers(name: str, values: Any) -> np.ndarray:
+def exact_numbers(name: str, values: object) -> np.ndarray:
     """As :func:`read_numbers`, to learn from; raises DataError, too, where two integers would
     become one number.
     """
@@ -167,7 +167,7 @@ def exact_numbers(name: str, values: Any) -> np.ndarray:
     return found
 
 
-def _date_column(name: str, series: Any) -> Column:
+def _date_column(name: str, series: object) -> Column:
     """Points in time in the unit that fits them; raises DataError where two of them differ by
     less than it.
     """
@@ -188,7 +188,7 @@ def _date_column(name: str, series: Any) -> Column:
     return Column(name, ColumnKind.continuous, values, unit=unit)
 
 
-def _date_numbers(name: str, values: Any, unit: str) -> np.ndarray:
+def _date_numbers(name: str, values: object, unit: str) -> np.ndarray:
     """float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises DataError
     for what is neither date nor number.
     """
@@ -214,14 +214,14 @@ _SPANS = (datetime.time, datetime.timedelta, np.timedelta64)
 _TIMES = (*_POINTS, *_SPANS)
 
 
-def _kind(values: Any) -> str:
+def _kind(values: object) -> str:
     """NumPy's letter for the type of an array or a series; "O" for Python objects and for what
     only pandas knows.
     """
     return getattr(getattr(values, "dtype", None), "kind", "O")
 
 
-def _all_are(types: tuple[type, ...], values: Any) -> bool:
+def _all_are(types: tuple[type, ...], values: object) -> bool:
     """Whether a column of Python objects holds values of these types only, and at least one
     (truth values and missing ones apart).
     """
@@ -234,7 +234,7 @@ def _all_are(types: tuple[type, ...], values: Any) -> bool:
     )
 
 
-def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> None:
+def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) -> None:
     """Raise DataError, with the way out, where a column holds points in time, periods or
     durations.
     """
@@ -256,7 +256,7 @@ def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> No
     )
 
 
-def spelled(values: Any) -> tuple[list[str], np.ndarray]:
+def spelled(values: object) -> tuple[list[str], np.ndarray]:
     """The distinct spellings and, per value, which one it is (MISSING: none).
 
     Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else
@@ -328,7 +328,7 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     return attrs.evolve(column, values=values, unit=spec.unit)
 
 
-def is_mixed(X: Any) -> bool:
+def is_mixed(X: object) -> bool:
     """Whether X is a frame with a column that does not hold numbers."""
     if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
         return False

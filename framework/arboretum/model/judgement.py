@@ -32,7 +32,7 @@ class Verdict(enum.Enum):
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
-def csv_text(rows: Iterable[Sequence[Any]], *, inert: bool = True) -> str:
+def csv_text(rows: Iterable[Sequence[object]], *, inert: bool = True) -> str:
     """Rows, the headings first, as CSV text (RFC 4180, newline "\\n").
 
     inert : texts that a spreadsheet would run as formulas get a ' before them, numbers excepted.
@@ -44,7 +44,7 @@ def csv_text(rows: Iterable[Sequence[Any]], *, inert: bool = True) -> str:
     return text.getvalue()
 
 
-def _inert(cell: Any) -> Any:
+def _inert(cell: object) -> Any:
     if not isinstance(cell, str) or not cell.startswith(RUN_BY_SPREADSHEETS):
         return cell
     try:
@@ -299,7 +299,7 @@ class Chaptered:
             )
         return sorted(found, key=lambda piece: piece.cost)
 
-    def work(self, key: Key, seed: int, services: Any) -> Any:
+    def work(self, key: Key, seed: int, services: object) -> Any:
         """What the chapter of the piece does."""
         parts = self.parts()
         return parts[key.get("chapter", next(iter(parts)))].work(key, seed, services)

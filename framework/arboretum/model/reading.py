@@ -53,7 +53,7 @@ def document(text: str, *schemas: str) -> Facts:
     return data
 
 
-def fits(value: object, wanted: Any) -> bool:
+def fits(value: object, wanted: object) -> bool:
     """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5,
     a list serves as a tuple.
     """
@@ -126,7 +126,7 @@ def _field_types(cls: type) -> Plain:
 _OPEN = ("value", "impurity", "score")
 
 
-def read_array(name: str, values: Any, dtype: type) -> np.ndarray:
+def read_array(name: str, values: object, dtype: type) -> np.ndarray:
     """One array from its JSON values; raises ValueError where one is no number, or no whole one
     where it has to be.
     """

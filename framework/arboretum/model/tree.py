@@ -577,12 +577,12 @@ class Tree:
 
     # -- pictures and exports (functions of other rooms, which the package finds) ------------------
 
-    def to_text(self, **options: Any) -> str:
+    def to_text(self, **options: object) -> str:
         """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
         text: str = arboretum.tree_text(self, **options)
         return text
 
-    def to_svg(self, **options: Any) -> str:
+    def to_svg(self, **options: object) -> str:
         """The tree as an SVG document; options of :func:`arboretum.report.picture.tree_scene`."""
         text: str = arboretum.tree_scene(self, **options).svg()
         return text
@@ -591,14 +591,14 @@ class Tree:
         """What a notebook shows."""
         return self.to_svg()
 
-    def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes:
+    def to_png(self, path: str | PathLike[str] | None = None, **options: object) -> bytes:
         """The bytes of a PNG file, also written to ``path`` if there is one, by the installed
         export of that name and its options.
         """
         picture: bytes = arboretum.exported(self, "png", path, **options)
         return picture
 
-    def to_graphviz(self, **options: Any) -> str:
+    def to_graphviz(self, **options: object) -> str:
         """The tree in the DOT language, by the installed export of that name and its options."""
         text: str = arboretum.exported(self, "graphviz", **options)
         return text

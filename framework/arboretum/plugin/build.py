@@ -137,7 +137,7 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
     return {**config, **weights, "choices": choices}
 
 
-def coerce(value: object, wanted: Any, where: str) -> Any:
+def coerce(value: object, wanted: object, where: str) -> Any:
     """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError
     naming field and value.
     """
@@ -176,7 +176,7 @@ def coerce(value: object, wanted: Any, where: str) -> Any:
     return _coerce_scalar(value, wanted, where)
 
 
-def _coerce_scalar(value: object, wanted: Any, where: str) -> Any:
+def _coerce_scalar(value: object, wanted: object, where: str) -> Any:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     if wanted not in names:
         return value

@@ -36,7 +36,7 @@ def chart_figure(chart: Chart) -> Any:
     return sheet.finished(_drawn(chart, sheet))
 
 
-def _drawn(chart: Any, sheet: Sheet) -> Block:
+def _drawn(chart: object, sheet: Sheet) -> Block:
     block: Block = (
         chart.drawn(sheet) if hasattr(chart, "drawn") else _DRAWN[type(chart)](chart, sheet)
     )
@@ -72,7 +72,7 @@ def _panels(chart: Panels) -> Any:
     return sheet.finished(everything)
 
 
-def _handles(chart: Any) -> list[Any]:
+def _handles(chart: object) -> list[Any]:
     """What the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]

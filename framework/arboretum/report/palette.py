@@ -36,7 +36,7 @@ def ranked_classes(tree: Tree) -> list[int]:
 
 
 def class_colours(
-    tree: Tree, colours: Sequence[Any] = CLASS_COLOURS, other: Any = OTHER
+    tree: Tree, colours: Sequence[object] = CLASS_COLOURS, other: object = OTHER
 ) -> list[Any]:
     """One colour per class; classes beyond the ranked ones share a grey.
 

@@ -115,7 +115,7 @@ class Block:
         if text:
             self.words(text, ends.x0, ends.y0 - 8, fontsize=TICK, va="top", color=FAINT)
 
-    def words(self, text: str, x: float, y: float, **look: Any) -> None:
+    def words(self, text: str, x: float, y: float, **look: object) -> None:
         """Text at a place of the sheet, which moves with the first plot."""
         place = (x, y) - 72 * self.plots[0].get_position().p0
         added = self.plots[0].annotate(

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 
@@ -274,7 +274,7 @@ def _track_chapter(
     guarded(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
 
 
-def _hash(content: Any) -> str:
+def _hash(content: object) -> str:
     return checksum(json.dumps(content, sort_keys=True, default=str))
 
 

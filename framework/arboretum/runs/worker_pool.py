@@ -123,7 +123,7 @@ def seconds_left(seconds: float, done: float, rest: float) -> float | None:
 
 
 @contextmanager
-def every(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
+def every(seconds: float, action: Callable[[], object]) -> Iterator[None]:
     """Do something again and again in a thread, until the block ends."""
     done = threading.Event()
 
