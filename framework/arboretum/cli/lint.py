@@ -2,8 +2,10 @@
 declares them, and which theorems follow.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.plugins import installed
@@ -12,6 +14,9 @@ from arboretum.errors import ConfigError, unknown
 from arboretum.plugin.assemble import read_assignment
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from arboretum.engine.lint import Lint
 
 DESCRIPTION = """\
 Try the axioms of impurities and coverages on all small sets of objects and on random ones (seeded:
@@ -77,7 +82,7 @@ def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
     return registry.get(kind, preset.recipe if preset else name)
 
 
-def told(lint: Any) -> str:
+def told(lint: Lint) -> str:
     """One component: every axiom, every claim, every theorem."""
     from arboretum.engine.axioms import EXHAUSTIVE, LARGEST, TARGETS, TOLERANCE
 
@@ -145,7 +150,7 @@ def told(lint: Any) -> str:
     return "\n".join(lines)
 
 
-def overview(found: Sequence[Any], kind: str) -> str:
+def overview(found: Sequence[Lint], kind: str) -> str:
     """All components of a kind against its axioms; "" where none is installed."""
     of_kind = [each for each in found if each.component.kind == kind]
     if not of_kind:

@@ -2,18 +2,21 @@
 and explained (``why``).
 """
 
+from __future__ import annotations
+
 import math
 import shlex
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.progress import waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError, sure
+from arboretum.interfaces.tracker import Tracker
 from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record
 from arboretum.model.table import Task
@@ -26,6 +29,11 @@ from arboretum.report.table import spell_cell, text_table
 from arboretum.runs.folder import RECORD, write_files
 from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of, runs_of
 from arboretum.runs.tracking import load_run
+
+if TYPE_CHECKING:
+    from arboretum.config.resolve import Resolved
+    from arboretum.engine.run import Prepared
+    from arboretum.engine.why import Judged, Reasons
 
 DESCRIPTION = """\
 A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's
@@ -123,7 +131,7 @@ def find_tree(
     return record, record.tree, registry
 
 
-def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
+def tracker_from(overrides: Sequence[str], registry: Registry) -> Tracker | None:
     """The tracker that overrides choose, else the lab's or the default one; None for
     ``tracker=none``.
     """
@@ -420,7 +428,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     return "\n".join([*lines, "", *found.plan])
 
 
-def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
+def again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[str]]:
     """The components and the data of a run, and a line per reason why growing again may differ.
 
     Data are loaded, divided and encoded again; refuses other data than the recorded, and missing
@@ -452,7 +460,7 @@ def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
     return resolved, prepared, notes
 
 
-def _standing(tree: Tree, found: Any) -> str:
+def _standing(tree: Tree, found: Reasons) -> str:
     node = found.node
     words = [
         f"{node.count} rows",
@@ -480,7 +488,7 @@ def _standing(tree: Tree, found: Any) -> str:
     return ", ".join([*words, f"divided by {taken}"])
 
 
-def _row(tree: Tree, rank: int, one: Any) -> Facts:
+def _row(tree: Tree, rank: int, one: Judged) -> Facts:
     outcomes = [
         weights for weights, counts in zip(one.weights, one.counts, strict=True) if counts.sum() > 0
     ]

@@ -2,8 +2,10 @@
 wrote it.
 """
 
+from __future__ import annotations
+
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
@@ -15,6 +17,11 @@ from arboretum.model.shown import visible
 from arboretum.plugin.build import component_values
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry, plugin_files
+
+if TYPE_CHECKING:
+    from arboretum.engine.progress import Progress
+    from arboretum.proof.check import Accepted
+    from arboretum.proof.format import Proof
 
 DESCRIPTION = """\
 Check the proof that a solver wrote (solver.proof=PATH).  The table is loaded and encoded again as
@@ -58,7 +65,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def told(proof: Any, problem: Problem, found: Any, seconds: str) -> str:
+def told(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
     nothing was checked.
     """
@@ -104,7 +111,9 @@ def _word(value: object) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def problem_of(proof: Any, overrides: list[str], registry: Registry, progress: Any) -> Any:
+def problem_of(
+    proof: Proof, overrides: list[str], registry: Registry, progress: Progress
+) -> Problem:
     """The problem that the log is about, made again from the data set.  Raises ArboretumError."""
     from arboretum.config.bridge import start_from
     from arboretum.config.compose import compose_and_resolve

@@ -3,7 +3,7 @@ on the tree it kept.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -14,6 +14,7 @@ from arboretum.engine.promises import check_promises
 from arboretum.errors import BudgetError, ConfigError, sure, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.objective import ObjectiveOptional
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Selection, Solution
 from arboretum.model.tree import Tree
@@ -94,10 +95,11 @@ def _fitted(problem: Problem, context: Context) -> Solution:
     method, solver = sure(problem.parts.method), problem.parts.solver
     if solver is None:
         found: Solution = returned(method.fit(problem, context), Solution, method, "fit")
-        objective: Any = problem.parts.objective
+        objective = problem.parts.objective
         if found.tree is None or not hasattr(objective, "weigh"):
             return found
-        label = objective.label_costs(found.tree.weights, problem).argmin(axis=1)
+        costs = cast(ObjectiveOptional, objective).label_costs
+        label = costs(found.tree.weights, problem).argmin(axis=1)
         return attrs.evolve(found, tree=attrs.evolve(found.tree, label=label))
     curve = Curve(context)
     return curve.of(
@@ -133,10 +135,14 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    chosen, told = None, {}
-    objective: Any = problem.parts.objective
+    chosen, told = None, dict[str, np.ndarray]()
+    objective = problem.parts.objective
     if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
-        told = {"costs": objective.label_costs(np.eye(len(tree.classes)), problem)}
+        told = {
+            "costs": cast(ObjectiveOptional, objective).label_costs(
+                np.eye(len(tree.classes)), problem
+            )
+        }
     if pruner.needs_validation and hasattr(pruner, "choose"):
         chosen = returned(pruner.choose(tree, problem.valid, **told), Selection, pruner, "choose")
     elif hasattr(pruner, "choose_by_growing"):

@@ -65,7 +65,7 @@ def as_shown(value: float, unit: str, digits: int) -> float:
     return float(text.split()[0]) if date is None else date
 
 
-def legible(rules: Sequence[Any], table: Table | None = None) -> tuple[Any, ...]:
+def legible(rules: Sequence[TestRule], table: Table | None = None) -> tuple[TestRule, ...]:
     """The same tests, each with so many digits that its words, read back, part the rows of a table
     as the test does.
 
@@ -89,13 +89,13 @@ def legible(rules: Sequence[Any], table: Table | None = None) -> tuple[Any, ...]
     return _with(rules, digits)
 
 
-def legible_tree(tree: Tree, table: Table) -> Any:
+def legible_tree(tree: Tree, table: Table) -> Tree:
     """The tree, the given one itself where that is so, with its tests made :func:`legible`."""
     rules = legible(tree.rules, table)
     return tree if digits_of(rules) == digits_of(tree.rules) else attrs.evolve(tree, rules=rules)
 
 
-def _with(rules: Sequence[Any], digits: Sequence[int]) -> tuple[Any, ...]:
+def _with(rules: Sequence[Any], digits: Sequence[int]) -> tuple[TestRule, ...]:
     return tuple(
         rule if n == getattr(rule, "digits", n) else attrs.evolve(rule, digits=n)
         for rule, n in zip(rules, digits, strict=True)
@@ -154,7 +154,7 @@ def _floor(bound: float, dtype: np.dtype) -> Any:
         return np.nextafter(near, dtype.type(-math.inf)) if np.float64(near) > bound else near
 
 
-def _replayed(rule: Any, table: Table) -> int:
+def _replayed(rule: TestRule, table: Table) -> int:
     """Digits of a test that reads several columns, or of degrees: as many as send every row
     where the test does.
     """
@@ -194,7 +194,7 @@ def digits_of(rules: Sequence[object]) -> list[int]:
     return [] if set(found) <= {SIX} else found
 
 
-def with_digits(rules: Sequence[object], stored: Plain) -> tuple[Any, ...]:
+def with_digits(rules: Sequence[TestRule], stored: Plain) -> tuple[TestRule, ...]:
     """The tests of a stored tree, which says under "digits" how they are shown; what an older
     one does not say is made up for without its rows.
     """
