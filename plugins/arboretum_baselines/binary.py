@@ -70,9 +70,9 @@ def run(
     work: Callable[[], int],
     make_room: Callable[[], bool],
     context: Context,
-    tell: Callable[[], None],
+    report: Callable[[], None],
 ) -> Ended:
     """Work slice by slice (:mod:`arboretum.kernels.solving.slices`), and how that ended."""
     from arboretum.kernels.solving.slices import run_slices
 
-    return Ended.of(lambda: run_slices(work, make_room, context.deadline, tell))
+    return Ended.of(lambda: run_slices(work, make_room, context.deadline, report))

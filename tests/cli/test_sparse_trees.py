@@ -87,11 +87,11 @@ def test_ctrl_c_and_sigterm_keep_the_best_tree(call, here, monkeypatch, number, 
 
     run = GeneralSearch.run
 
-    def interrupted(self, until, memory_bytes, tell):
+    def interrupted(self, until, memory_bytes, report):
         if until is None and len(self._data) > 100:  # not while it warms up
-            run(self, time.monotonic(), memory_bytes, tell)
+            run(self, time.monotonic(), memory_bytes, report)
             signal.raise_signal(number)
-        return run(self, until, memory_bytes, tell)
+        return run(self, until, memory_bytes, report)
 
     monkeypatch.setattr(GeneralSearch, "run", interrupted)
     words = ("dataset=tic-tac-toe", "method=gosdt", "solver.search=general")

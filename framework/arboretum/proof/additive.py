@@ -188,18 +188,18 @@ class Additive:
         )
         counting.learn(self.log, 0, known)
 
-    def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+    def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """The records that do not follow from those before them, and why; the others are known from
         then on.
 
-        told : called with the number of records that were looked at.
+        report : called with the number of records that were looked at.
         """
         words, number = np.ascontiguousarray(proof.words, np.int32), 0
         self.new_log(words, proof.start)
         room = self.new_nodes(1, int(words[proof.start[:-1] + 2].max(initial=-1)))
         node = type(room)(*(array[0] for array in room))
         while number < proof.n_records:
-            told(number)
+            report(number)
             number, why = counting.check_records(
                 self.ground,
                 self.log,

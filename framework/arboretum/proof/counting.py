@@ -96,7 +96,7 @@ NUMBERS = np.dtype(
     align=True,
 )
 Node = namedtuple(
-    "Node", "mask columns paid words ends ones totals low own told tried state rank numbers"
+    "Node", "mask columns paid words ends ones totals low own claimed tried state rank numbers"
 )
 """A set.
 
@@ -105,7 +105,7 @@ columns, paid : int64, and what it costs to ask them.
 words : uint64, ``words[w · columns + c]``. ends : int64[groups], first word after each.
 ones : int64, sums by plane and column; totals : int64[planes].
 low, own : int64[levels, 2, columns], bounds of sides, and those of them that are from counting or a
-    record.   A level is a number of leaves from 1 on, or there is one. told : int64[2, columns],
+    record.   A level is a number of leaves from 1 on, or there is one. claimed : int64[2, columns],
     what somebody says of sides.
 tried : uint8, as ``low``.
 state : uint8.

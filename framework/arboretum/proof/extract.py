@@ -117,13 +117,15 @@ class Extraction:
                 )
                 frames[d]["literal"], frames[d]["leaves"] = literal, -1
                 frames[d]["depth"] = max(-1, frames[d - 1]["depth"] - 1)
-            n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d)
-            columns, told = nodes.columns[d, :n].copy(), nodes.told[d, : 2 * n].copy()
-            for place in np.flatnonzero(told > nodes.low[d, : 2 * n]).tolist():
+            n = finding.report(
+                rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d
+            )
+            columns, claimed = nodes.columns[d, :n].copy(), nodes.claimed[d, : 2 * n].copy()
+            for place in np.flatnonzero(claimed > nodes.low[d, : 2 * n]).tolist():
                 has, side = bits[columns[place % n]], place // n
                 self._nodes.mask[d + 1] = self._nodes.mask[d] & (has if side else ~has)
                 here = self._frames[d + 1]
-                here["literal"], here["goal"] = 2 * columns[place % n] + side, told[place]
+                here["literal"], here["goal"] = 2 * columns[place % n] + side, claimed[place]
                 here["depth"], here["leaves"] = max(-1, int(self._frames[d]["depth"]) - 1), -1
                 here["how"], here["step"] = finding.TOLD, finding.NEW
                 self._state["at"] = self._state["end"] = d + 1

@@ -29,7 +29,7 @@ Invariants:
 - Before a set is begun there is room for a record of each frame on the way, and for one frame more;
   it is still NEW then, so that the walk can be left and entered again.
 - ``tried`` says which ways were gone for a side of a set; none is gone twice.
-- ``told`` is what memory says, which is shown before it counts; 0: nothing.
+- ``claimed`` is what memory says, which is shown before it counts; 0: nothing.
 """
 
 from collections import namedtuple
@@ -60,8 +60,8 @@ from arboretum.proof.counting import (
 
 TIER = np.int64(1) << 56
 ALONE, TOLD, NEEDED = 1, 2, 4
-"""Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what
-is needed.
+"""Bits of ``Node.tried``: a side was counted alone; what memory claims of it was to be shown, or
+what is needed.
 """
 FRAME = np.dtype(
     [
@@ -115,7 +115,7 @@ def node_of(nodes, d):
         nodes.totals[d],
         nodes.low[d],
         nodes.own[d],
-        nodes.told[d],
+        nodes.claimed[d],
         nodes.tried[d],
         nodes.state[d],
         nodes.rank[d],
@@ -125,7 +125,7 @@ def node_of(nodes, d):
 
 @jit(inner=True, borrow=True)
 def ask(ground, node, memory, depth, goal):
-    """What is remembered of the sides of columns that are open, in ``node.told``.
+    """What is remembered of the sides of columns that are open, in ``node.claimed``.
 
     depth : that is left to them.
     """
@@ -136,7 +136,7 @@ def ask(ground, node, memory, depth, goal):
     one, two = np.uint64(0), np.uint64(0)
     for column in range(-1, n):
         if column >= 0:
-            node.told[column], node.told[n + column] = 0, 0
+            node.claimed[column], node.claimed[n + column] = 0, 0
             if joined_cost(node.low, node.paid, node.numbers, column) >= goal:
                 continue
         with_one, with_two = np.uint64(0), np.uint64(0)
@@ -160,7 +160,7 @@ def ask(ground, node, memory, depth, goal):
                 with_two if side == 1 else two - with_two,
             )
             number = find(memory.slots, known[0] + turn, known[1])
-            node.told[side * n + column] = memory.bound[number] if number >= 0 else 0
+            node.claimed[side * n + column] = memory.bound[number] if number >= 0 else 0
 
 
 @jit(inner=True, borrow=True)
@@ -168,12 +168,12 @@ def choose(ground, node, goal):
     """What is to be done next about an open column: (column, level, side, how, goal of the side);
     column −1 where nothing is left.
 
-    Columns first of which what is told of both sides suffices, then counting in sides of which
-    nothing is told, then what is told of others, at last what is needed; and balanced columns
+    Columns first of which the claims of both sides suffice, then counting in sides of which
+    nothing is claimed, then what is claimed of others, at last what is needed; and balanced columns
     first, as they say most about others.
     """
     n, leaves = node.numbers.columns, node.numbers.leaves
-    told, low, tried = node.told, node.low, node.tried
+    claimed, low, tried = node.claimed, node.low, node.tried
     best, column, level_there, side_there, way, wanted = (
         np.int64(-1),
         np.int64(-1),
@@ -195,7 +195,7 @@ def choose(ground, node, goal):
             if low[zero] + low[one] >= wanted_c:
                 continue
             said_0, said_1 = (
-                (max(told[c], low[zero]), max(told[n + c], low[one]))
+                (max(claimed[c], low[zero]), max(claimed[n + c], low[one]))
                 if leaves < 0
                 else (low[zero], low[one])
             )
@@ -256,7 +256,7 @@ def write(ground, log, frames, spelled, mask, d, number):
 
 
 @jit(borrow=True)
-def tell(ground, log, nodes, frames, scratch, memory, d):
+def report(ground, log, nodes, frames, scratch, memory, d):
     """Count a frame's set, and ask what is remembered of its sides; returns its columns."""
     node = node_of(nodes, d)
     enter(ground, log, node, scratch, frames[d].depth, frames[d].leaves)
@@ -330,7 +330,7 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 if frame.how != ALONE:
                     if frame.step == ENTERED:
                         frame.step, frame.open = ASKED, still
-                        node.told[: 2 * node.numbers.columns] = 0
+                        node.claimed[: 2 * node.numbers.columns] = 0
                         if memory.bound.shape[0] > 0 and leaves < 0:
                             ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame.goal)
                     column, level, side, how, wanted = choose(ground, node, frame.goal)

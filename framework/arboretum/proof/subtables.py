@@ -75,11 +75,11 @@ class Subtables:
         self.slack = 0.0 if whole and self.form is not None else 4 * objects.n_objects * EPS
         self.known: dict[bytes, float] = {}
 
-    def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+    def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """As of :class:`arboretum.proof.additive.Additive`."""
         for number, record in enumerate(proof.records()):
             if not number % 64:
-                told(number)
+                report(number)
             if reason := self._refusal(record):
                 yield number, reason
 

@@ -78,9 +78,9 @@ class Ended:
         """
         bound = min(value, lower) if self.by or rounded else value
         proven = value - bound <= slack * max(1.0, abs(value))
-        told = f"{self.why} {after}".rstrip() if self.by else rounded
+        ending = f"{self.why} {after}".rstrip() if self.by else rounded
         if not proven:
-            told += (
+            ending += (
                 f": the value is that of the best tree found, and {none} is below {bound:g}"
                 if self.by
                 else f"; proven up to {value - bound:g}"
@@ -92,7 +92,7 @@ class Ended:
             Status.optimal if proven else Status.feasible,
             subproblems,
             not self.by or proven,
-            (*((told,) if self.by or not proven else ()), *notes),
+            (*((ending,) if self.by or not proven else ()), *notes),
             {**(details or {}), **self.details},
         )
 
@@ -119,8 +119,8 @@ class Search(Protocol):
     upper: float
     subproblems: int
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str | None:
-        """Go on until it is finished, "" or None, or "seconds" or "bytes" run out; call ``tell``
+    def run(self, context: Context, report: Callable[..., None]) -> str | None:
+        """Go on until it is finished, "" or None, or "seconds" or "bytes" run out; call ``report``
         whenever more may be known.  What interrupts it is let through.
         """
 
@@ -151,11 +151,11 @@ class Attempt:
         """
         search, context = self.search, within_bytes(context)
 
-        def tell(*_: object) -> None:
+        def report(*_: object) -> None:
             context.proven(search.lower, search.upper)
             context.progress(0, None, f"{search.subproblems:,} {self.steps}")
 
-        return self.solution(Ended.of(lambda: search.run(context, tell)))
+        return self.solution(Ended.of(lambda: search.run(context, report)))
 
     def solution(self, ended: Ended) -> Solution:
         """The best tree known and what is proven."""

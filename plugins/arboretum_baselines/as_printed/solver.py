@@ -93,13 +93,13 @@ class GosdtReference:
         context.check_time(MADE * PER_OUTCOME * tests * groups)
         search = PrintedSearch(found, self.rule, self.high, context.seed)
 
-        def tell() -> None:
+        def report() -> None:
             context.proven(found.value(search.lower), found.value(search.upper))
             context.progress(
                 0, None, f"{search.iterations:,} iterations, {search.known:,} sets of rows"
             )
 
-        ended = run(search.work, lambda: search.make_room(room), context, tell)
+        ended = run(search.work, lambda: search.make_room(room), context, report)
         details = {
             "iterations": search.iterations,
             "sets": search.known,

@@ -75,7 +75,7 @@ class Dl85:
             search.work,
             lambda: search.make_room(room),
             context,
-            lambda: self._tell(found, search, context),
+            lambda: self._report(found, search, context),
         )
         details = {"itemsets": search.known} | (
             {"row_sets": search.row_sets} if self.row_sets else {}
@@ -92,7 +92,7 @@ class Dl85:
         return Search(found, depth, least, self.row_sets)
 
     @staticmethod
-    def _tell(found: TwoWay, search: Search, context: Context) -> None:
+    def _report(found: TwoWay, search: Search, context: Context) -> None:
         context.proven(
             found.value(found.inevitable + found.leaf), found.value(search.error + found.inevitable)
         )

@@ -119,11 +119,11 @@ class Rank:
         loss = loss_of(found, self.name)
         search = self._search(problem, context.seed, found, loss)
 
-        def tell() -> None:
+        def report() -> None:
             context.proven(search.lower, search.value)
             context.progress(0, None, f"{search.sets:,} sets of {search.leaves:,} leaves")
 
-        ended = run(search.work, lambda: search.make_room(room), context, tell)
+        ended = run(search.work, lambda: search.make_room(room), context, report)
         details = {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
         return found.solution(
             search.tree(), search.lower, ended, (search.sets, "sets of leaves"), details

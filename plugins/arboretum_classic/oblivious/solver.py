@@ -200,7 +200,7 @@ class ObliviousSearch:
         """Sets that were looked at."""
         return int(self.state["sets"][0])
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str:
+    def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until all is known, "", or the "seconds" are over."""
         tests, lam = (self.outcomes, self.arity, self.costs), self.problem.parts.objective.lam
         while not self.state["done"][0]:
@@ -220,7 +220,7 @@ class ObliviousSearch:
                 self.best,
                 self.scratch,
             )
-            tell()
+            report()
             if self.lower >= self.upper - self.slack:
                 break
         return ""

@@ -142,7 +142,7 @@ class Builder:
         if context.deadline is not None:
             until = now + BUILD_SHARE * (context.deadline - now)
 
-        def tell() -> None:
+        def report() -> None:
             done, known = self.state["expanded"][0], self.state["nodes"][0]
             context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
 
@@ -155,7 +155,7 @@ class Builder:
             spent = (
                 "bytes"
                 if over
-                else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+                else run_slices(self._slice, lambda: self._enlarge(budget), until, report)
             )
         return self.graph(spent if self.state["frames"][0] else "")
 

@@ -290,15 +290,15 @@ class Search:
                 lambda: self._slice(width, heuristic, False, low, other),
                 self._enlarge,
                 None if until == math.inf else until,
-                self._tell,
+                self._report,
             )
         if spent:
             self.stopped = "bytes" if spent == "bytes" else self.stopped
             self._slice(width, heuristic, True, low, other)
-            self._tell()
+            self._report()
         return not spent
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self.context.proven(*self._bounds())
         self.context.progress(0, 0, f"{self.subproblems:,} subtables visited")
 

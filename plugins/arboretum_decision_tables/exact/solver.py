@@ -272,7 +272,8 @@ class SubtableAttempt:
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
         context, start, scale = within_bytes(context), time.monotonic(), cost.scale(space)
         context = attrs.evolve(
-            context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale)
+            context,
+            proven=lambda low, value, report=context.proven: report(low / scale, value / scale),
         )
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:

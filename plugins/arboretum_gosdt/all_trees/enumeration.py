@@ -191,7 +191,7 @@ class AllTrees:
         )
         self._graph["set"][0] = budget, kernels.NEVER, most, -1, keys.sum(axis=0), 0, 0
 
-    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
+    def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
 
         def work(most: int) -> int:
@@ -207,9 +207,9 @@ class AllTrees:
                 most,
             )
 
-        self._clock = until, tell
+        self._clock = until, report
         with self._memo.moved_by(until), self._graph.moved_by(until):
-            return run_steps(work, self._make_room, until, tell)
+            return run_steps(work, self._make_room, until, report)
 
     def _make_room(self) -> bool:
         tests = self._table.outcome.shape[1]
@@ -434,7 +434,7 @@ class Fronts:
 
         self._kept, self._own = room(1 << 12), room(1 << 10)
 
-    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
+    def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the partial solutions of all sets but that of all objects; "" when they are found,
         else "seconds" or "bytes".
         """
@@ -466,7 +466,7 @@ class Fronts:
             )
 
         with self._own.moved_by(until), self._kept.moved_by(until):
-            return run_slices(work, make_room, until, tell)
+            return run_slices(work, make_room, until, report)
 
     def _partial_solutions(self) -> Any:
         return self._kernels.PartialSolutions(*self._kept.values())

@@ -107,8 +107,8 @@ class Levels(NamedTuple):
     objects : int64, first : int64[levels + 1], those of each set.
     bits : uint64[levels, words].
     node : NODE[levels].
-    test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there,
-        at least with the trees below, and what was known of that before.
+    test, paid, bound, known_bound : int64[levels, tests], those that divide the set, what they cost
+        there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
     side_key : int64[levels, 2, tests, 2], fingerprints of the sides.
     weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
@@ -123,7 +123,7 @@ class Levels(NamedTuple):
     test: np.ndarray
     paid: np.ndarray
     bound: np.ndarray
-    told: np.ndarray
+    known_bound: np.ndarray
     low: np.ndarray
     high: np.ndarray
     side_key: np.ndarray
@@ -361,7 +361,7 @@ def expand(table, levels, scratch, memo, d):
     for i in range(m):
         f = levels.test[d, i]
         levels.paid[d, i] = table.price[f] * mass
-        levels.told[d, i] = table.first[f] if whole_table else 0
+        levels.known_bound[d, i] = table.first[f] if whole_table else 0
         levels.weight[d, ONE, i], levels.weight[d, REST, i] = (
             sums[n_answers + 4, i],
             total[n_answers + 4] - sums[n_answers + 4, i],
@@ -473,9 +473,9 @@ def refresh(levels, d, i):
     """Bound and best tree by test i."""
     node, paid = levels.node[d], levels.paid[d, i]
     levels.bound[d, i] = max(
-        levels.low[d, ONE, i] + levels.low[d, REST, i] + paid, levels.told[d, i]
+        levels.low[d, ONE, i] + levels.low[d, REST, i] + test_cost, levels.known_bound[d, i]
     )
-    node.best = min(node.best, levels.high[d, ONE, i] + levels.high[d, REST, i] + paid)
+    node.best = min(node.best, levels.high[d, ONE, i] + levels.high[d, REST, i] + test_cost)
 
 
 @jit(inner=True, borrow=True)

@@ -71,7 +71,7 @@ class IntervalSearch:
         self.subproblems = self.measured = 0
 
     def run(
-        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
         """Search until it is finished, "", or something runs out, "seconds" or "bytes"; then it
         may be called again.
@@ -88,7 +88,7 @@ class IntervalSearch:
                 self.total
                 - sum(int(self.weights[side].sum(0).max(initial=0)) for side in (left, ~left))
             )
-            tell(self.lower, self.upper)
+            report(self.lower, self.upper)
             return ""
         if (self.plan is None and not self._allocate(memory_bytes)) or (
             memory_bytes is not None and self.bytes_used > memory_bytes
@@ -101,7 +101,9 @@ class IntervalSearch:
             self._read_bounds()
             return found
 
-        return run_slices(slice_of_work, lambda: False, until, lambda: tell(self.lower, self.upper))
+        return run_slices(
+            slice_of_work, lambda: False, until, lambda: report(self.lower, self.upper)
+        )
 
     def _read_bounds(self) -> None:
         now = self.state.now[0]

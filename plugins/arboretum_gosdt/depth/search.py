@@ -111,20 +111,20 @@ class LimitedSearch:
         self,
         until: float | None = None,
         memory_bytes: int | None = None,
-        tell: Callable[[int, int], None] | None = None,
+        report: Callable[[int, int], None] | None = None,
         slices: float = math.inf,
     ) -> str:
         """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out,
         "seconds", "bytes" or "slices".
 
-        tell : called with (lower, upper) after every slice.
+        report : called with (lower, upper) after every slice.
         slices : at most so many.
         """
         from arboretum.kernels.solving.slices import run_slices
 
-        tell = tell or (lambda _lower, _upper: None)
+        report = report or (lambda _lower, _upper: None)
         if self._task is None or self.lower == self.upper:
-            tell(self.lower, self.upper)
+            report(self.lower, self.upper)
             return ""
         if memory_bytes is not None and self.bytes_used > memory_bytes:
             return "bytes"
@@ -139,7 +139,7 @@ class LimitedSearch:
                 work,
                 lambda: self._grow_sets(memory_bytes),
                 until,
-                lambda: tell(self.lower, self.upper),
+                lambda: report(self.lower, self.upper),
                 slices,
             )
 

@@ -128,7 +128,7 @@ class Relaxed:
         if p > 0:
             from arboretum_gosdt.sparse.search import SparseSearch
 
-            told = {"paid": (merged.mass[rows], merged.price)} if self._priced else {}
+            options = {"paid": (merged.mass[rows], merged.price)} if self._priced else {}
             with suppress(BudgetError):
                 return self._made(
                     SparseSearch,
@@ -137,7 +137,7 @@ class Relaxed:
                     p,
                     q,
                     depth,
-                    **told,
+                    **options,
                     memory_bytes=self.memory_bytes,
                 ), lambda low: low - own
             return None
@@ -150,10 +150,10 @@ class Relaxed:
             LimitedSearch, *arrays, self._n_features, deepest
         ), lambda low: q * low - own
 
-    def _made(self, kind: type, *numbers: Any, **told: Any) -> Any:
+    def _made(self, kind: type, *numbers: Any, **options: Any) -> Any:
         """The first search is of all objects: those of sets have lanes as wide, so that they
         wait for no compiler.
         """
-        search = kind(*numbers, **told, word=self._word.get(kind))
+        search = kind(*numbers, **options, word=self._word.get(kind))
         self._word.setdefault(kind, getattr(search, "word", None))
         return search

@@ -120,7 +120,7 @@ class GeneralSearch:
         self._root = self._of(everything)
         self._cap = rules.limits
         self._until: float | None = None
-        self._tell: Callable[[int, int], None] = lambda low, up: None
+        self._report: Callable[[int, int], None] = lambda low, up: None
         self._told: tuple[int, int] | None = None
         self._bytes: int | None = None
         self._stack: list[Iterator] = [self._everything(everything)]
@@ -160,10 +160,10 @@ class GeneralSearch:
         )
 
     def run(
-        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""
-        self._until, self._bytes, self._tell = until, memory_bytes, tell
+        self._until, self._bytes, self._report = until, memory_bytes, report
         self._relaxed.memory_bytes = (
             None if memory_bytes is None else max(0, memory_bytes - self.bytes_used)
         )
@@ -190,13 +190,13 @@ class GeneralSearch:
             else:
                 self._stack.append(below)
             if len(self._stack) <= 2:
-                self._tell_news()
+                self._report_news()
         return ""
 
-    def _tell_news(self) -> None:
+    def _report_news(self) -> None:
         if (now := (self.lower, self.upper)) != self._told:
             self._told = now
-            self._tell(*now)
+            self._report(*now)
 
     def tree(self) -> np.ndarray:
         """int64[nodes, 4]: (feature or −1, 0, node of outcome 1, node of the rest), root first."""
@@ -328,16 +328,16 @@ class GeneralSearch:
         and its bound learnt.
         """
 
-        def told(low: int, up: int) -> None:
+        def report_bounds(low: int, up: int) -> None:
             learn(read(low))
-            self._tell_news()
+            self._report_news()
 
         try:
             self._step(
                 search,
                 None if self._until is None else (time.monotonic() + self._until) / 2,
                 PATIENCE,
-                told,
+                report_bounds,
             )
         finally:  # also where Ctrl-C ends it
             learn(read(search.lower))
@@ -350,10 +350,10 @@ class GeneralSearch:
         search: Any,
         until: float | None,
         slices: int,
-        told: Callable[[int, int], None] = lambda low, up: None,
+        report_bounds: Callable[[int, int], None] = lambda low, up: None,
     ) -> None:
         free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
-        search.run(until, free, told, slices)
+        search.run(until, free, report_bounds, slices)
 
     def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
         """The tree of a fast search for a set, as far as the rules allow it, and where leaves are

@@ -380,7 +380,7 @@ def run_steps(
     work: Callable[[int], int],
     make_room: Callable[[], bool],
     until: float | None,
-    tell: Callable[[], None],
+    report: Callable[[], None],
 ) -> str:
     """As ``run_slices``, of a kernel that begins no step of more than so many simple steps, but
     returns TOO_LONG.
@@ -395,7 +395,7 @@ def run_steps(
         found = work(int(min(Context(deadline=until).steps_left, 1 << 62)))
         return FINISHED if found == TOO_LONG else found
 
-    ended = run_slices(slice_of_work, make_room, until, tell)
+    ended = run_slices(slice_of_work, make_room, until, report)
     return "seconds" if found == TOO_LONG else ended
 
 

@@ -45,12 +45,12 @@ def _hurried(progress: Any, ended: KeyboardInterrupt) -> Any:
     """
     end = time.monotonic() + GRACE_SECONDS
 
-    def tell(*what: Any) -> None:
+    def report(*what: Any) -> None:
         progress(*what)
         if time.monotonic() > end:
             raise ended
 
-    return tell
+    return report
 
 
 def _unprovable(attempt: Any) -> str:

@@ -285,7 +285,7 @@ class Search:
         root["depth"], root["leaves"] = most_depth, self.leaves
         root["child"], root["first"] = pairs.NEW, -1
 
-    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
+    def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Search; returns "" when the least cost is known, else what ran out, "seconds" or
         "bytes".
         """
@@ -307,7 +307,7 @@ class Search:
             return self._memo.room_for(known, self._bytes)
 
         with self._memo.moved_by(until):
-            return run_steps(work, make_room, until, tell)
+            return run_steps(work, make_room, until, report)
 
     @property
     def lower(self) -> int:
@@ -541,9 +541,9 @@ class RegressionSearch:
             else float(self.problem.parts.objective.lam)
         )
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str:
+    def run(self, context: Context, report: Callable[..., None]) -> str:
         """Go on until it is finished, "", or "seconds" or "bytes" run out."""
-        return self.search.run(context.deadline, tell) if self.rounded else ""
+        return self.search.run(context.deadline, report) if self.rounded else ""
 
     @property
     def subproblems(self) -> int:

@@ -39,9 +39,9 @@ class AdditiveSearch:
         self.chosen = choose(*given, which, context, *options)
         return self
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str:
+    def run(self, context: Context, report: Callable[..., None]) -> str:
         """Go on until it is finished, "", or "seconds" or "bytes" run out."""
-        return self.chosen.search.run(context.deadline, context.memory_bytes, tell)
+        return self.chosen.search.run(context.deadline, context.memory_bytes, report)
 
     def tree(self) -> Tree:
         """The best tree known."""

@@ -37,9 +37,9 @@ class Search(Protocol):
     bytes_used: int
 
     def run(
-        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
-        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``tell(lower,
+        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``report(lower,
         upper)`` as they improve.
         """
 

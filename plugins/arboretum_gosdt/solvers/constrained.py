@@ -192,13 +192,13 @@ class ConstrainedSearch:
             )
         ]
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str:
+    def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until the optimum is proven, or a budget ends it."""
-        self.context, self.tell, search = context, tell, self.found.chosen.search
+        self.context, self.report, search = context, report, self.found.chosen.search
 
         def learn(low: int, up: int) -> None:
             self.least = low - self.found.own
-            tell()
+            report()
 
         try:
             ended = search.run(context.deadline, context.memory_bytes, learn)
@@ -260,7 +260,7 @@ class ConstrainedSearch:
             if ended:
                 return ended
             before, self.least = aim, max(self.least, min(self.cost_of_best, aim + 1))
-            self.tell()
+            self.report()
             aim, step = min(aim + step, max(self.cost_of_best - 1, aim + 1)), 2 * step
         return ""
 
@@ -311,18 +311,18 @@ class ConstrainedSearch:
                 found.limits.depth,
                 memory_bytes=self.context.memory_bytes,
             )
-            tell = lambda low, up: self.context.progress(
+            report = lambda low, up: self.context.progress(
                 0,
                 None,
                 f"{search.subproblems:,} sets of objects",  # noqa: B023 - of this turn
             )
-            search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
+            search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
             self._plant(nodes, features=True)
             bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
             if best is None or bound > self.least:
                 best, self.least = tilt, max(self.least, min(bound, self.cost_of_best))
-            self.tell()
+            self.report()
             inner = nodes[:, 0] >= 0
             nodes[inner, 0] = merged.tests[nodes[inner, 0]]
             yes = self._sums(nodes, tilt.cost, [each[:, None]])[0][0]
@@ -377,10 +377,10 @@ class ConstrainedSearch:
             found.limits.least,
             context.memory_bytes,
         )
-        tell = lambda: context.progress(
+        report = lambda: context.progress(
             0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}"
         )
-        if ended := all_trees.run(context.deadline, tell):
+        if ended := all_trees.run(context.deadline, report):
             return ended
         rates = np.concatenate(
             [one.per_object for one in self.rates] or [np.zeros((len(self.cost), 0), np.int64)],
@@ -389,7 +389,7 @@ class ConstrainedSearch:
         columns = np.zeros((len(self.cost), self.cost.shape[1], rates.shape[1] + 1), np.int64)
         columns[:, -1, 1:], columns[:, :, 0] = rates, self.cost
         fronts = all_trees.fronts(columns, equal=(False,) + (True,) * rates.shape[1])
-        if ended := fronts.run(context.deadline, tell):
+        if ended := fronts.run(context.deadline, report):
             return ended
         for trees in fronts.trees():
             if context.late:

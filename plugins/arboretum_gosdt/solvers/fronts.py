@@ -178,7 +178,7 @@ class NonDominatedSearch:
         self.bound, self.subproblems = 0.0, 0
         self.searches: dict[Any, Any] = {}
 
-    def run(self, context: Context, tell: Callable[..., None]) -> str:
+    def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until the optimum is proven, or a budget ends it."""
         held = self.merged.nbytes + sum(
             array.nbytes for array in attrs.astuple(self.table, recurse=False)
@@ -202,7 +202,7 @@ class NonDominatedSearch:
         self.bound = self.loss.bound(self.upper) if room > NEAR else self.bound
         while room >= 0:
             for step in steps:
-                tell()
+                report()
                 aim = self.bound + step * (self.upper - self.bound)
                 if ended := self._below(aim):
                     return ended
@@ -253,10 +253,10 @@ class NonDominatedSearch:
             depth,
             memory_bytes=room,
         )
-        tell = lambda low, up: self.context.progress(
+        report = lambda low, up: self.context.progress(
             0, None, f"{self.subproblems + search.subproblems:,} sets of objects"
         )
-        search.run(self.context.deadline, room, tell, slices=PATIENCE)
+        search.run(self.context.deadline, room, report, slices=PATIENCE)
         self.subproblems += search.subproblems
         leaves = self._plant(search.tree())
         if kept.all() and costs.shape[1] == 2:
@@ -302,20 +302,20 @@ class NonDominatedSearch:
     def _below(self, aim: float) -> str:
         """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.tightest(aim)
-        tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
+        report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None
         if cost in self.searches and room < NEAR:
             known = self.searches[cost].known(
-                math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell
+                math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, report
             )
         limits = self.limits.depth, self.limits.least, self._left()
         all_trees = AllTrees(
             attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
         )
-        ended = all_trees.run(context.deadline, tell)
+        ended = all_trees.run(context.deadline, report)
         self.subproblems += all_trees.taken
         fronts = all_trees.fronts(self.loss.columns, curves=self.loss.curves)
-        ended = ended or fronts.run(context.deadline, tell)
+        ended = ended or fronts.run(context.deadline, report)
         if ended:
             return ended
         for trees in fronts.trees():

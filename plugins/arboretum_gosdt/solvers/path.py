@@ -160,7 +160,7 @@ class _Search:
             f"the path has gaps: the search was stopped ({ended.by}) after {self.sets:,} sets of "
             "objects"
         )
-        told = {
+        details = {
             "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()],
             "leaves": [step.leaves for step in self.steps],
             "losses": [self._loss(step.loss) for step in self.steps],
@@ -182,7 +182,7 @@ class _Search:
             self.sets,
             not ended.by,
             notes,
-            {**told, **ended.details},
+            {**details, **ended.details},
             others,
             front=front,
         )
@@ -286,12 +286,12 @@ class _Search:
                 search.start_between(
                     by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None
                 )
-        told = lambda low, up: self.context.progress(
+        report_bounds = lambda low, up: self.context.progress(
             0, None, f"{len(self.steps)} trees of the path"
         )
         memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
         room = memory and memory - held
-        self.ended = Ended.of(lambda: search.run(self.context.deadline, room, told))
+        self.ended = Ended.of(lambda: search.run(self.context.deadline, room, report_bounds))
         ended = self.ended.by
         self.sets += search.subproblems
         self.search = search
@@ -336,10 +336,10 @@ class _Search:
                 self.context.memory_bytes,
             )
             between = f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
-            tell = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn
-            ended = all_trees.run(self.context.deadline, tell)
+            report = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn
+            ended = all_trees.run(self.context.deadline, report)
             fronts = all_trees.fronts(np.ascontiguousarray(table.cost[:, :, None]))
-            ended = ended or fronts.run(self.context.deadline, tell)
+            ended = ended or fronts.run(self.context.deadline, report)
             self.sets += all_trees.taken
             if ended:
                 return ended

@@ -151,13 +151,13 @@ class Rashomon:
             f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to "
             f"{details['most']:g}{left}"
         )
-        told = {
+        details = {
             "details": details,
             "subproblems": found.all_trees.taken,
             "notes": (*solution.notes, note),
         }
         # the search's may be another of the best
-        return attrs.evolve(solution, tree=trees[0], others=tuple(trees[1:]), **told)
+        return attrs.evolve(solution, tree=trees[0], others=tuple(trees[1:]), **details)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""

@@ -108,7 +108,7 @@ class SubProblem:
         depth: int,
         most: int,
         until: float | None = None,
-        tell: Callable[[], None] = lambda: None,
+        report: Callable[[], None] = lambda: None,
     ) -> int:
         """A subtree for the best one of small depth that is found in so many slices, if that
         costs less; returns how many it took.
@@ -130,7 +130,7 @@ class SubProblem:
             )
         except BudgetError:  # there is room for smaller sets
             return 0
-        slices = small.steps(most, until, tell)
+        slices = small.steps(most, until, report)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.recompute_cost() < node.cost:
             node.feature, node.children, node.paid = found.feature, found.children, found.paid
@@ -193,20 +193,20 @@ def first_tree(
     subproblem: SubProblem,
     search: Callable[..., SparseSearch],
     until: float | None,
-    tell: Callable[[], None] = lambda: None,
+    report: Callable[[], None] = lambda: None,
 ) -> np.ndarray:
     """A good tree, within the depth.
 
     search : does the small ones.
     until : ``time.monotonic()`` value at which that ends.
-    tell : called after every slice.
+    report : called after every slice.
     """
     slices = ALL_SLICES
 
     def mend(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
         if until is None or time.monotonic() <= until:
-            slices -= subproblem.exchange(node, search, depth, min(most, slices), until, tell)
+            slices -= subproblem.exchange(node, search, depth, min(most, slices), until, report)
 
     root = subproblem.hang(LEAF)
     waiting = [root]

@@ -323,14 +323,14 @@ class SparseSearch:
         self,
         until: float | None,
         memory_bytes: int | None,
-        tell: Callable[[int, int], None],
+        report: Callable[[int, int], None],
         slices: float = math.inf,
     ) -> str:
         """Go on until it is finished (""), or "seconds", "bytes" or "slices" run out.
 
         until : ``time.monotonic()`` value at which it stops, or None.
         memory_bytes : of all that it holds, the table and a tree among it, or None.
-        tell : called with (lower, upper) after every slice.
+        report : called with (lower, upper) after every slice.
         slices : at most so many, each of the same work then, whatever the clock says.
 
         KeyboardInterrupt is let through; ``lower``, ``upper`` and ``tree`` hold what is known then.
@@ -338,7 +338,7 @@ class SparseSearch:
         self._timed = slices == math.inf
         memory_bytes = self._left(memory_bytes)
 
-        def told() -> None:
+        def report_bounds() -> None:
             self._read_bounds()
             if (
                 self._greedy
@@ -353,15 +353,17 @@ class SparseSearch:
                 )
                 small = partial(SparseSearch, word=self.word, memory_bytes=left)
                 self.start_from(
-                    first_tree(self.subproblem, small, until, lambda: tell(self.lower, self.upper))
+                    first_tree(
+                        self.subproblem, small, until, lambda: report(self.lower, self.upper)
+                    )
                 )
-            tell(self.lower, self.upper)
+            report(self.lower, self.upper)
 
         ended = "interrupt"
         try:
             with self.moved_by(until):
                 ended = run_slices(
-                    self._work, lambda: self.make_room(memory_bytes), until, told, slices
+                    self._work, lambda: self.make_room(memory_bytes), until, report_bounds, slices
                 )
         finally:  # also where Ctrl-C ends it
             self._read_bounds(finished=ended == "")
@@ -388,7 +390,7 @@ class SparseSearch:
         )
 
     def steps(
-        self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None
+        self, most: int, until: float | None = None, report: Callable[[], None] = lambda: None
     ) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how
         many.
@@ -402,7 +404,7 @@ class SparseSearch:
             ):
                 self._pace = SLICE / SLICE_SECONDS
                 found = self._work()
-                tell()
+                report()
                 if found == NEED_ROOM and not self.make_room(memory_bytes):
                     break
         self._read_bounds(finished=found == FINISHED)
@@ -530,7 +532,7 @@ class SparseSearch:
         beyond: int,
         until: float | None,
         memory_bytes: int | None,
-        tell: Callable[[], None] = lambda: None,
+        report: Callable[[], None] = lambda: None,
     ) -> tuple[np.ndarray, ...]:
         """Words of the rows; of the sets that were closed the memo: slots, lower, upper; and
         int64[features], what trees cost at least that ask it first.
@@ -543,7 +545,7 @@ class SparseSearch:
             beyond if beyond <= self.subproblem.p // 4 else 0
         )  # as ``expand`` has it
         with self.moved_by(until):
-            run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
+            run_slices(self._work, lambda: self.make_room(memory_bytes), until, report)
         words, slots = self.remembered()[1:3]
         end, (levels, memo, _) = int(self._state.known), self.arrays()
         n, stride = (

@@ -150,12 +150,12 @@ def test_a_search_stops_and_goes_on(monkeypatch):
     assert (search.lower, search.upper) == (0, loss_of(ranks, weights, search.tree()))
     assert search.run(None, 10_000, nothing) == "bytes"
 
-    def tell(lower, upper):
+    def report(lower, upper):
         told.append((lower, upper))
         if len(told) % 20 == 1:
             assert upper == loss_of(ranks, weights, search.tree())
 
-    while search.run(time.monotonic() + 0.01, None, tell):
+    while search.run(time.monotonic() + 0.01, None, report):
         pass
     assert search.lower == search.upper == whole == loss_of(ranks, weights, search.tree())
     lowers, uppers = np.array(told).T

@@ -214,7 +214,7 @@ def test_a_stopped_search_holds_a_tree_and_a_bound_and_goes_on(monkeypatch):
     assert search.run(until=time.monotonic() - 1.0) == "seconds"
     assert loss(search.tree(), outcomes, weights, 4) <= search.upper
     stops = 0
-    while search.run(until=time.monotonic() + 0.0001, tell=lambda *bounds: told.append(bounds)):
+    while search.run(until=time.monotonic() + 0.0001, report=lambda *bounds: told.append(bounds)):
         stops += 1
         assert search.lower <= expected <= search.upper
         assert loss(search.tree(), outcomes, weights, 4) <= search.upper

@@ -198,11 +198,11 @@ class Search:
         )
         until = until if depth else context.latest  # now that the kernel is loaded
 
-        def tell() -> None:
+        def report() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
 
         def work(until: float | None) -> str:
-            return run_slices(lambda: self._slice(form), self._make_room, until, tell)
+            return run_slices(lambda: self._slice(form), self._make_room, until, report)
 
         with self.arrays.moved_by(until):
             ended = Ended.of(lambda: work(until))
@@ -461,12 +461,12 @@ class FrontSolver:
         )
         if status is not Status.optimal:
             ended = Ended("interrupt" if search.interrupt else search.stopped)
-            told = (
+            why = (
                 f"{ended.why} in round {search.rounds + 1}, after {search.opened:,} subtables were "
                 "opened"
             )
             notes += (
-                f"{told}: at no price is the front's error more than {front.gap:.4g} above "
+                f"{why}: at no price is the front's error more than {front.gap:.4g} above "
                 "the least",
             )
         bound = (

@@ -127,7 +127,7 @@ def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]
             return budget, spent
         if finished:
             budget = reach + 1
-            search.tell(budget, search.cheapest(limit))
+            search.report(budget, search.cheapest(limit))
             continue
         best = min(top, search.cheapest(limit))
         if not search.over and budget + 1 < best:

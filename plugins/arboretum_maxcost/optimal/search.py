@@ -43,7 +43,7 @@ class Search:
         from arboretum_maxcost.optimal import parts, search_kernels
 
         self.space, self.context, self.kernels, self.ended = space, context, search_kernels, Ended()
-        self.tell: Callable[[int, int], None] = lambda low, value: None
+        self.report: Callable[[int, int], None] = lambda low, value: None
         """Called with what is proven of the whole table: a lower bound, and the value of a tree
         or EVER.
         """
@@ -124,13 +124,13 @@ class Search:
         low = self.bound_loss(budget)[0]
         for share in LIMITS:
             _, _, up, _ = self.bounds(budget)
-            self.tell(low, up)
+            self.report(low, up)
             if low >= up or not self.ask(budget, min(up - 1, low + (up - low) // share)):
                 break
             low = max(low, self.bounds(budget)[0])
         up = self.bounds(budget)[2]
         low = min(up, max(low, self.bounds(budget)[0]))
-        self.tell(low, up)
+        self.report(low, up)
         return low
 
     def greedy(self, budget: int) -> None:

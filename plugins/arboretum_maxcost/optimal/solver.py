@@ -202,7 +202,7 @@ class MaxCostSolver:
                 f"every tree misclassifies {wrong}, of objects with the same values as others "
                 "of another class",
             )
-        search.tell = lambda low, up: context.proven(
+        search.report = lambda low, up: context.proven(
             value(float(low * space.coin)), value(float(up * space.coin)) if up < EVER else math.inf
         )
         low, spent = least_budget(search, most, top)
@@ -222,7 +222,7 @@ class MaxCostSolver:
         space = space_of(problem, without_error=False, context=context)
         top = self._budget(problem, space, None)
         search, share = Search(space, context, self.without), Fraction(1, space.total)
-        search.tell = lambda low, up: context.proven(float(low * share), float(up * share))
+        search.report = lambda low, up: context.proven(float(low * share), float(up * share))
         low, up = search.least_loss(top), search.bounds(top)[2]
         tree = search.tree(top)
         return self._solution(

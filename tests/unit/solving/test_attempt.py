@@ -22,7 +22,7 @@ class Halving:
     def __init__(self, *ends):
         self.ends = iter(ends)
 
-    def run(self, context, tell):
+    def run(self, context, report):
         assert context.memory_bytes is not None
         while self.lower < self.upper:
             end = next(self.ends, None)
@@ -33,7 +33,7 @@ class Halving:
             self.subproblems += 1
             gap = (self.upper - self.lower) / 2
             self.lower += gap if gap > 1 else 2 * gap
-            tell()
+            report()
         return None
 
     def tree(self):

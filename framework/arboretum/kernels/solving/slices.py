@@ -25,14 +25,14 @@ def run_slices(
     work: Callable[[], int],
     make_room: Callable[[], bool],
     until: float | None,
-    tell: Callable[[], None],
+    report: Callable[[], None],
     most: float = math.inf,
 ) -> str:
     """Work slice by slice; returns "" when finished, else what ran out, "seconds", "bytes" or
     "slices".  To go on, call it again.
 
     until : ``time.monotonic()`` value, or None.
-    tell : called after every slice.
+    report : called after every slice.
     most : slices.
     """
     done = 0
@@ -40,7 +40,7 @@ def run_slices(
         if done >= most:
             return "slices"
         found, done = work(), done + 1
-        tell()
+        report()
         if found == FINISHED:
             return ""
         try:
