@@ -1,5 +1,5 @@
-"""Optimal trees that keep promises: predictions monotone in some columns, groups that are told
-yes at about the same rates.
+"""Optimal trees that keep constraints: predictions monotone in some columns, groups that are
+predicted yes at about the same rates.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Constrained:
     alike; a leaf then may say what is not best for it.
 
     Monotone: of two rows that differ in one column of ``increasing`` alone, the one with the
-    greater value is told no earlier class (in the order of the classes).  Parity: the shares of the
-    groups of ``sensitive`` that are told the second class differ by at most ``parity``, and of
-    those whose class it is by at most ``opportunity``.
+    greater value is predicted no earlier class (in the order of the classes).  Parity: the shares
+    of the groups of ``sensitive`` that are predicted the second class differ by at most ``parity``,
+    and of those whose class it is by at most ``opportunity``.
     """
 
     kind = "solver"
@@ -83,7 +83,7 @@ class Constrained:
     sensitive: str = param("", "column of the groups that are compared; nothing: none")
     parity: float = param(
         1.0,
-        "most by which the groups' shares that are told the second class may differ "
+        "most by which the groups' shares that are predicted the second class may differ "
         "(demographic parity); 1: any",
         ge=0.0,
         le=1.0,
@@ -182,7 +182,7 @@ class ConstrainedSearch:
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
         self.tilt: Tilt | None = None
         self.outcome, self.leaves = outcomes_of(merged), {}
-        total = self.cost.sum(axis=0)  # a leaf keeps every promise
+        total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best, self.least = [(-1, int(total.argmin()))], found.chosen.search.lower - found.own
         self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
@@ -232,7 +232,7 @@ class ConstrainedSearch:
 
     def _plant(self, nodes: np.ndarray, features: bool = False) -> None:
         """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
-        best answers that keep all promises, if it is the best one.
+        best answers that keep all constraints, if it is the best one.
         """
         number = {-1: -1} | {
             f if features else int(test): f for f, test in enumerate(self.found.merged.tests)
@@ -248,7 +248,7 @@ class ConstrainedSearch:
         self._label(preorder, FEW)
 
     def _search(self) -> str:
-        """Widen the set of trees until the best one in it keeps the promises, or none outside
+        """Widen the set of trees until the best one in it keeps the constraints, or none outside
         can be better than that; returns what ran out.
         """
         step, before = max(1, self.found.units.p // 4), self.least - 1
@@ -422,7 +422,7 @@ class ConstrainedSearch:
 
     def _listed(self, aim: int, before: int) -> str:
         """The trees that cost up to ``aim`` one by one, each with its best answers that keep all
-        promises; those up to ``before`` are done.
+        constraints; those up to ``before`` are done.
         """
         found = self.found
         if ended := found.find(aim - found.chosen.search.upper + found.own):
@@ -470,7 +470,7 @@ class ConstrainedSearch:
         return self.leaves[rows]
 
     def _label(self, preorder: list[int], most: float = math.inf) -> None:
-        """The answers of a tree that keep all promises and cost least, if that is less than the
+        """The answers of a tree that keep all constraints and cost least, if that is less than the
         best tree does.
 
         most : answers tried.

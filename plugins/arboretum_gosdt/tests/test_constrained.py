@@ -77,7 +77,7 @@ def cells_of(problem):
 
 
 def brute_force(problem, solver, limits):
-    """The least value of a tree that keeps every promise: predictions of all cells are compared,
+    """The least value of a tree that keeps every constraint: predictions of all cells are compared,
     pair by pair.
     """
     objects, objective = problem.objects, problem.parts.objective
