@@ -48,16 +48,16 @@ class GiniKernel:
 
 @attrs.frozen
 class GiniKernelWithCorners(GiniKernel):
-    """The same, declaring that corners bound it."""
+    """The same, declaring that vertices bound it."""
 
-    def bounded_by_corners(self, impurity) -> bool:
+    def bounded_by_vertices(self, impurity) -> bool:
         return True
 
 
 class ReductionWithoutBounds(Reduction):
     """The built-in criterion, made to scan every cut."""
 
-    def bounded_by_corners(self, impurity) -> bool:
+    def bounded_by_vertices(self, impurity) -> bool:
         return False
 
 

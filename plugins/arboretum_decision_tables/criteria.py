@@ -130,7 +130,7 @@ class Aggregated:
         known = known_impurity(getattr(impurity, "name", ""), impurity.kernel, OWN_VALUES)
         return getattr(kernels, f"aggregated_{known}") if known else kernels.aggregated
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Any) -> bool:
         """With a concave mean impurity w_sum is, but for constants, the impurity reduction:
         convex in every outcome.
         """

@@ -314,7 +314,7 @@ class CostBenefit:
         form = form_of(impurity)
         return None if form is None else kernels.kernel_of("cost_benefit", form)
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         declared = {getattr(c, "value", c) for c in getattr(impurity, "capabilities", ())}
         return getattr(impurity, "scale", "") == "mean" and "concave" in declared

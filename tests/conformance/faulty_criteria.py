@@ -74,11 +74,11 @@ def cheap_reduction(weights, counts, price, extra, node):
 
 @attrs.frozen
 class EvenInBins(KernelReduction):
-    """The most even division, said to be bounded by the corners of a bin."""
+    """The most even division, said to be bounded by the vertices of a bin."""
 
     score = staticmethod(even)
 
-    def bounded_by_corners(self, impurity):
+    def bounded_by_vertices(self, impurity):
         return True
 
 

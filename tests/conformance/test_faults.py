@@ -39,7 +39,7 @@ from arboretum.testing.tables import (
 )
 from arboretum_basics.methods import Exact, Greedy
 
-CORNERS = "test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_corners"
+VERTICES = "test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_vertices"
 COPIES = "test_weight_two_is_two_copies_and_a_part_of_a_weight_counts"
 SLOW = "test_its_compiled_kernel_answers_what_the_slow_form_answers"
 TRIED = "test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes"
@@ -53,8 +53,8 @@ LIMITS = "test_within_the_limits_that_it_says_it_knows_it_finds_what_brute_force
 VERIFIED = "test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes"
 
 BY_SUITE = [
-    (faulty_criteria.EvenInBins, CORNERS),
-    (faulty_criteria.EvenOfThreeInBins, CORNERS),
+    (faulty_criteria.EvenInBins, VERTICES),
+    (faulty_criteria.EvenOfThreeInBins, VERTICES),
     (faulty_criteria.SumsAndRows, SUMS),
     (faulty_criteria.RisesWithItsSum, SUMS),
     (faulty_criteria.RoundsWeights, COPIES),
@@ -186,12 +186,12 @@ def solved(objective) -> Problem:
 BEFORE_GROWTH = [
     (
         lambda: growth(raw=True, criterion=faulty_criteria.EvenInBins()),
-        "criterion kernel_reduction promises bounded_by_corners with impurity toy_gini, but "
+        "criterion kernel_reduction promises bounded_by_vertices with impurity toy_gini, but "
         "of a bin",
     ),
     (
         lambda: growth(raw=True, criterion=faulty_criteria.EvenOfThreeInBins()),
-        "promises bounded_by_corners with impurity toy_gini, but of a bin",
+        "promises bounded_by_vertices with impurity toy_gini, but of a bin",
     ),
     (
         lambda: of_nine_classes(faulty_criteria.SumsAndRows()),

@@ -100,10 +100,10 @@ THEOREMS = {
         ),
         Theorem("no test is a loss", (CONCAVE,), "criterion=reduction scores no test below 0"),
         Theorem(
-            "corners bound a bin",
+            "vertices bound a bin",
             (CONCAVE, SCALE_FREE),
-            "reduction is convex in the weights of an outcome: the best corner of a bin "
-            "bounds all its thresholds (bounded_by_corners)",
+            "reduction is convex in the weights of an outcome: the best vertex of a bin "
+            "bounds all its thresholds (bounded_by_vertices)",
         ),
     ),
     "coverage": (

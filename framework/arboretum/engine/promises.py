@@ -3,7 +3,7 @@
 A declaration opens a faster way (a leaf rule, a closed form, the rule of a kernel) or a claim (an
 admissible impurity, an additive objective). Each is tried on small tables of the run's own kind:
 its classes, weights and prices.  A lie ends the run, with the smallest table that shows it. What
-was tried once in a process is not tried again.  Kernels are replayed, and bounds by corners tried,
+was tried once in a process is not tried again.  Kernels are replayed, and bounds by vertices tried,
 where they are compiled (:mod:`arboretum.engine.search.kernel_check`).
 
 A trial refutes; that it finds nothing is evidence, not proof.

@@ -119,7 +119,7 @@ class CriterionOptional(Protocol):
             combination of them.
         """
 
-    def bounded_by_corners(self, impurity: Impurity | None) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """A promise about the kernel form on two outcomes, which leaves only the thresholds on raw
         columns to search that can win (up to 3 times faster growth).
 

@@ -9,7 +9,7 @@ the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a ru
 
     rank_columns, for each column: sort it; write its entries and its distinct values
     probe, for each piece of a run of unit objects:
-        before ← class counts left of it; bound ← the highest score of its corners
+        before ← class counts left of it; bound ← the highest score of its vertices
     scan_run:
         for each piece (the whole run, where it was not probed):
             if its bound is below ``floor``, or not above the best score: next
@@ -51,7 +51,7 @@ NOBODY = np.uint64((1 << 64) - 1)  # no entry has this rank
 
 PROBED, MOST_CLASSES = 256, 3
 """Runs from this length on are scored in pieces, where there are at most so many classes (a
-piece has 2ⁿ − 1 corners).
+piece has 2ⁿ − 1 vertices).
 """
 
 
@@ -120,7 +120,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
 
     Class counts left of a cut inside a piece lie in the box between those before the piece and
     those after it, and the criterion is quasi-convex, so that its highest score over the box is at
-    a corner.  ``runs.before[r]`` receives the counts before each piece, ``runs.bound[r]`` the
+    a vertex.  ``runs.before[r]`` receives the counts before each piece, ``runs.bound[r]`` the
     bound; the first one is NaN where the run has missing entries and is not to be looked at in
     pieces.
     """
@@ -132,7 +132,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
         return best
     all_c, tally = runs.all_c, runs.left_c
     width = len(all_c)
-    piece, corners = piece_of(m), (1 << width) - 1
+    piece, vertices = piece_of(m), (1 << width) - 1
     for k in range(width):
         tally[k] = 0
     first, used, edge = np.int64(0), np.int64(0), -np.inf
@@ -150,7 +150,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
         else:
             for entry in run[start:stop]:
                 tally[entry >> TO_CLASS & CLASS] += 1
-        for mask in range(1, corners + 1):
+        for mask in range(1, vertices + 1):
             at = 2 * used * width
             for k in range(width):
                 c = tally[k] if mask >> k & 1 else np.int64(before[q, k])
@@ -158,13 +158,13 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
                 block.weights[at + k], block.weights[at + width + k] = c, all_c[k] - c
             block.price[used] = price
             used += 1
-        if used + corners <= BLOCK and q + 1 < n:
+        if used + vertices <= BLOCK and q + 1 < n:
             continue
         score(used, 2, block, node_scorer)
         t = 0
         for p in range(first, q + 1):
             top = edge
-            for _ in range(corners):
+            for _ in range(vertices):
                 s = block.scores[t]
                 top = s if not s <= top else top
                 t += 1
@@ -213,7 +213,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     for k in range(len(lost_c)):
         missing += lost_c[k]
     inner = (
-        rules.corners
+        rules.vertices
         and node_scorer.batch != rules.significance
         and min_weight == 0.0
         and not moments
@@ -317,7 +317,7 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
         known -= 1
         missing += 1 if objects.unit else objects.count[run[known] & OBJECT]
     inner, least, left = (
-        rules.corners and rules.min_weight == 0.0 and not close,
+        rules.vertices and rules.min_weight == 0.0 and not close,
         rules.min_leaf,
         np.int64(0),
     )

@@ -281,13 +281,13 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
     # a table is of its left side and the rest of the known
     apart = n_lost == 0 or how == SPLITS or how == STOPS
     inner = (
-        rules.corners
+        rules.vertices
         and rules.min_weight == 0.0
         and not moments
         and (n_lost == 0 or how != HEAVIEST)
     )
     bounded, after = (
-        rules.corners and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES,
+        rules.vertices and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES,
         np.int64(0),
     )
     for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
@@ -383,7 +383,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
 
     The class weights left of such a cut lie in the box between those before the piece and those
     after it, and the criterion is quasi-convex, so that its highest score over the box is at a
-    corner.
+    vertex.
     """
     width = sums.weights.shape[1]
     if block.state[0].used > 0:

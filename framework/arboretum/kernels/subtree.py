@@ -92,7 +92,7 @@ class Rules(NamedTuple):
     allow_constant : tests with one outcome compete.
     once : asked columns are free further down.
     total : weight of the root.
-    corners : the criterion is quasi-convex in the class weights of an outcome.
+    vertices : the criterion is quasi-convex in the class weights of an outcome.
     significance, own : address and parameters of a stopping rule's kernel, 0 without one; a test
         has to be of 1, or (``each``) as much as tests compete.
     """
@@ -109,7 +109,7 @@ class Rules(NamedTuple):
     allow_constant: bool
     once: bool
     total: float
-    corners: bool
+    vertices: bool
     max_cost: float
     significance: int
     own: np.ndarray
@@ -297,7 +297,7 @@ def grow_subtree(
                 return FOUND_NAN
             if (
                 n_runs > 0
-                and rules.corners
+                and rules.vertices
                 and high - low >= PROBED
                 and objects.unit
                 and by_class

@@ -1,9 +1,9 @@
-"""Score the cuts between the bins of a column, and bound the cuts inside them by corners.
+"""Score the cuts between the bins of a column, and bound the cuts inside them by vertices.
 
 A cut inside bin b leaves some of the bin's objects left: its class weights lie in the box between
 those before the bin and those after it.  For a criterion that is quasi-convex in the class weights
 of an outcome (impurity reduction with a concave impurity, gain ratio) the highest score over the
-box is at one of its corners::
+box is at one of its vertices::
 
     left ← the missing rows if they go left (side 0), else 0
     for each bin b that has objects, up to the last such one:
@@ -19,9 +19,9 @@ Choosing no class, or all, is the cut before the bin, or after it: these are sco
 Invariants:
 
 - The missing values are in the last bin; the classes of a bin are numbered from 0 in ``bit``.
-- ``place`` says what a table of the block is about: b, the cut after bin b; bins + b, a corner.
+- ``place`` says what a table of the block is about: b, the cut after bin b; bins + b, a vertex.
 - The block is scored when it is full: scores and bounds are complete only after the last one.
-- Cuts that are not allowed keep their scores until all bounds are found, as they are corners.
+- Cuts that are not allowed keep their scores until all bounds are found, as they are vertices.
 - A class that has no row on a side weighs 0 there.
 """
 
@@ -35,8 +35,8 @@ from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_blo
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
 
-# bins with more classes than this are not bounded by their corners (2⁶ of them), but searched
-MOST_CORNERS = 6
+# bins with more classes than this are not bounded by their vertices (2⁶ of them), but searched
+MOST_VERTICES = 6
 
 Whole = namedtuple("Whole", "weights counts")
 """The table of a node.   weights : float64[classes].   counts : int64[classes]."""
@@ -64,7 +64,7 @@ def new_block(classes):
 
 
 @jit(inline=True)
-def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
+def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
     """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the
     rest.
 
@@ -121,21 +121,21 @@ def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, boun
         if here == 0:
             continue
         state[b] = OCCUPIED if enough_rows(rows + here, total, least) else OCCUPIED | BARRED
-        # no and all objects of the bin are corners, too: cuts between bins, but for the missing
+        # no and all objects of the bin are vertices, too: cuts between bins, but for the missing
         # rows alone on a side
         full, lowest, highest = (1 << classes) - 1, 0, 0
         if many[b] and here > 1 and rows + here > least.rows and total - rows > least.rows:
             state[b] |= CUT_INSIDE
-            bounds[b] = np.inf if classes > MOST_CORNERS else -np.inf
-            if classes <= MOST_CORNERS:
+            bounds[b] = np.inf if classes > MOST_VERTICES else -np.inf
+            if classes <= MOST_VERTICES:
                 lowest = 0 if side == 0 and rows == first else 1
                 highest = full + 1 if side == 1 and b == last else full
-        for mask in range(lowest, highest + (b < last)):  # the corners, then the cut after the bin
+        for mask in range(lowest, highest + (b < last)):  # the vertices, then the cut after the bin
             inside = mask < highest
             if n == BLOCK:
                 ok = _flush(n, block, node_scorer, scores, bounds) and ok
                 n = 0
-            put_corner(
+            put_vertex(
                 n,
                 weights,
                 counts,
@@ -158,7 +158,7 @@ def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, boun
             left_c[k] += c[b, k]
         rows += here
     ok = _flush(n, block, node_scorer, scores, bounds) and ok
-    # the corners that are cuts between bins; then the limits of those cuts
+    # the vertices that are cuts between bins; then the limits of those cuts
     previous = -np.inf
     for b in range(last + 1):
         if state[b] == 0:

@@ -55,7 +55,7 @@ class Reduction:
             else kernels.reduction_mean
         )
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         return getattr(impurity, "scale", "") == "mean" and "concave" in _names(
             impurity.capabilities
@@ -110,9 +110,9 @@ class GainRatio:
         """The gain ratio as a kernel, one for all impurities: entropy is part of it."""
         return kernels.gain_ratio
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Any) -> bool:
         """A convex gain over a concave, positive split information is quasi-convex: its maximum
-        lies at a corner.
+        lies at a vertex.
         """
         return True
 

@@ -56,7 +56,7 @@ LEAST_BINS = 16
 # sums that are kept for all columns; of more a column is counted again where its bins are scanned
 MOST_KEPT = 1 << 22
 LOWEST = np.finfo(np.float64).min
-NO_BOUND, CORNERS, VARIANCE = range(3)
+NO_BOUND, VERTICES, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, SPLIT = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the
 criterion says −inf; it is divided.  Codes, by which nodes are counted: no fields.
@@ -107,7 +107,7 @@ piece : rows per node and bin, at least, which decides the speed alone.
 """
 
 Work = namedtuple("Work", "left weights counts extra")
-"""left : float64[2, cell], left of a cut, and of a corner.
+"""left : float64[2, cell], left of a cut, and of a vertex.
 
 weights, counts, extra : the table of one test at one node.
 """
@@ -394,7 +394,7 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
     price : float64[tests].
     score : float64[tests], written, −inf where a test may not compete.
     bound : float64[bins], written with BOUND.  A cut inside a bin has some rows of it left and the
-        others right, and no set of them scores more than a corner: all rows of some classes, or see
+        others right, and no set of them scores more than a vertex: all rows of some classes, or see
         :func:`most_inside`.
     """
     last, width, work = sums.shape[1] - 1, level.weights.shape[1], work_for(level)
@@ -412,7 +412,7 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
         for b in range(len(price)):
             present, some, top = 0, 0, before
             for k in range(1 if MOMENTS else width):
-                present |= np.int64(sums[v, b, k] > 0.0) << (k if BOUND == CORNERS else 0)
+                present |= np.int64(sums[v, b, k] > 0.0) << (k if BOUND == VERTICES else 0)
             for k in range(sums.shape[2] if how[0] == EQUALS or b == 0 else 0):
                 left[0, k] = sums[v, last, k] if how[1] == 0 and not rules.shared else 0.0
             if BOUND == VARIANCE and present > 0 and level.open[v]:
@@ -422,7 +422,7 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
                 some = (some - present) & present
                 for k in range(sums.shape[2]):
                     left[1, k] = left[0, k] + (
-                        sums[v, b, k] if BOUND != CORNERS or (some >> k % width) & 1 == 1 else 0.0
+                        sums[v, b, k] if BOUND != VERTICES or (some >> k % width) & 1 == 1 else 0.0
                     )
                 state, one = ask(kernel, v, left, 1, lost, level, price[b], rules, asked, work)
                 before = np.inf if state == REFUSED else max(one, 0.0)
@@ -447,7 +447,7 @@ def most_inside(v, left, cell, lost, level):
 
     The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments
     about their mean of 0 and k σ² have subsets (m, d) with m (k − m) σ² ≥ d² (Cauchy–Schwarz): a
-    disc, which lies within an octagon, and the score is highest at its corners.  Where a side has
+    disc, which lies within an octagon, and the score is highest at its vertices.  Where a side has
     no other row that says nothing, but no side's S² / n grows by more than the rows' squares.
     """
     total, mean = level.weights[v, 0], level.weights[v, 1] / level.weights[v, 0]

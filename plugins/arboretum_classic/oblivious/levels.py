@@ -25,7 +25,7 @@ from arboretum_classic.oblivious import level_kernels as kernels, reference
 
 MOST_CLASSES = 6
 MOST_BITS = 10  # of a bin's number
-PIECE = {kernels.NO_BOUND: 64, kernels.CORNERS: 8, kernels.VARIANCE: 32}
+PIECE = {kernels.NO_BOUND: 64, kernels.VERTICES: 8, kernels.VARIANCE: 32}
 """Rows per node and bin, at least: what bounding a bin costs against what scanning it does."""
 
 
@@ -147,7 +147,7 @@ class Search:
         ]
         self._raw, self._coded = reference.search, reference.score_coded
         bound = (
-            kernels.CORNERS
+            kernels.VERTICES
             if scorer.concave and not stats.moments and stats.n_classes <= MOST_CLASSES
             else kernels.NO_BOUND
         )

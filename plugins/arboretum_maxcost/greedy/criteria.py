@@ -192,7 +192,7 @@ class _PerPrice:
     kind: ClassVar[str] = "criterion"
     capabilities: ClassVar[tuple] = _ANY
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Any) -> bool:
         return True
 
 

@@ -29,7 +29,7 @@ MASSES = st.sampled_from([0.0, 0.0, 0.05, 0.25])
 class Undeclared(Reduction):
     """A criterion that says nothing about bounds, so that every cut is scored."""
 
-    def bounded_by_corners(self, impurity) -> bool:
+    def bounded_by_vertices(self, impurity) -> bool:
         return False
 
 

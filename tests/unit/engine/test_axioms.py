@@ -331,7 +331,7 @@ def test_theorems_follow_from_their_axioms_alone():
             if not theorem.unmet(found.found)
         ]
 
-    assert of(gini, "mean") == ["Theorem 1", "no test is a loss", "corners bound a bin"]
+    assert of(gini, "mean") == ["Theorem 1", "no test is a loss", "vertices bound a bin"]
     assert of(pairs, "total") == [
         "Lemmas 2.1 and 4.1",
         "Theorem 2.2",

@@ -132,7 +132,7 @@ def test_whoever_asks_for_the_loop_is_told_nothing():
     [
         (raw(RAW[:, 0], task=Task.regression), Reduction(), Variance(), "the target is a number"),
         (raw(np.arange(40) % 8), Reduction(), Gini(), "8 classes"),
-        (raw(), RandomChoice(), Entropy(), "does not declare bounded_by_corners"),
+        (raw(), RandomChoice(), Entropy(), "does not declare bounded_by_vertices"),
     ],
     ids=["numbers", "classes", "no promise"],
 )

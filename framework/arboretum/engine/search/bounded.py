@@ -2,7 +2,7 @@
 searched.
 
 Same thresholds, scores and ties as the presorted engine, to which nodes are left of which bins say
-too little; serves criteria that declare ``bounded_by_corners``.
+too little; serves criteria that declare ``bounded_by_vertices``.
 """
 
 from functools import cached_property, lru_cache
@@ -19,7 +19,7 @@ from arboretum.model.encoded import Node
 from arboretum.model.rules import midpoints
 
 SAMPLE = 8192  # values per column that the edges of the bins are taken from
-# with more classes nearly every bin has too many corners, and sorting once is cheaper
+# with more classes nearly every bin has too many vertices, and sorting once is cheaper
 MOST_CLASSES = 6
 
 MANY_COLUMNS, FEW_ROWS = 4096, 1024

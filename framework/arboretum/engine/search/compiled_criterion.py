@@ -379,9 +379,9 @@ def _n_parameters(function: Callable[..., object]) -> int:
 def declares_concave(criterion: Criterion, impurity: Impurity | None) -> bool:
     """Whether the best cut inside a bin can be bounded by the corners of the bin's class weights.
 
-    A criterion says so by ``bounded_by_corners(impurity)``.
+    A criterion says so by ``bounded_by_vertices(impurity)``.
     """
-    ask = getattr(criterion, "bounded_by_corners", None)
+    ask = getattr(criterion, "bounded_by_vertices", None)
     return bool(ask is not None and ask(impurity))
 
 

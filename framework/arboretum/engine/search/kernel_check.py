@@ -29,7 +29,6 @@ from arboretum.engine.search.compiled_criterion import (
     component_name,
     numeric_fields,
 )
-from arboretum.engine.search.corners import check_corners
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.sums import check_sums
 from arboretum.errors import ContractError, sure
@@ -120,7 +119,7 @@ def check_kernels(
     scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()
 ) -> None:
     """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; a bin
-    that is not bounded by its corners, or a table that scores otherwise than its sum.
+    that is not bounded by its vertices, or a table that scores otherwise than its sum.
     """
     criterion, impurity = scorer.criterion, scorer.impurity
     own = getattr(impurity, "kernel", None)
@@ -170,7 +169,7 @@ def check_kernels(
         and statistics.width <= MOST_CLASSES
         and not trial.extra
     ):
-        check_corners(scorer, ground.weights, ground.prices)
+        check_vertices(scorer, ground.weights, ground.prices)
     if scorer.sum_form:
         check_sums(scorer, ground.weights, ground.prices)
 

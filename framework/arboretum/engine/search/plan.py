@@ -178,11 +178,11 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
         yield "bounds are known for classes, and the target is a number"
     elif not scorer.concave:
         yield (
-            f"{criterion} does not declare bounded_by_corners for impurity "
+            f"{criterion} does not declare bounded_by_vertices for impurity "
             f"{component_name(scorer.impurity)}"
         )
     if stats.n_classes > bounded.MOST_CLASSES:
-        yield f"{stats.n_classes} classes give a bin too many corners"
+        yield f"{stats.n_classes} classes give a bin too many vertices"
     # 256 bins of a column would take more memory than its rows
     if width >= bounded.MANY_COLUMNS and n <= bounded.FEW_ROWS:
         yield "many columns of few rows are cheaper to sort"

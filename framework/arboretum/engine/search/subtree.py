@@ -113,7 +113,7 @@ def rules_of(
         allow_constant=more.get("allow_constant", False),
         once=once,
         total=total,
-        corners=more.get("corners", False),
+        vertices=more.get("vertices", False),
         max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
         significance=compiled_kernel(kernel, "criterion", judge),
         own=numeric_fields(judge),
@@ -300,7 +300,7 @@ class Subtrees:
             float(stats.weight.sum()),
             space.prices.once_per_column,
             allow_constant=space.allow_constant,
-            corners=scorer.concave and not stats.moments,
+            vertices=scorer.concave and not stats.moments,
         )
         most, work = (
             (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)

@@ -423,13 +423,13 @@ class CriterionSuite(ComponentSuite):
             "it reads prices; declare the capability 'prices'"
         )
 
-    def test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_corners(
+    def test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_vertices(
         self, component, impurity
     ):
         """The promise is tried on small bins; then a growth takes the way that it opens, and the
         other.
         """
-        promised = hasattr(component, "bounded_by_corners") and Task.classification in tasks_of(
+        promised = hasattr(component, "bounded_by_vertices") and Task.classification in tasks_of(
             component
         )
         skip_if(not promised, "promises nothing of bins")

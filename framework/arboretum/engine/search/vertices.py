@@ -1,9 +1,9 @@
-"""Is a criterion bounded by the corners of a bin, as it promises?  Tried on small bins before the
+"""Is a criterion bounded by the vertices of a bin, as it promises?  Tried on small bins before the
 bins of raw columns are believed.
 
 A column's objects are left of a bin, in it, or right of it.  A cut inside divides those in it, and
 the promise is that no division of them scores above the best that keeps each of their classes
-together; the scan then leaves bins out whose corners are below the best cut known.
+together; the scan then leaves bins out whose vertices are below the best cut known.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ class Bins(NamedTuple):
 
     counts : int64[divisions, 2, classes].
     bin : int64[divisions], which each is of.
-    corner : bool[divisions].
+    vertex : bool[divisions].
     left, inside, right : int64[bins, classes].
     """
 
     counts: np.ndarray
     bin: np.ndarray
-    corner: np.ndarray
+    vertex: np.ndarray
     left: np.ndarray
     inside: np.ndarray
     right: np.ndarray
 
 
 @attrs.frozen
-class CornerTrial:
+class VertexTrial:
     """What a criterion's answers depend on; equal trials need no second look.
 
     weights, prices : of a run, as :class:`~arboretum.engine.ground.Ground` has them.
@@ -63,13 +63,13 @@ class CornerTrial:
     prices: tuple[float, ...]
 
 
-def check_corners(
+def check_vertices(
     scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]
 ) -> None:
-    """Raise ContractError with the smallest bin, of those tried, whose best cut its corners
+    """Raise ContractError with the smallest bin, of those tried, whose best cut its vertices
     would have ruled out.
     """
-    trial = CornerTrial(
+    trial = VertexTrial(
         scorer.batch,
         scorer.impurity_at,
         tuple(scorer.params.tolist()),
@@ -77,9 +77,9 @@ def check_corners(
         weights,
         prices,
     )
-    if found := broken_corners(trial):
+    if found := broken_vertices(trial):
         way = (
-            "leave bounded_by_corners out (columns are then sorted), or let it answer False for "
+            "leave bounded_by_vertices out (columns are then sorted), or let it answer False for "
             "this impurity"
         )
         impurity = (
@@ -87,12 +87,12 @@ def check_corners(
         )
         raise ContractError(
             f"criterion {component_name(scorer.criterion)} promises "
-            f"bounded_by_corners{impurity}, but {found}; {way}"
+            f"bounded_by_vertices{impurity}, but {found}; {way}"
         )
 
 
 @lru_cache(maxsize=256)
-def broken_corners(trial: CornerTrial) -> str:
+def broken_vertices(trial: VertexTrial) -> str:
     """The smallest counterexample, as a sentence; "" where none was found."""
     if trial.width < 2:  # a node of one class is a leaf
         return ""
@@ -125,7 +125,7 @@ def broken_corners(trial: CornerTrial) -> str:
 
 def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
     best = np.full(len(bins.left), -np.inf)
-    np.maximum.at(best, bins.bin[bins.corner], scores[bins.corner])
+    np.maximum.at(best, bins.bin[bins.vertex], scores[bins.vertex])
     bound = best[bins.bin]
     above = scores > bound + CLOSE * np.maximum(
         1.0, np.maximum(np.abs(scores), np.where(np.isfinite(bound), np.abs(bound), 0.0))
@@ -136,7 +136,7 @@ def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
         return (
             f"of a bin of the class weights {told[1]}, with {told[0]} before and {told[2]} "
             f"behind it, the division {_told(one)} | {_told(other)} "
-            f"scores {scores[i]:.6g} and the best corner {bound[i]:.6g}"
+            f"scores {scores[i]:.6g} and the best vertex {bound[i]:.6g}"
         )
     return ""
 
@@ -166,19 +166,19 @@ def bins_of(width: int) -> Bins:
         cases.append(tuple(large))
     # a node of one class is a leaf
     cases = [case for case in cases if np.count_nonzero(sum(case)) > 1]
-    counts, bin_, corner = [], [], []
+    counts, bin_, vertex = [], [], []
     for number, (left, inside, right) in enumerate(cases):
         taken = _divisions(inside, generator)
         both = np.stack([left + taken, inside - taken + right], axis=1)
         both, taken = (each[(both.sum(axis=2) > 0).all(axis=1)] for each in (both, taken))
         counts.append(both)
         bin_.append(np.full(len(both), number))
-        corner.append(((taken == 0) | (taken == inside)).all(axis=1))
+        vertex.append(((taken == 0) | (taken == inside)).all(axis=1))
     parts = [np.array([case[part] for case in cases]) for part in range(3)]
     return Bins(
         np.ascontiguousarray(np.concatenate(counts)),
         np.concatenate(bin_),
-        np.concatenate(corner),
+        np.concatenate(vertex),
         *parts,
     )
 
@@ -189,7 +189,7 @@ def _wide(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
 
 def _divisions(inside: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """int64[divisions, classes]: what goes left: everything where that is little, else all
-    corners and some points.
+    vertices and some points.
     """
     some = np.flatnonzero(inside)
     ways = (

@@ -1,4 +1,4 @@
-"""What ``bounded_by_corners`` promises: no cut inside a bin scores higher than the best corner
+"""What ``bounded_by_vertices`` promises: no cut inside a bin scores higher than the best vertex
 of its class weights.
 """
 
@@ -31,7 +31,7 @@ COUNTS = st.lists(st.integers(0, 12), min_size=3, max_size=3)
 def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(
     criterion, impurity, before, inside, after, data
 ):
-    assert criterion.bounded_by_corners(impurity)
+    assert criterion.bounded_by_vertices(impurity)
     kernel = criterion.kernel(impurity)
     before, inside, after = (np.array(part, float) for part in (before, inside, after))
     whole = before + inside + after
@@ -50,15 +50,15 @@ def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(
     def score(taken: np.ndarray) -> float:
         left = before + taken
         if left.sum() == 0 or left.sum() == whole.sum():
-            return -np.inf  # no cut: the engine looks at no such corner
+            return -np.inf  # no cut: the engine looks at no such vertex
         table = np.array([left, whole - left])
         return kernel(table, table.astype(np.int64), 1.0, np.zeros((2, 0)), node)
 
     cut = np.array([data.draw(st.integers(0, int(n))) for n in inside], float)
-    corners = max(
-        score(inside * np.array(corner)) for corner in itertools.product((0, 1), repeat=3)
+    vertices = max(
+        score(inside * np.array(vertex)) for vertex in itertools.product((0, 1), repeat=3)
     )
-    assert score(cut) <= max(corners, 0.0) + 1e-12
+    assert score(cut) <= max(vertices, 0.0) + 1e-12
 
 
 def test_an_impurity_of_the_other_scale_or_not_concave_is_not_bounded():
@@ -68,8 +68,8 @@ def test_an_impurity_of_the_other_scale_or_not_concave_is_not_bounded():
     class Wild(Gini):
         capabilities = ("classification",)
 
-    assert not Reduction().bounded_by_corners(Total())
-    assert not Reduction().bounded_by_corners(Wild())
+    assert not Reduction().bounded_by_vertices(Total())
+    assert not Reduction().bounded_by_vertices(Wild())
 
 
 def test_kernels_of_the_pairs_are_those_of_the_impurity():
