@@ -31,9 +31,9 @@ VERBS: dict[str, tuple[str, str]] = {
         "one component: paper, parameters with units and bounds, capabilities",
     ),
     "show": ("show:main", "a finished run: its numbers and its tree"),
-    "curves": ("judging:main", "measures per class; ROC, precision-recall and calibration curves"),
+    "curves": ("curves:main", "measures per class; ROC, precision-recall and calibration curves"),
     "importances": (
-        "judging:importances_main",
+        "curves:importances_main",
         "columns by impurity decrease, by price, and by what is lost without them",
     ),
     "why": (

@@ -20,7 +20,7 @@ from arboretum.model.tree import Tree
 
 
 @attrs.frozen(eq=False)
-class Judged:
+class ScoredTest:
     """One candidate test.
 
     weights : float64[outcomes, classes], or moments; counts : int64[outcomes, classes], or
@@ -51,7 +51,7 @@ class Reasons:
     node: Node
     plan: tuple[str, ...]
     stopped_by: str
-    candidates: tuple[Judged, ...]
+    candidates: tuple[ScoredTest, ...]
 
 
 @blaming()
@@ -134,7 +134,7 @@ def _stopped_by(growth: Growth, item: Open) -> str:
     return "the budget of leaves was spent elsewhere, or it was pruned"
 
 
-def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Judged, ...]:
+def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[ScoredTest, ...]:
     cell, node, scorer = item.cell, item.node, growth.scorer
     prepare_columns(cell, node, scorer, growth.space)
     if scorer.wants_gain:
@@ -150,7 +150,7 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
                 {name: float(values[i]) for name, values in terms.items()},
             )
             found.append(
-                Judged(
+                ScoredTest(
                     rule,
                     tables.weights[i],
                     tables.counts[i],

@@ -189,7 +189,7 @@ class Calibration:
 
 
 @attrs.frozen(eq=False)
-class Judged:
+class Evaluation:
     """A tree on rows.
 
     table : from :func:`metrics.confusion`.
@@ -203,7 +203,7 @@ class Judged:
     brier: Mapping[str, float]
 
     @staticmethod
-    def of(tree: Tree, rows: Table) -> "Judged":
+    def of(tree: Tree, rows: Table) -> "Evaluation":
         """rows : their classes begin with the tree's.   Raises DataError for a tree of numbers."""
         if tree.task is Task.regression:
             raise DataError(
@@ -230,7 +230,7 @@ class Judged:
         }
         curves = {name: Curve.of(*one) for name, one in each.items()}
         calibrations = {name: Calibration.of(*one) for name, one in each.items()}
-        return Judged(classes, table, curves, calibrations, brier)
+        return Evaluation(classes, table, curves, calibrations, brier)
 
     def rows(self, beta: float = 1.0) -> list[Facts]:
         """Measures per class, each against the rest, and their averages; of areas and

@@ -81,6 +81,6 @@ class DecisionTables:
 
     def judge(self, results: Keyed) -> Judgement:
         """Tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""
-        from arboretum_decision_tables.paper.judging import judge
+        from arboretum_decision_tables.paper.verdicts import judge
 
         return judge(results)

@@ -17,10 +17,10 @@ from arboretum.api import Judgement, Verdict, VerificationError
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_decision_tables.paper.judging import MEANS, Sample, judge
 from arboretum_decision_tables.paper.published import ALGORITHMS, COSTS, published
 from arboretum_decision_tables.paper.reproduction import CHUNK, SHAPE, DecisionTables, table_seed
 from arboretum_decision_tables.paper.study import MINIMA, Study, study_chunk
+from arboretum_decision_tables.paper.verdicts import MEANS, Sample, judge
 
 N_TABLES = 50
 """Per group, in the small form."""

@@ -64,9 +64,9 @@ class MaxCostStudy(Chaptered):
         """Chapter → what has its ``pieces``, ``work`` and ``judge``, of the chapters chosen, in the
         order of CHAPTERS.
         """
-        from arboretum_maxcost.paper import datasets, figure1, figure4, judging, lemmas, synthetic
+        from arboretum_maxcost.paper import datasets, figure1, figure4, lemmas, synthetic, verdicts
 
-        curves = SimpleNamespace(pieces=figure4.pieces, work=figure4.work, judge=judging.judge)
+        curves = SimpleNamespace(pieces=figure4.pieces, work=figure4.work, judge=verdicts.judge)
         parts = dict(zip(CHAPTERS, (figure1, lemmas, synthetic, datasets, curves), strict=True))
         return {name: part for name, part in parts.items() if name in self.chapters}
 

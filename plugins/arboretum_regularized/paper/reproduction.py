@@ -112,9 +112,9 @@ class Regularized(Chaptered):
 
     def parts(self) -> Plain:
         """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
-        from arboretum_regularized.paper import certified, drawn, growth, judging
+        from arboretum_regularized.paper import certified, drawn, growth, verdicts
 
-        parts = dict(zip(CHAPTERS, (judging, certified, drawn, growth), strict=True))
+        parts = dict(zip(CHAPTERS, (verdicts, certified, drawn, growth), strict=True))
         return {name: part for name, part in parts.items() if name in self.chapters}
 
     def cost(self, dataset: str) -> float:

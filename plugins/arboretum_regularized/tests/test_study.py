@@ -15,7 +15,6 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
 from arboretum_regularized.paper.claims import claims
-from arboretum_regularized.paper.judging import cells, judge
 from arboretum_regularized.paper.protocol import training_split
 from arboretum_regularized.paper.reproduction import COST, Regularized
 from arboretum_regularized.paper.results import (
@@ -30,6 +29,7 @@ from arboretum_regularized.paper.results import (
     published,
 )
 from arboretum_regularized.paper.study import Piece, recipe, study
+from arboretum_regularized.paper.verdicts import cells, judge
 
 SMALL = Regularized(
     datasets=("iris", "tic-tac-toe"), seeds=5, seeds_small=5, times=False, chapters="study"

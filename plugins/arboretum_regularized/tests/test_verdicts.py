@@ -14,7 +14,6 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum_regularized.paper import certified, drawn, growth
 from arboretum_regularized.paper.claims import claims
-from arboretum_regularized.paper.judging import cells, judge_sweep, one_sided
 from arboretum_regularized.paper.means import standard_error
 from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import (
@@ -30,6 +29,7 @@ from arboretum_regularized.paper.results import (
     published,
 )
 from arboretum_regularized.paper.study import study
+from arboretum_regularized.paper.verdicts import cells, judge_sweep, one_sided
 
 OURS = Part(UNIT, AUTHORS)
 

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 
 from arboretum.errors import DataError
 from arboretum.measure import evaluate, metrics
-from arboretum.measure.curves import Calibration, Curve, Judged
+from arboretum.measure.curves import Calibration, Curve, Evaluation
 from arboretum.measure.evaluate import pareto_front
 from arboretum.model.table import Task
 from arboretum.model.tree import single_leaf
@@ -250,15 +250,15 @@ def test_the_brier_score_is_scikit_learns(case, data):
 def test_what_a_tree_says_of_rows_is_judged_as_its_metrics_say(data):
     table = data.draw(tables(task=Task.classification))
     tree, rows = data.draw(trees(table)), data.draw(rows_like(table))
-    judged, found = Judged.of(tree, rows), evaluate(tree, rows)
-    listed = {row["class"]: row for row in judged.rows()}
+    evaluation, found = Evaluation.of(tree, rows), evaluate(tree, rows)
+    listed = {row["class"]: row for row in evaluation.rows()}
     for name in ("precision", "recall", "f1"):
         assert listed["(macro average)"][name] == found[name]
-    if judged.curves:
+    if evaluation.curves:
         area = listed["(macro average)"]["roc_auc"]
         assert area == pytest.approx(found["roc_auc"])
-    assert {point["class"] for point in judged.points()} == set(judged.curves)
-    assert set(judged.charts("t")) == {"roc", "pr", "calibration"}
+    assert {point["class"] for point in evaluation.points()} == set(evaluation.curves)
+    assert set(evaluation.charts("t")) == {"roc", "pr", "calibration"}
 
 
 def test_numbers_have_no_curves():
@@ -270,4 +270,4 @@ def test_numbers_have_no_curves():
         Target("y", Task.regression, values=np.arange(3.0)),
     )
     with pytest.raises(DataError, match="predicts the numbers of 'y'"):
-        Judged.of(single_leaf(rows), rows)
+        Evaluation.of(single_leaf(rows), rows)

@@ -9,7 +9,7 @@ from arboretum.cli.show import again, find_tree, run_parser
 from arboretum.cli.terminal import Parser
 from arboretum.engine import run as engine
 from arboretum.errors import DataError, unknown
-from arboretum.measure.curves import Judged
+from arboretum.measure.curves import Evaluation
 from arboretum.measure.evaluate import PARTS
 from arboretum.measure.importance import importances
 from arboretum.model.record import Record
@@ -57,15 +57,15 @@ def main(argv: list[str]) -> int:
     given = parser.parse_intermixed_args(argv)
     record, tree, registry = find_tree(given.run, given.overrides, given.plugin)
     part, rows = rows_of(record, registry, given.part)
-    judged = Judged.of(tree, rows)
-    charts = judged.charts(f"{record.title}: {rows.n_rows} {part} rows")
+    evaluation = Evaluation.of(tree, rows)
+    charts = evaluation.charts(f"{record.title}: {rows.n_rows} {part} rows")
     files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
     files |= {
-        f"{part}_classes.csv": csv_table(judged.rows()),
-        f"{part}_curves.csv": csv_table(judged.points()),
+        f"{part}_classes.csv": csv_table(evaluation.rows()),
+        f"{part}_curves.csv": csv_table(evaluation.points()),
     }
-    headings = {name: SHORTER.get(name, name) for name in max(judged.rows(), key=len)}
-    terminal.say(text_table(judged.rows(), headings, width=max(terminal.width(), 120)))
+    headings = {name: SHORTER.get(name, name) for name in max(evaluation.rows(), key=len)}
+    terminal.say(text_table(evaluation.rows(), headings, width=max(terminal.width(), 120)))
     own = Path(given.run).expanduser()
     # a tracker's run has no folder here
     if folder := given.out or (own.parent if own.is_file() else own if own.is_dir() else None):
