@@ -116,7 +116,7 @@ _LATE = {
         "arboretum.engine.search.grow": "grow",
         "arboretum.engine.search.growth": "Growth",
         "arboretum.engine.search.raw": "gap_of",
-        "arboretum.engine.search.shares": "ByShares",
+        "arboretum.engine.search.shares": "FractionalGrowth",
         "arboretum.engine.search.warmup": "sample, warm_up",
         "arboretum.engine.choices": "assemble, best_leaf, Choice",
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",
@@ -163,7 +163,7 @@ GROUPS = {
     "trackers": "RunInfo Record Checked Certificate Certified masked visible",
     "reproductions": """Services Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
-    "inside": """ByShares GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
+    "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
         current_lab""",
 }
 """What an author writes → the names for it.  Those of ``inside`` no plugin outside this repository

@@ -16,7 +16,7 @@ from arboretum.api import (
     within_bytes,
 )
 
-MADE = 4
+SETUP_STEPS = 4
 """So many times the steps of laying out the outcomes, until a search has divided a first set."""
 
 

@@ -238,7 +238,7 @@ def check_missing(parts: Parts) -> None:
     """Refuse a choice for missing values that the method does not ask, or that the encoder has
     made already.
     """
-    if not parts.by_shares:
+    if not parts.fractional_rows:
         return
     asked = f"missing={sure(parts.missing).name}"
     if (value := coded_missing(parts.encoder)) is not None:

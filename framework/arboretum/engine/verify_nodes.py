@@ -135,10 +135,10 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     for v in _some(inner, arrived.sizes()):
         who, share = arrived.at(v)
         # how a criterion sees degrees is not laid down
-        if tree.rule(v).fuzzy or (not parts.by_shares and (share != 1.0).any()):
+        if tree.rule(v).fuzzy or (not parts.fractional_rows and (share != 1.0).any()):
             continue
         outcome, known = tree.rule(v).outcomes(train, row[who]), 1.0
-        lost, apart = outcome < 0, parts.by_shares and not sure(parts.missing).counted
+        lost, apart = outcome < 0, parts.fractional_rows and not sure(parts.missing).counted
         # which table competed, only ``missing`` knows
         if lost.any() and tree.missing_child[v] < 0 and not apart:
             continue
@@ -150,7 +150,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         node, own = _asked_again(
             tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state
         )
-        own *= known if parts.by_shares and sure(parts.missing).discounted else 1.0
+        own *= known if parts.fractional_rows and sure(parts.missing).discounted else 1.0
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
         asked += 1

@@ -9,8 +9,8 @@ import numpy as np
 
 from arboretum.engine.check import label
 from arboretum.engine.search.choose import every_score, prepare_columns
+from arboretum.engine.search.fractional import without_gaps
 from arboretum.engine.search.growth import Growth, Open
-from arboretum.engine.search.shares import without_gaps
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming, sure
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.digits import legible
@@ -70,7 +70,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
             f"{label(problem.parts.method)} has no criterion; why explains greedy growth only"
         )
     problem = without_gaps(problem)
-    if problem.parts.by_shares:
+    if problem.parts.fractional_rows:
         raise CapabilityError(
             f"the tree was grown by shares (missing={sure(problem.parts.missing).name}); why "
             "explains missing=better_side only"

@@ -73,11 +73,17 @@ class Parts:
     class_weight: str | Mapping[str, float] | None = None
 
     @property
-    def by_shares(self) -> bool:
+    def fractional_rows(self) -> bool:
         """Whether ``missing`` is another rule than that of the growth kernels, so that trees
-        grow by shares.
+        grow on fractions of rows.
         """
         return self.missing is not None and self.missing.kernel != BETTER_SIDE
+
+    @property
+    def by_shares(self) -> bool:
+        """``fractional_rows`` by its old name, until the next minor version."""
+        warnings.warn("by_shares is fractional_rows now", DeprecationWarning, stacklevel=2)
+        return self.fractional_rows
 
     @property
     def beside_raw(self) -> bool:

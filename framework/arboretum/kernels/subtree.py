@@ -40,6 +40,7 @@ from arboretum.kernels.coded import (
     scan_binary,
     scan_multiway,
 )
+from arboretum.kernels.fractional import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
@@ -54,7 +55,6 @@ from arboretum.kernels.runs import (
     scan_sums,
     split_run,
 )
-from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Least, NodeScorer, Ties, add_moments, mass_of, slack
 

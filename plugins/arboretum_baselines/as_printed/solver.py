@@ -22,7 +22,7 @@ from arboretum.api import (
     two_way_problem,
 )
 from arboretum_baselines.binary import (
-    MADE,
+    SETUP_STEPS,
     Pace,
     room_of,
     run,
@@ -90,7 +90,7 @@ class GosdtReference:
         room = room_of(
             context, 10 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows"
         )
-        context.check_time(MADE * PER_OUTCOME * tests * groups)
+        context.check_time(SETUP_STEPS * PER_OUTCOME * tests * groups)
         search = PrintedSearch(found, self.rule, self.high, context.seed)
 
         def report() -> None:

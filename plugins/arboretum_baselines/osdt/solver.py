@@ -26,7 +26,7 @@ from arboretum.api import (
 )
 from arboretum_baselines.as_printed.solver import Rule
 from arboretum_baselines.binary import (
-    MADE,
+    SETUP_STEPS,
     Pace,
     room_of,
     run,
@@ -110,7 +110,7 @@ class Rank:
             else 0
         )
         context.check_time(
-            MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES)
+            SETUP_STEPS * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES)
         )
         losses = losses if losses <= ENTRIES else 0  # of more it is refused below
         what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"

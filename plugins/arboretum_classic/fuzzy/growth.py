@@ -10,9 +10,9 @@ import numpy as np
 
 from arboretum.api import (
     MISSING_SPLITS,
-    ByShares,
     ColumnKind,
     DataError,
+    FractionalGrowth,
     Growth,
     GrowthPart,
     TestRule,
@@ -46,7 +46,7 @@ class Choice:
     score: float
 
 
-class FuzzyGrowth(ByShares):
+class FuzzyGrowth(FractionalGrowth):
     """Grows a fuzzy tree."""
 
     def prepare(self, method: Any) -> None:

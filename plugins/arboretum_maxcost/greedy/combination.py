@@ -94,7 +94,7 @@ class Combined:
                 "method combined puts one tree below another, which keeps no max_cost and no "
                 "max_leaves; use stopping=[pure]"
             )
-        if problem.parts.by_shares or problem.parts.predicate:
+        if problem.parts.fractional_rows or problem.parts.predicate:
             raise CapabilityError(
                 "method combined knows fixed tests and thresholds, and rows that are whole; "
                 "leave missing and predicate out"

@@ -125,7 +125,7 @@ def _broken(problem: Problem) -> Iterator[str]:
         method != "greedy"
         or getattr(parts.method, "allow_constant", False)
         or parts.predicate
-        or parts.by_shares
+        or parts.fractional_rows
     ):
         yield (
             f"method {method} is not the paper's here; choose method=greedy without constant "

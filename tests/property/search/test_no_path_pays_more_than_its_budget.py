@@ -125,8 +125,8 @@ def test_growth_by_shares_keeps_the_same_budget(objects, budget, data):
     problem = problem_of(
         objects, Reduction(), Gini(), prices=data.draw(price_lists(objects)), max_cost=budget
     )
-    by_shares = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Majority()))
-    one, two = (grow(each, Context()).tree for each in (problem, by_shares))
+    fractional = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Majority()))
+    one, two = (grow(each, Context()).tree for each in (problem, fractional))
     assert (one.price_to.tolist(), one.counts.tolist()) == (
         two.price_to.tolist(),
         two.counts.tolist(),

@@ -86,7 +86,7 @@ def grown(seed: int, *coverage, depth: int | None = None) -> tuple:
     return problem, solution, table
 
 
-def by_shares(tree, problem):
+def fractional(tree, problem):
     """The same tests with missing values split over branches, and the weights and counts that go
     with it, share by share.
     """
@@ -146,7 +146,7 @@ def test_it_is_the_sum_over_objects_of_what_each_pays_until_it_is_covered(seed, 
 )
 def test_shares_of_a_row_with_missing_values_pay_along_their_own_paths(seed, coverage):
     problem, solution, table = grown(seed, *coverage)
-    tree = by_shares(solution.tree, problem)
+    tree = fractional(solution.tree, problem)
     assert (tree.rest(table) == -1).any(), "some row is split"
     found = covering_cost_of(tree, problem, table)
     assert found["covering_cost"] == pytest.approx(
@@ -162,7 +162,7 @@ def test_shares_of_a_row_with_missing_values_pay_along_their_own_paths(seed, cov
 @pytest.mark.parametrize("seed", range(4))
 def test_objects_pay_by_the_branch_they_take(seed):
     problem, solution, table = grown(seed, HalfWay())
-    tree = solution.tree if seed % 2 == 0 else by_shares(solution.tree, problem)
+    tree = solution.tree if seed % 2 == 0 else fractional(solution.tree, problem)
     cheaper = (
         np.random.default_rng(seed).choice([0.0, 0.5, 1.0], len(tree.child))
         * tree.price[tree.owner]

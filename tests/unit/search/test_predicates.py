@@ -261,7 +261,7 @@ class _Without:
 
 
 def test_prices_of_coded_columns_are_those_of_their_dearest_test():
-    from arboretum.engine.search.made import column_prices
+    from arboretum.engine.search.node_tests import column_prices
 
     table = Data().load(0)
     objects = AutoEncoder().encode(table, table, raw_thresholds=True, seed=0)

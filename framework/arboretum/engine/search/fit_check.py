@@ -66,7 +66,7 @@ def _faults(
             yield _needs_raw(impurity, objects)
         if not getattr(scorer.criterion, "reads_prefix_costs", False):
             yield f"{criterion} cannot use {impurity}; choose criterion=reduction"
-    if (missing := parts.missing) is not None and parts.by_shares:
+    if (missing := parts.missing) is not None and parts.fractional_rows:
         unknown = {
             "coverage": parts.coverage,
             "constant tests": allow_constant,

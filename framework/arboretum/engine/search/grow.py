@@ -3,9 +3,9 @@
 import math
 
 from arboretum.engine.search.assemble import to_tree
+from arboretum.engine.search.fractional import MissingValueGrowth, later_rows, without_gaps
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.memory import check_memory
-from arboretum.engine.search.shares import SharesGrowth, later_rows, without_gaps
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.record import Solution, Status
@@ -53,7 +53,7 @@ def grow(
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     given, problem = problem, without_gaps(problem)
-    growth = (SharesGrowth if problem.parts.by_shares else Growth).of(
+    growth = (MissingValueGrowth if problem.parts.fractional_rows else Growth).of(
         problem, context, allow_constant, order, max_features
     )
     check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)

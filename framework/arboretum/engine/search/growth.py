@@ -20,8 +20,8 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, compon
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
-from arboretum.engine.search.made import MadeEngine
-from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
+from arboretum.engine.search.node_tests import NodeTestEngine
+from arboretum.engine.search.plan import BINNED, CODED, NODE_TESTS, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
@@ -132,7 +132,7 @@ class Growth:
             CODED: CodedEngine,
             BINNED: BoundedEngine,
             SORTED: PresortedEngine,
-            MADE: lambda space: MadeEngine(
+            NODE_TESTS: lambda space: NodeTestEngine(
                 space,
                 self.problem.parts.predicate,
                 self.context.seed,

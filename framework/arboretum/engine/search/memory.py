@@ -4,8 +4,8 @@ from arboretum.engine.search import subtree
 from arboretum.engine.search.coded import BLOCK_ENTRIES, WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.histograms import KEEP_BYTES
-from arboretum.engine.search.made import OUTCOMES_AT_ONCE
-from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
+from arboretum.engine.search.node_tests import OUTCOMES_AT_ONCE
+from arboretum.engine.search.plan import BINNED, NODE_TESTS, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
@@ -52,7 +52,7 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         pool = 3 * n * (12 + 8 * objects.raw.shape[1]) if compiled and plan.kernel else 0
         # what objects add to tables, of all and of the node; who and how much
         return need + pool + n * (4 * entry + 32)
-    if MADE in plan.engines:
+    if NODE_TESTS in plan.engines:
         return need + (4 + entry) * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]

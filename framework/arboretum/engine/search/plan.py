@@ -24,12 +24,12 @@ from arboretum.kernels.runs import OBJECT_BITS
 # bins of all features beyond which their tables are too many to be cleared at every node
 MOST_BINS = 1 << 16
 
-CODED, BINNED, SORTED, MADE, SHARED = (
+CODED, BINNED, SORTED, NODE_TESTS, SHARED = (
     "histograms of coded columns",
     "exact thresholds within bins of raw columns",
     "exact thresholds along sorted raw columns",
     "tests made at the node",
-    "tables of shares of rows",
+    "tables of fractions of rows",
 )
 """The engines."""
 
@@ -53,7 +53,7 @@ class Plan:
     ) -> Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
-        if parts.by_shares:
+        if parts.fractional_rows:
             made = (reason for one in parts.predicate for reason in reasons_of("predicate", one))
             no_kernel = (
                 *reasons_of("missing", parts.missing),
@@ -71,7 +71,7 @@ class Plan:
         if parts.predicate:
             beside = raw if parts.beside_raw else []
             return Plan(
-                (MADE, *beside),
+                (NODE_TESTS, *beside),
                 False,
                 tuple(reason for one in parts.predicate for reason in reasons_of("predicate", one)),
                 no_bins if beside else (),
@@ -145,7 +145,7 @@ def _no_kernel(
     for stopping in parts.stopping:
         yield from reasons_of("stopping", stopping)
     judges = [rule.name for rule in parts.stopping if hasattr(rule, "significance")]
-    if len(judges) > 1 or (judges and (parts.by_shares or len(space.statistics.n_rows))):
+    if len(judges) > 1 or (judges and (parts.fractional_rows or len(space.statistics.n_rows))):
         yield (
             f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, "
             "or for merged objects"
@@ -153,10 +153,12 @@ def _no_kernel(
     rule = leaf_rule_of(parts)
     if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
-    if parts.by_shares and (len(space.statistics.n_rows) or objects.n_objects >= 1 << OBJECT_BITS):
+    if parts.fractional_rows and (
+        len(space.statistics.n_rows) or objects.n_objects >= 1 << OBJECT_BITS
+    ):
         yield f"{criterion} counts objects, or they are too many"
     whole = [raw.column for raw in objects.raw_features if raw.rule(0.5).with_missing() is None]
-    if parts.by_shares and sure(parts.missing).kernel == "own_outcome" and whole:
+    if parts.fractional_rows and sure(parts.missing).kernel == "own_outcome" and whole:
         yield f"tests of raw column {whole[0]} have no outcome for missing values"
     if objects.raw_features:
         if len(space.statistics.n_rows):

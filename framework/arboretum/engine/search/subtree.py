@@ -307,7 +307,7 @@ class Subtrees:
         )
         codes = (
             min(MOST_CODES, MOST_COUNTS // stats.width)
-            if scorer.sum_form and not parts.by_shares
+            if scorer.sum_form and not parts.fractional_rows
             else MOST_CODES
         )
         one = kernels.Scorer(
@@ -320,7 +320,7 @@ class Subtrees:
         )
         tests, missing = (
             Tests.of(problem.objects, space.prices),
-            parts.missing if parts.by_shares else None,
+            parts.missing if parts.fractional_rows else None,
         )
         return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from arboretum.engine.search.fractional import without_gaps
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
-from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits, Within
 from arboretum.kernels.jit import compile_clock
@@ -48,7 +48,7 @@ def in_one_call(problem: Problem) -> bool:
     """Whether the whole tree will be one subtree, so that the loop's kernels are not needed;
     with a deadline or without.
     """
-    if problem.parts.by_shares:  # that loop has none
+    if problem.parts.fractional_rows:  # that loop has none
         return True
     growth = Growth.of_run(problem, Context(deadline=math.inf))
     growth.use_subtrees()

@@ -40,7 +40,7 @@ class Proposed:
     first: np.ndarray
 
 
-class MadeEngine(TableEngine):
+class NodeTestEngine(TableEngine):
     """Tests of predicates.
 
     seed : the run's, which they draw by.

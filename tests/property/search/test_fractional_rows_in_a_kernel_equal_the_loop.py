@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from arboretum.api import Context, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.engine.search.assemble import to_tree
-from arboretum.engine.search.shares import SharesGrowth
+from arboretum.engine.search.fractional import MissingValueGrowth
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum_classic.criteria.criteria import GainRatio, Reduction
@@ -99,7 +99,7 @@ def test_trees_of_complete_rows_go_the_way_of_every_other_run_and_say_where_late
 ):
     problem = problem_of(objects, Reduction(), Gini(), **limits)
     shared = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=rule))
-    growth = SharesGrowth.of(shared, Context(), False)
+    growth = MissingValueGrowth.of(shared, Context(), False)
     slow, tree, plain = (
         to_tree(growth.run("depth"), objects, growth.space.statistics),
         grow(shared, Context()).tree,

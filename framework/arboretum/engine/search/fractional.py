@@ -19,7 +19,7 @@ from arboretum.engine.search.choose import check_scores, finalised, with_columns
 from arboretum.engine.search.contract import Cell, Part
 from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
-from arboretum.engine.search.made import MadeEngine, column_prices
+from arboretum.engine.search.node_tests import NodeTestEngine, column_prices
 from arboretum.engine.search.raw import gap_of
 from arboretum.errors import ContractError, blaming, sure
 from arboretum.interfaces.method import Problem
@@ -117,7 +117,7 @@ class Choice:
     score: float
 
 
-class ByShares(Growth):
+class FractionalGrowth(Growth):
     """A growth whose nodes are :class:`Part`."""
 
     engines = ()
@@ -154,7 +154,7 @@ class ByShares(Growth):
         )
 
 
-class SharesGrowth(ByShares):
+class MissingValueGrowth(FractionalGrowth):
     """The growth of a run whose ``missing`` is another rule than that of the kernels."""
 
     @cached_property
@@ -171,7 +171,7 @@ class SharesGrowth(ByShares):
         objects, parts = self.problem.objects, self.problem.parts
         if not parts.predicate:
             return
-        engine = MadeEngine(
+        engine = NodeTestEngine(
             self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer)
         )
         place = {column.name: k for k, column in enumerate(objects.table.columns)}
@@ -559,7 +559,7 @@ def without_gaps(problem: Problem) -> Problem:
     Predicates ask the raw table, whatever the encoder has made of its gaps.
     """
     objects, columns = problem.objects, problem.objects.table.columns
-    if not problem.parts.by_shares or objects.lacking.any():
+    if not problem.parts.fractional_rows or objects.lacking.any():
         return problem
     if problem.parts.predicate and any(
         columns[one.position].missing.any() for one in objects.all_features
