@@ -47,7 +47,7 @@ class Tree:
     children: tuple[Tree, ...] = ()
 
     def predict(self, row: Row) -> str:
-        """The heaviest class of the leaf that the row reaches."""
+        """The majority class of the leaf that the row reaches."""
         if self.test is None:
             # ties: the smallest class
             return min(self.weights, key=lambda name: (-self.weights[name], name))

@@ -40,7 +40,7 @@ def tree_sklearn(tree: Tree) -> Any:
     its parent.  The impurity is gini or variance, computed from the node weights, whatever the tree
     was grown with.
     Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not
-    the heaviest class of its leaf (scikit-learn has no other); a column of which float32, in which
+    the majority class of its leaf (scikit-learn has no other); a column of which float32, in which
     scikit-learn reads numbers, has none between two thresholds.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -175,7 +175,7 @@ def _refuse(tree: Tree) -> None:
     if len(odd):
         msg = (
             f"node {odd[0]} predicts {tree.classes[tree.label[odd[0]]]!r}, which is not its "
-            "heaviest class"
+            "majority class"
         )
         raise CapabilityError(f"{msg}; scikit-learn's trees predict only that")
 

@@ -29,7 +29,7 @@ PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
 
 @attrs.frozen
 class OutsideMajority:
-    """Weight outside the heaviest class: N − max N_j (me); no split raises its sum.
+    """Weight outside the majority class: N − max N_j (me); no split raises its sum.
 
     Not supermodular, so not admissible: with one object of each of two classes the second one adds
     1; where its class is the heavier one it adds nothing.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 
 def me(weights: Sequence[float]) -> float:
-    """N − max N_j of class weights, N their sum: the weight outside the heaviest class."""
+    """N − max N_j of class weights, N their sum: the weight outside the majority class."""
     return math.fsum(weights) - max(weights)
 
 

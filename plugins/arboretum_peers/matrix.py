@@ -140,7 +140,7 @@ class Matrix:
         return found
 
     def tree(self, nodes: Sequence[Sequence[Any]]) -> Tree:
-        """The tree of a peer's nodes over the problem's objects, each leaf with its heaviest class.
+        """The tree of a peer's nodes over the problem's objects, each leaf with its majority class.
 
         A test that divides nothing at its node is left out: it costs leaves and helps nobody.
         """

@@ -42,7 +42,7 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
         objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum()))
     )
     if objects.task is Task.classification:
-        # the heaviest class, where all are as good
+        # the majority class, where all are as good
         trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]
     else:
         leaf_value = sure(getattr(objective, "leaf_value", None))

@@ -413,7 +413,7 @@ def check_objects(
         lead = cost[np.arange(tree.n_nodes), tree.label] - cost.min(axis=1)
         at_every_node(
             "the label is "
-            f"{'the heaviest class' if label_costs is None else 'a class of least cost'}",
+            f"{'the majority class' if label_costs is None else 'a class of least cost'}",
             lead <= slack * unit,
             tree.label,
             cost.argmin(axis=1),

@@ -161,7 +161,7 @@ def check_forest(
     """Walk every object through every tree and recompute its measures from nothing but tests, edges
     and price list.
 
-    measures : MEASURES[trees], 0 at first, wrong : float64[trees] (weight outside the heaviest
+    measures : MEASURES[trees], 0 at first, wrong : float64[trees] (weight outside the majority
         class of its leaf) and verdict : int64[trees] are written.
     """
     family, offset, prices, owner = (

@@ -61,7 +61,7 @@ def tree_text(
     if tree.task is Task.regression:
         figures = "rows, mean ± deviation"
     elif len(tree.classes) > COUNTS_UP_TO:
-        figures = "rows, share of the heaviest class, the three heaviest"
+        figures = "rows, share of the majority class, the three heaviest"
     else:
         figures = f"rows, share, weight of [{' '.join(tree.classes)}]"
     rows = [cut(f"{headline(tree)}: {figures}", max(width, 60))]

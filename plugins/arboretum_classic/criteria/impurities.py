@@ -68,7 +68,7 @@ class Entropy(_Mean):
 
 @attrs.frozen
 class Misclassification(_Mean):
-    """Share of objects outside the heaviest class: 1 − max p_k."""
+    """Share of objects outside the majority class: 1 − max p_k."""
 
     name: ClassVar[str] = "misclassification"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2"

@@ -117,7 +117,7 @@ def _predicate(services: Services, key: Key, seed: int) -> list[float]:
 
 def _gaps(services: Services, key: Key, seed: int) -> dict[str, list[float]]:
     """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
-    "guess": of the heaviest class.
+    "guess": of the majority class.
     """
     train, test = divided(services, key["dataset"], seed)
     draw = np.random.default_rng([seed, 2])

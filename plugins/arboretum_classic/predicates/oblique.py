@@ -184,7 +184,7 @@ def _step(
 
 
 def _regressions(X: np.ndarray, goal: Goal, rounds: int = 8) -> Iterator[np.ndarray]:
-    """float64[p] each: logistic regression of the heaviest classes against the rest (at most 3; one
+    """float64[p] each: logistic regression of the majority classes against the rest (at most 3; one
     of two classes); least squares for numbers.
 
     A ridge of a thousandth of the weight keeps coefficients finite where a line separates the

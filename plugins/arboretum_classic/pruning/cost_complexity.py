@@ -61,7 +61,7 @@ class CostComplexity:
     risk: str = param(
         "impurity",
         "h: the impurity the tree was grown with, or another (error: share outside the "
-        "heaviest class, or mean squared error)",
+        "majority class, or mean squared error)",
         choices=("impurity", "error", "gini", "entropy", "variance"),
     )
     relative: bool = param(

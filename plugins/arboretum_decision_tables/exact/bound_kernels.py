@@ -36,9 +36,9 @@ Invariants:
 - ``heap`` is scratch: its first entries are the weights of the classes that occur, ascending, and
   ``huffman`` overwrites them.
 - The literal of a multiway feature f is base[f] + code, that of a two-way test base[f] + 2 · test +
-  outcome.  Only the first ``words`` words of ``bits`` and ``same``, and ``kind`` and ``heavy`` of
-  the rows that were filled in, may be read; bits beyond the last row are 0.  ``words`` is 0 where
-  nothing is to be looked at, and then the arrays are not read.
+  outcome.  Only the first ``words`` words of ``bits`` and ``same``, and ``kind`` and
+  ``class_weight`` of the rows that were filled in, may be read; bits beyond the last row are 0.
+  ``words`` is 0 where nothing is to be looked at, and then the arrays are not read.
 - In ``list_cubes`` stack[d] holds the rows that the d literals at[0] … at[d − 1] have in common,
   product[d] is their Π arity, and at[d] is the literal to try next.
 - ``most[r, d]`` is G_r(d) for d ≥ 1, 0 for none; column 0 is not used.
@@ -93,7 +93,7 @@ class Setting(NamedTuple):
 
 
 @jit(borrow=True)
-def part_bound(mass, heavy, alone, spread, form, setting, heap):
+def part_bound(mass, class_weight, alone, spread, form, setting, heap):
     """A lower bound of ψ for a part that is no leaf, by its class weights.
 
     It is divided, as two of its objects differ in class and so in some code; so one test is asked
@@ -113,13 +113,13 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
     if np.isinf(free) or (alone > 0 and free > 0.0):
         return one_test
     classes = 0
-    for k in range(len(heavy)):
-        if heavy[k] > 0.0:
+    for k in range(len(class_weight)):
+        if class_weight[k] > 0.0:
             j = classes
-            while j > 0 and heap[j - 1] > heavy[k]:
+            while j > 0 and heap[j - 1] > class_weight[k]:
                 heap[j] = heap[j - 1]
                 j -= 1
-            heap[j] = heavy[k]
+            heap[j] = class_weight[k]
             classes += 1
     if free > 0.0:
         classes = cap(heap, classes, free)
@@ -206,16 +206,16 @@ def huffman(heap, n, arity):
 
 
 @jit(inner=True, borrow=True)
-def disorder(heavy, spread, mass, heuristic):
+def disorder(class_weight, spread, mass, heuristic):
     """How mixed a part is."""
     total = 0.0
     if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
-        for k in range(len(heavy)):
-            if heavy[k] > 0.0:
-                total -= heavy[k] * np.log2(heavy[k])
+        for k in range(len(class_weight)):
+            if class_weight[k] > 0.0:
+                total -= class_weight[k] * np.log2(class_weight[k])
         return total + mass * np.log2(mass) - spread if mass > 0.0 else 0.0
-    for k in range(len(heavy)):
-        total += heavy[k] * heavy[k]
+    for k in range(len(class_weight)):
+        total += class_weight[k] * class_weight[k]
     if heuristic == GINI:
         return mass - total / mass if mass > 0.0 else 0.0
     return (mass * mass - total) / 2.0
@@ -231,7 +231,7 @@ class Literals(NamedTuple):
     bits : uint64[literals, words].
     same : uint64[classes, words], rows of a class.
     kind : int64[rows], class, −1 for an object that shares a leaf with no other.
-    heavy : float64[rows], weights.
+    row_weight : float64[rows], weights.
     words : how many are in use; 0 where nothing is to be looked at.
     """
 
@@ -239,7 +239,7 @@ class Literals(NamedTuple):
     bits: np.ndarray
     same: np.ndarray
     kind: np.ndarray
-    heavy: np.ndarray
+    row_weight: np.ndarray
     words: int
 
 
@@ -259,14 +259,14 @@ def fill_bits(table, rows, low, high, room):
     """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many
     words are in use.
     """
-    base, bits, same, kind, heavy, _ = room
+    base, bits, same, kind, row_weight, _ = room
     codes = table.codes
     words = (high - low + 63) // 64
     bits[:, :words] = NONE
     same[:, :words] = NONE
     for k in range(high - low):
         row = table.rows[rows[low + k]]
-        kind[k], heavy[k] = row.group, row.weight
+        kind[k], row_weight[k] = row.group, row.weight
         if row.group >= 0:
             same[row.group, k >> 6] |= ONE << np.uint64(k & 63)
     for f in range(len(table.features)):
@@ -292,7 +292,7 @@ def weight_if_light(part, literal, rows, setting):
     for q in range(rows.words):
         x = part[q] & literal[q]
         while x != NONE:
-            mass += rows.heavy[(q << 6) + lowest(x)]
+            mass += rows.row_weight[(q << 6) + lowest(x)]
             n += 1
             if mass > share and n >= few:
                 return -1.0
@@ -313,7 +313,7 @@ def mixed_or_light(part, literal, rows, setting):
 @jit(inline=True, borrow=True)
 def inspect_part(part, literal, rows, setting):
     """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
-    words, same, kind, heavy = rows.words, rows.same, rows.kind, rows.heavy
+    words, same, kind, row_weight = rows.words, rows.same, rows.kind, rows.row_weight
     first = -1
     for q in range(words):
         x = part[q] & literal[q]
@@ -333,7 +333,7 @@ def inspect_part(part, literal, rows, setting):
     for q in range(first >> 6, words):
         x = part[q] & literal[q]
         while x != NONE:
-            mass += heavy[(q << 6) + lowest(x)]
+            mass += row_weight[(q << 6) + lowest(x)]
             x &= x - ONE
     return 1, mass
 
@@ -405,7 +405,7 @@ def list_cubes(n, depth, features, ahead, setting, most):
     """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
     module); 0 where there is none.
     """
-    base, bits, same, kind, heavy, words = ahead
+    base, bits, same, kind, row_weight, words = ahead
     literals = base[-1]
     test, arity = np.zeros(literals, np.int64), np.zeros(literals)
     number, lighter = 0, setting.share > 0.0 or setting.few > 0
@@ -472,7 +472,7 @@ def list_cubes(n, depth, features, ahead, setting, most):
                     k = (q << 6) + lowest(x)
                     x &= x - ONE
                     if again == 0:
-                        mass += heavy[k]
+                        mass += row_weight[k]
                     else:
                         most[k, d + 1] = max(most[k, d + 1], mass * product[d + 1])
 
@@ -485,7 +485,7 @@ def cube_bound(n, depth, features, ahead, form, setting, most):
     For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at
     least two objects.
     """
-    kind, heavy = ahead.kind, ahead.heavy
+    kind, row_weight = ahead.kind, ahead.row_weight
     most[:n] = 0.0
     list_cubes(n, depth, features, ahead, setting, most)
     arity, least = float(setting.arity), setting.least if form.priced else 1.0
@@ -499,26 +499,26 @@ def cube_bound(n, depth, features, ahead, form, setting, most):
         return form.leaf + deepest * (form.per_node + form.per_mass * setting.light) * least
     of_class, total = np.zeros(len(ahead.same)), 0.0
     for k in range(n):
-        total += heavy[k]
+        total += row_weight[k]
         if kind[k] >= 0:
-            of_class[kind[k]] += heavy[k]
+            of_class[kind[k]] += row_weight[k]
         for d in range(2, depth + 1):
             # a cube of fewer literals may be reached by a longer path
             most[k, d] = max(most[k, d], most[k, d - 1] * arity)
     best, factor, step = 0.0, total / arity**2, 4.0
-    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, setting.free, most)
+    found = length_at(0.0, n, depth, kind, row_weight, of_class, arity, setting.free, most)
     best = max(best, found)
     for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
         while True:
             up = length_at(
-                factor * step, n, depth, kind, heavy, of_class, arity, setting.free, most
+                factor * step, n, depth, kind, row_weight, of_class, arity, setting.free, most
             )
             if up <= best:
                 break
             best, factor = up, factor * step
         while factor > 1e-9 * total:
             down = length_at(
-                factor / step, n, depth, kind, heavy, of_class, arity, setting.free, most
+                factor / step, n, depth, kind, row_weight, of_class, arity, setting.free, most
             )
             if down <= best:
                 break
@@ -530,7 +530,7 @@ def cube_bound(n, depth, features, ahead, form, setting, most):
 
 
 @jit(inner=True, borrow=True)
-def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
+def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
     """Σ w_r min_d (d + λ / G_r(d)) − λ."""
     total = 0.0
     for k in range(n):
@@ -539,7 +539,7 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
             if most[k, d] > 0.0:
                 best = min(best, d + factor / most[k, d])
         mass, power = (
-            max(of_class[kind[k]] if kind[k] >= 0 else heavy[k], free),
+            max(of_class[kind[k]] if kind[k] >= 0 else row_weight[k], free),
             arity ** (depth + 1.0),
         )
         for d in range(depth + 1, BEYOND):
@@ -547,7 +547,7 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
                 break
             best = min(best, d + (factor / (mass * power) if mass > 0.0 else 0.0))
             power *= arity
-        total += heavy[k] * best
+        total += row_weight[k] * best
     return total - factor
 
 

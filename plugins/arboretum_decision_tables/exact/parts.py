@@ -17,8 +17,8 @@ Invariants, w being the most bins of a feature, at least 2:
 - ``touched[:seen]`` lists the bins that occur, in ascending order after ``list_tests``.
 - Sums are only added, never subtracted, so that a class that is absent weighs exactly 0.
   Fingerprints are sums mod 2⁶⁴.
-- ``heavy`` has no columns where class weights are not asked for; ``alone`` and ``spread`` are then
-  not summed.
+- ``class_weight`` has no columns where class weights are not asked for; ``alone`` and ``spread``
+  are then not summed.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ class Parts(NamedTuple):
     """Sets of rows, by slot, of which the first are the bins of a feature.
 
     sets : PART[slots].
-    heavy : float64[slots, classes], class weights.
+    class_weight : float64[slots, classes], class weights.
     touched : int64[·], the bins in use.
     tests : TWO_WAY[·].
     vector : float64[classes], scratch.
     """
 
     sets: np.ndarray
-    heavy: np.ndarray
+    class_weight: np.ndarray
     touched: np.ndarray
     tests: np.ndarray
     vector: np.ndarray
@@ -218,7 +218,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the objects of each outcome of a two-way test (of each bin of its feature where
     index < 0); returns how many occur.
     """
-    column, family, heavy = table.codes[f], table.features[f].family, parts.heavy
+    column, family, class_weight = table.codes[f], table.features[f].family, parts.class_weight
     seen = np.int64(0)
     for k in range(low, high):
         r = rows[k]
@@ -231,7 +231,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
             seen += 1
             part.one, part.two = row.words[0], row.words[1]
             part.mass, part.who, part.counts = row.weight, row.purity, row.count
-            heavy[c] = 0.0
+            class_weight[c] = 0.0
             part.alone, part.spread = 0, 0.0
         else:
             part.one += row.words[0]
@@ -241,10 +241,10 @@ def fill_parts(table, f, index, rows, low, high, parts):
             if part.who != row.purity:
                 part.who = MIXED
         part.tally += 1
-        if heavy.shape[1] == 0:
+        if class_weight.shape[1] == 0:
             continue
         if row.group >= 0:
-            heavy[c, row.group] += row.weight
+            class_weight[c, row.group] += row.weight
         else:
             part.alone += 1
             part.spread += row.weight * np.log2(row.weight) if row.weight > 0.0 else 0.0
@@ -263,9 +263,9 @@ def join(parts, to, a, b):
     """A slot becomes the union of two others.  Only sums, no differences: a class that is absent
     weighs 0.
     """
-    part, x, y, heavy = parts.sets[to], parts.sets[a], parts.sets[b], parts.heavy
-    for k in range(heavy.shape[1]):
-        heavy[to, k] = heavy[a, k] + heavy[b, k]
+    part, x, y, class_weight = parts.sets[to], parts.sets[a], parts.sets[b], parts.class_weight
+    for k in range(class_weight.shape[1]):
+        class_weight[to, k] = class_weight[a, k] + class_weight[b, k]
     part.tally, part.counts, part.mass = x.tally + y.tally, x.counts + y.counts, x.mass + y.mass
     part.one, part.two, part.who = x.one + y.one, x.two + y.two, union(x.who, y.who)
     part.alone, part.spread = x.alone + y.alone, x.spread + y.spread
@@ -298,7 +298,7 @@ def list_tests(table, f, seen, parts):
     none.one = none.two = np.uint64(0)
     none.mass = none.spread = 0.0
     none.who = NOBODY
-    parts.heavy[nobody] = 0.0
+    parts.class_weight[nobody] = 0.0
     join(parts, before, nobody, nobody)
     for k in range(seen - 1, -1, -1):
         join(parts, after + k, after + k + 1, touched[k])

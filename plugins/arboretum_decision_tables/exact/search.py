@@ -230,10 +230,16 @@ class Search:
 
         group, weight = self.table.rows["group"], self.table.rows["weight"]
         several = group >= 0
-        heavy = np.append(np.bincount(group[several], weight[several]), weight[~several])
+        class_weight = np.append(np.bincount(group[several], weight[several]), weight[~several])
         return float(
             part_bound(
-                self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))
+                self.space.total_mass,
+                class_weight,
+                0,
+                0.0,
+                self.form,
+                self.setting,
+                np.zeros(len(class_weight)),
             )
         )
 

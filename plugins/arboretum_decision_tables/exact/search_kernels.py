@@ -218,8 +218,10 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
         # what is to be seen from here was seen when it was opened
         if known >= upper or memory.wide[node]:
             return known, upper
-    heavy = task.parts.heavy[slot]
-    by_classes = part_bound(mass, heavy, part.alone, part.spread, form, task.setting, task.heap)
+    class_weight = task.parts.class_weight[slot]
+    by_classes = part_bound(
+        mass, class_weight, part.alone, part.spread, form, task.setting, task.heap
+    )
     known = max(known, by_classes)
     if literal >= 0:
         known = max(known, bound_ahead(literal, mass, known, task.table, form, task.setting, ahead))
@@ -247,7 +249,11 @@ def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
         least, greatest = combine(form, least, a), combine(form, greatest, b)
         if heuristic >= 0:
             part = parts.sets[slot]
-            d = 0.0 if leaf else disorder(parts.heavy[slot], part.spread, part.mass, heuristic)
+            d = (
+                0.0
+                if leaf
+                else disorder(parts.class_weight[slot], part.spread, part.mass, heuristic)
+            )
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
     own = own_cost(form, mass, table.price[table.features[f].first_test + index])
     return own + least, own + greatest, mixed
@@ -317,7 +323,7 @@ def search_tests(task, width, unwind, limit, stacks):
     state, frames, rows, tests = stacks.state[0], stacks.frames, stacks.rows, stacks.tests
     slots, low, _, up, best, wide = task.memory
     nowhere = task.room
-    base, bits, same, kind, heavy, _ = nowhere
+    base, bits, same, kind, row_weight, _ = nowhere
     done = 0
     while state.frames > 0:
         d = state.frames - 1
@@ -352,7 +358,7 @@ def search_tests(task, width, unwind, limit, stacks):
                 whole = disorder_of(rows, a, b, table, mass, heuristic, parts.vector)
             looks = setting.ahead and width == 0 and b - a > 3
             words = fill_bits(table, rows, a, b, nowhere) if looks else 0
-            ahead = Literals(base, bits, same, kind, heavy, words)
+            ahead = Literals(base, bits, same, kind, row_weight, words)
             frame.first = state.tests
             end, found, found_test = open_subtable(
                 task, mass, whole, a, b, ahead, frame.first, stacks

@@ -209,15 +209,15 @@ def open_base(table, rows, low, high, base):
 @jit(inner=True, borrow=True)
 def subset_is_leaf(c, low, table, rows, vector):
     """The leaf rule for a set of rows of several classes of the base."""
-    counts, heavy, rest, rule = 0, 0.0, c, table.rule
+    counts, mass, rest, rule = 0, 0.0, c, table.rule
     vector[:] = 0.0
     while rest != NONE:
         row = table.rows[rows[low + lowest(rest)]]
         counts += row.count
-        heavy += row.weight
+        mass += row.weight
         vector[row.label] += row.weight
         rest &= rest - ONE
-    return few(counts, rule) or heavy <= rule.light or impure_at_most(table, vector)
+    return few(counts, rule) or mass <= rule.light or impure_at_most(table, vector)
 
 
 @jit(inline=True, borrow=True, wraps=True)
@@ -264,11 +264,11 @@ def look_up(low, table, graph, base):
         c = note.subset
         node = find_or_enter(slots, note.one, note.two, fresh)
         if node == fresh:
-            heavy, rest = 0.0, c
+            mass, rest = 0.0, c
             while rest != NONE:
-                heavy += table.rows[graph.rows[low + lowest(rest)]].weight
+                mass += table.rows[graph.rows[low + lowest(rest)]].weight
                 rest &= rest - ONE
-            child = enter_node(graph, node, popcount(c), heavy)
+            child = enter_node(graph, node, popcount(c), mass)
             child.subset = c
         graph.stream[note.at] = node
         near = base.near[place_of(c)]

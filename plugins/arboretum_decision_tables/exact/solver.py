@@ -98,7 +98,7 @@ class SubtableDP:
     )
     inconsistent: Inconsistent = param(
         Inconsistent.majority,
-        "objects with equal values and different classes: a leaf of the heaviest class, or refused",
+        "objects with equal values and different classes: a leaf of the majority class, or refused",
     )
 
     def solve(self, problem: Problem, context: Context) -> Solution:
@@ -215,7 +215,7 @@ class SubtableDP:
             found.append(
                 f"{graph.space.inconsistent} objects have the same values as objects of "
                 "another class: "
-                "leaves that hold them answer with the heaviest class"
+                "leaves that hold them answer with the majority class"
             )
         loose = [cost.complexity.name for cost in costs if not cost.strict]
         if loose and (self.count or self.enumerate > 1):

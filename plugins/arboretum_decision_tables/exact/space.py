@@ -115,10 +115,10 @@ class Space:
         if not math.isnan(mixed) or (few and self.inconsistent):
             return math.inf, math.inf, 0
         # sums in another order
-        heaviest = float(np.sort(self.weight)[::-1][: max(0, few - 1)].sum()) * (
+        majority = float(np.sort(self.weight)[::-1][: max(0, few - 1)].sum()) * (
             1 + LeafRule.ROUNDING
         )
-        return max(share, heaviest), share, few
+        return max(share, majority), share, few
 
     @property
     def compiled_impurity(self) -> bool:

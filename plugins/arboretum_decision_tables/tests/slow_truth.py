@@ -178,11 +178,11 @@ def is_optimal_throughout(
 
 def capped(weights: list[float], free: float) -> list[float]:
     """The weights above ``free``, and the rest in portions of ``free``."""
-    heavy, rest = [w for w in weights if w > free], sum(w for w in weights if w <= free)
+    class_weight, rest = [w for w in weights if w > free], sum(w for w in weights if w <= free)
     while rest > free > 0.0:
-        heavy.append(free)
+        class_weight.append(free)
         rest -= free
-    return [*heavy, rest] if rest > 1e-9 * free else heavy
+    return [*class_weight, rest] if rest > 1e-9 * free else class_weight
 
 
 def huffman_length(weights: list[float], arity: int) -> float:

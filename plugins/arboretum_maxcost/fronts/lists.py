@@ -35,7 +35,7 @@ from arboretum.kernels.jit import jit
 
 POINT = np.dtype(
     [
-        ("error", np.int64),  # mass outside the heaviest class of its leaf, over all leaves
+        ("error", np.int64),  # mass outside the majority class of its leaf, over all leaves
         ("cost", np.int64),  # on the second axis, as Form says
         ("leaves", np.int64),  # 0 where they are no axis
         ("test", np.int64),  # asked first; −1 for a leaf, and for a bound that is no sum

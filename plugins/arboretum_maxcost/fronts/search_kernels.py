@@ -188,7 +188,7 @@ def node_of(table, stacks, low, high, depth):
 
 @jit(inner=True, borrow=True)
 def branch(one, other, sign, k):
-    """(weight, heaviest class, Σ squares) of the class weights one + sign · other, with 0 for
+    """(weight, majority class, Σ squares) of the class weights one + sign · other, with 0 for
     the loss, rows and objects.
     """
     mass, most, squares = np.int64(0), np.int64(0), 0.0
@@ -506,8 +506,8 @@ def search_fronts(table, form, most, stacks, buffers):
             if high == low:
                 continue
             weigh(table, rows, low, high, whole)
-            mass, heaviest, _ = branch(whole, whole, 0, k)
-            if mass - heaviest == whole[k]:  # nothing is gained below
+            mass, majority, _ = branch(whole, whole, 0, k)
+            if mass - majority == whole[k]:  # nothing is gained below
                 stacks.kids[state.kids] = -1 - whole[k]
                 state.kids += 1
                 continue

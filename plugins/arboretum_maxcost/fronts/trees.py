@@ -91,13 +91,13 @@ class Trees:
         ), tree
 
     def _wanted(
-        self, points: np.ndarray, target: tuple[int, int, int], mass: int, heaviest: int
+        self, points: np.ndarray, target: tuple[int, int, int], mass: int, majority: int
     ) -> Wanted:
         from arboretum_maxcost.fronts.lists import first_within
 
         test, form = int(points["test"][first_within(points, *target)]), self.form
         if test < 0:
-            return Wanted(points, target, test, form.leaf, mass - heaviest)
+            return Wanted(points, target, test, form.leaf, mass - majority)
         return Wanted(
             points,
             target,

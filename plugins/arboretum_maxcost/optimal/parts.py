@@ -60,7 +60,7 @@ PART = np.dtype(
         ("two", np.uint64),
         ("who", np.int64),  # purity class
         ("loss", np.int64),  # of a leaf
-        ("error", np.int64),  # mass outside the heaviest class
+        ("error", np.int64),  # mass outside the majority class
     ]
 )
 CHOSEN = np.dtype(
@@ -109,7 +109,7 @@ class Parts(NamedTuple):
     and the whole subtable.
 
     sets : PART[slots].
-    heavy : int64[slots, classes], class masses.
+    class_mass : int64[slots, classes], class masses.
     touched : int64[·], the bins in use.
     chosen : CHOSEN[·], the parts of one test.
     after : int64[·], purity of all bins from there on.
@@ -117,7 +117,7 @@ class Parts(NamedTuple):
     """
 
     sets: np.ndarray
-    heavy: np.ndarray
+    class_mass: np.ndarray
     touched: np.ndarray
     chosen: np.ndarray
     after: np.ndarray
@@ -200,7 +200,7 @@ def empty_part(parts, slot, who):
     part.tally = part.mass = part.equivalent_loss = 0
     part.one = part.two = np.uint64(0)
     part.who = who
-    parts.heavy[slot] = 0
+    parts.class_mass[slot] = 0
 
 
 @jit(inner=True, borrow=True, wraps=True)
@@ -216,7 +216,7 @@ def add_row(table, r, slot, parts):
     part.equivalent_loss += row.equivalent_loss
     part.one += row.words[0]
     part.two += row.words[1]
-    parts.heavy[slot, row.label] += row.mass
+    parts.class_mass[slot, row.label] += row.mass
 
 
 @jit(inner=True, borrow=True)
@@ -258,8 +258,8 @@ def append_part(parts, to, other, fresh):
     part.equivalent_loss += more.equivalent_loss
     part.one += more.one
     part.two += more.two
-    for c in range(parts.heavy.shape[1]):
-        parts.heavy[to, c] += parts.heavy[other, c]
+    for c in range(parts.class_mass.shape[1]):
+        parts.class_mass[to, c] += parts.class_mass[other, c]
 
 
 @jit(inner=True, borrow=True, wraps=True)
@@ -272,8 +272,8 @@ def without_part(parts, to, whole, other, who):
     part.equivalent_loss = every.equivalent_loss - less.equivalent_loss
     part.one = every.one - less.one
     part.two = every.two - less.two
-    for c in range(parts.heavy.shape[1]):
-        parts.heavy[to, c] = parts.heavy[whole, c] - parts.heavy[other, c]
+    for c in range(parts.class_mass.shape[1]):
+        parts.class_mass[to, c] = parts.class_mass[whole, c] - parts.class_mass[other, c]
 
 
 @jit(inline=True, borrow=True)
@@ -282,21 +282,21 @@ def impurity_at_slot(task, address, slot):
     unit).
     """
     parts = task.parts
-    for c in range(parts.heavy.shape[1]):
-        parts.vector[c] = parts.heavy[slot, c] * task.setting.unit
+    for c in range(parts.class_mass.shape[1]):
+        parts.vector[c] = parts.class_mass[slot, c] * task.setting.unit
     return call_impurity(address, parts.vector)
 
 
 @jit(inner=True, borrow=True)
 def write_leaf_loss(task, slot):
-    """Write what a leaf of these rows loses: the mass outside the heaviest class, or 1 where it
+    """Write what a leaf of these rows loses: the mass outside the majority class, or 1 where it
     breaks the leaf rule.
     """
     part, setting = task.parts.sets[slot], task.setting
-    heaviest = np.int64(0)
-    for c in range(task.parts.heavy.shape[1]):
-        heaviest = max(heaviest, task.parts.heavy[slot, c])
-    part.error = part.loss = part.mass - heaviest
+    majority = np.int64(0)
+    for c in range(task.parts.class_mass.shape[1]):
+        majority = max(majority, task.parts.class_mass[slot, c])
+    part.error = part.loss = part.mass - majority
     if setting.without_error:
         part.equivalent_loss = 0
         lawful = part.who != MIXED
@@ -311,8 +311,8 @@ def impurity_bound(task, slot, alpha):
     if task.setting.bound != 0:
         return impurity_at_slot(task, task.setting.bound, slot)
     total, squares = 0.0, 0.0
-    for c in range(task.parts.heavy.shape[1]):
-        more = max(0.0, np.float64(task.parts.heavy[slot, c] - alpha))
+    for c in range(task.parts.class_mass.shape[1]):
+        more = max(0.0, np.float64(task.parts.class_mass[slot, c] - alpha))
         total += more
         squares += more * more
     return 0.5 * (total * total - squares)
@@ -322,8 +322,8 @@ def impurity_bound(task, slot, alpha):
 def unevenness(parts, slot):
     """Mass times gini."""
     squares = 0.0
-    for c in range(parts.heavy.shape[1]):
-        squares += np.float64(parts.heavy[slot, c]) * np.float64(parts.heavy[slot, c])
+    for c in range(parts.class_mass.shape[1]):
+        squares += np.float64(parts.class_mass[slot, c]) * np.float64(parts.class_mass[slot, c])
     mass = parts.sets[slot].mass
     return mass - squares / max(1, mass)
 

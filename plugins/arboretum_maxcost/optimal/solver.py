@@ -277,7 +277,7 @@ class MaxCostSolver:
             notes.append(
                 f"{int(mixed.sum())} objects have "
                 "the same values as objects of another class: "
-                "leaves that hold them answer with the heaviest class"
+                "leaves that hold them answer with the majority class"
             )
         if not space.exact:
             notes.append(

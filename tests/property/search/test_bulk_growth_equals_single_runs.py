@@ -63,7 +63,7 @@ def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(
 
 
 def error_of(tree) -> float:
-    """Share of weight outside the heaviest class of its leaf."""
+    """Share of weight outside the majority class of its leaf."""
     leaves = tree.weights[tree.is_leaf]
     return float((leaves.sum(axis=1) - leaves.max(axis=1)).sum() / tree.weights[0].sum())
 

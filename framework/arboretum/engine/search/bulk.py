@@ -297,7 +297,7 @@ _UNITS = np.ones(0), np.ones(0, np.int64)
 
 def check(forest: Forest, objects: Objects) -> np.ndarray:
     """Walk every object through every tree, and recompute all measures; return float64[trees], each
-    tree's share of weight outside the heaviest class of its leaf.
+    tree's share of weight outside the majority class of its leaf.
 
     Raises VerificationError, naming tree and measure, when what was reported is not what was found.
     Sums of n weights may differ by 4 n ε of the value (ε = 2⁻⁵²), which is less than any difference

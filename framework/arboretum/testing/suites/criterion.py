@@ -410,7 +410,7 @@ class CriterionSuite(ComponentSuite):
                 close(scores(ready, contingency(heavier, **given)[0], node), found)
                 for heavier in one_heavier
             )
-            # one of the heaviest class may count for nothing
+            # one of the majority class may count for nothing
             assert not all(same), "weights are rounded, or not read"
 
     def test_it_reads_prices_where_it_says_so(self, ready, cases):
