@@ -119,12 +119,12 @@ def _stopped_by(growth: Growth, item: Open) -> str:
         limits, cell, prices = (
             growth.limits,
             item.cell,
-            growth.space.prices.at(item.cell.asked, item.cell.paid),
+            growth.space.prices.at(item.cell.asked, item.cell.path_cost),
         )
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
             return (
                 f"max_cost {limits.max_cost:g} leaves "
-                f"{max(0.0, sure(limits.max_cost) - cell.paid):g}, and no test costs that little"
+                f"{max(0.0, sure(limits.max_cost) - cell.test_cost):g}, and no test costs that little"
             )
         return (
             "no admissible test is left"

@@ -261,7 +261,7 @@ class Additive:
             Fraction(lost, costs.scale)
             - costs.base / costs.unit
             + costs.p * int(tree.is_end.sum())
-            + self._paid(tree)
+            + self._test_cost(tree)
         )
         said = float(sure(self.problem.parts.objective).value(tree, self.problem))
         if not abs(said - self.value(cost)) <= PRECISION * max(1.0, abs(said)):
@@ -270,7 +270,7 @@ class Additive:
             )
         return cost
 
-    def _paid(self, tree: Tree) -> int:
+    def _test_cost(self, tree: Tree) -> int:
         """What the tests of a tree cost."""
         objects, costs = self.problem.objects, self.costs
         if not costs.price.any():
@@ -284,7 +284,7 @@ class Additive:
         )
         # an object of each that are merged
         one_of = np.unique(self.columns.group, return_index=True)[1]
-        mass, paid = np.zeros(tree.n_nodes + 1, np.int64), 0
+        mass, test_cost = np.zeros(tree.n_nodes + 1, np.int64), 0
         np.add.at(mass, tree.apply(objects.table)[objects.row_of_object[one_of]] + 1, costs.mass)
         before = mass.cumsum()
         for node in np.flatnonzero(~tree.is_leaf).tolist():
@@ -294,5 +294,5 @@ class Additive:
                 raise VerificationError(
                     f"node {node} of the tree asks what is no test of the table, and has no price"
                 )
-            paid += int(costs.price[test]) * int(before[tree.subtree_end[node]] - before[node])
-        return paid
+            test_cost += int(costs.price[test]) * int(before[tree.subtree_end[node]] - before[node])
+        return test_cost

@@ -12,7 +12,8 @@ by columns: the tests that are not idle::
             low[side of a column] ← cost as a leaf, or of two leaves and the cheapest test if that
                 is less; at least what a record says of the side
         refuse the record if S costs less than the bound as a leaf
-        while a column is open, low[side 0] + low[side 1] + paid < bound (rule 2): (count_columns)
+        while a column is open, low[side 0] + low[side 1] + test_cost < bound (rule 2):
+        (count_columns)
             refuse the record if no column is left to be counted
             count the column of the highest rank against all: cells, and low of its sides (rule 3)
             raise low of other columns' sides by what is shown of these (rules 4 and 5)
@@ -96,12 +97,12 @@ NUMBERS = np.dtype(
     align=True,
 )
 Node = namedtuple(
-    "Node", "mask columns paid words ends ones totals low own claimed tried state rank numbers"
+    "Node", "mask columns test_cost words ends ones totals low own claimed tried state rank numbers"
 )
 """A set.
 
 mask : uint64[·].
-columns, paid : int64, and what it costs to ask them.
+columns, test_cost : int64, and what it costs to ask them.
 words : uint64, ``words[w · columns + c]``. ends : int64[groups], first word after each.
 ones : int64, sums by plane and column; totals : int64[planes].
 low, own : int64[levels, 2, columns], bounds of sides, and those of them that are from counting or a
@@ -373,7 +374,7 @@ def enter(ground, log, node, scratch, depth, leaves):
             ground, beside, outside, rows - rows_f, mass - mass_f
         ):
             node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
-            node.paid[n] = ground.price[f] * mass
+            node.test_cost[n] = ground.price[f] * mass
             numbers.cheapest = min(numbers.cheapest, ground.price[f])
             n += 1
     for k in range(planes):
@@ -471,16 +472,16 @@ def count_column(ground, node, scratch, c):
         for f in range(n):
             one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
             if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
-                paid, below_1 = (
+                test_cost, below_1 = (
                     ground.price[node.columns[f]] * mass,
                     cheapest * scratch.mass[cell + n + f],
                 )
                 below_0 = floor - p - below_1
                 open_0, open_1 = one > p + below_0, other > p + below_1
-                two = min(two, one + other + paid)
+                two = min(two, one + other + test_cost)
                 more = min(
                     more,
-                    paid
+                    test_cost
                     + min(
                         one + below_1 if open_1 else NEVER,
                         other + below_0 if open_0 else NEVER,
@@ -588,11 +589,11 @@ def joined_cost(low, paid, numbers, c):
     """
     n, leaves = numbers.columns, numbers.leaves
     if leaves < 0:
-        return low[c] + low[n + c] + paid[c]
+        return low[c] + low[n + c] + test_cost[c]
     least, levels = NEVER, levels_of(leaves)
     for level in range(levels):
         least = min(least, low[2 * level * n + c] + low[(2 * (levels - level) - 1) * n + c])
-    return least + paid[c]
+    return least + test_cost[c]
 
 
 @jit(borrow=True)
@@ -600,7 +601,7 @@ def cheapest(node):
     """(cost, column) of the trees that cost least, by the column that they begin with."""
     least, at = 4 * NEVER, np.int64(-1)
     for c in range(node.numbers.columns):
-        cost = joined_cost(node.low, node.paid, node.numbers, c)
+        cost = joined_cost(node.low, node.test_cost, node.numbers, c)
         if cost < least:
             least, at = cost, np.int64(c)
     return least, at

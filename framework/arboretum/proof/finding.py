@@ -108,7 +108,7 @@ def node_of(nodes, d):
     return Node(
         nodes.mask[d],
         nodes.columns[d],
-        nodes.paid[d],
+        nodes.test_cost[d],
         nodes.words[d],
         nodes.ends[d],
         nodes.ones[d],
@@ -184,7 +184,7 @@ def choose(ground, node, goal):
     )
     levels = levels_of(leaves)
     for c in range(n):
-        with_c, wanted_c = np.int64(0), goal - node.paid[c]
+        with_c, wanted_c = np.int64(0), goal - node.test_cost[c]
         for k in range(ground.labels):
             with_c += node.ones[k * n + c]
         small = np.int64(1) if with_c == node.rank[c] else np.int64(0)

@@ -252,7 +252,10 @@ class FuzzyGrowth(FractionalGrowth):
         """
         choice, cell, grown = item.candidate, item.cell, item.grown
         grown.rule, grown.branch_price = choice.rule, [choice.price] * choice.rule.arity
-        path = {"asked": cell.asked | set(choice.rule.columns), "paid": cell.paid + choice.price}
+        path = {
+            "asked": cell.asked | set(choice.rule.columns),
+            "path_cost": cell.path_cost + choice.price,
+        }
         below = []
         for degree in choice.degrees.T:
             there = np.flatnonzero(degree > 0)

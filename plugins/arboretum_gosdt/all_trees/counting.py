@@ -4,9 +4,9 @@ order (numba kernels).
 With N(s, c) the number of trees of set s that cost c ≤ ``most`` of s, one(e) and rest(e) the sides
 of outcome 1 and 0 of edge e::
 
-    N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + paid(e) = c:
+    N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + test_cost(e) = c:
                   N(one(e), a) · N(rest(e), b)                    (count_trees, smallest set first)
-    above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + paid = c:
+    above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + test_cost = c:
         above(one(e), a) += above(s, c) · N(rest(e), b), and the other way round         (meetings)
     list_trees: by cost; of one cost in the order of (edge, a), node by node: the last node that
         can be something else is changed, and all behind it begin with their first choice
@@ -74,13 +74,13 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
         if graph.set[s].alone <= most:
             n = add(bag, mask, n, graph.set[s].alone, bag.sums[0] * 0 + 1, modulus)
         for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
-            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
+            one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
             if without[graph.edge[e].test]:
                 continue
             for a in range(counted.first[one], counted.last[one]):
                 steps -= 1
                 for b in range(counted.first[rest], counted.last[rest]):
-                    cost = counted.cost[a] + counted.cost[b] + paid
+                    cost = counted.cost[a] + counted.cost[b] + test_cost
                     if cost > most:
                         break
                     steps -= 1
@@ -150,11 +150,11 @@ def meetings(graph, counted, state, above):
         s = graph.order[t]
         first, last = counted.first[s], counted.last[s]
         for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
-            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
+            one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
             for a in range(counted.first[one], counted.last[one]):
                 c = first
                 for b in range(counted.first[rest], counted.last[rest]):
-                    cost = counted.cost[a] + counted.cost[b] + paid
+                    cost = counted.cost[a] + counted.cost[b] + test_cost
                     while c < last and counted.cost[c] < cost:
                         c += 1
                     if c == last:
@@ -191,7 +191,7 @@ def choice(graph, counted, s, place, edge, left):
         a, b, wanted = (
             max(left, counted.first[one]),
             counted.last[rest] - 1,
-            cost - graph.edge[edge].paid,
+            cost - graph.edge[edge].test_cost,
         )
         while a < counted.last[one] and b >= counted.first[rest]:
             both = counted.cost[a] + counted.cost[b]

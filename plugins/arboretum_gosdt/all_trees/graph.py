@@ -16,11 +16,11 @@ set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
             limit = B(s) if t is s, else min(budget of t, ub(t) − 1)
             i = the most balanced test of bound[i] ≤ limit with a side that is not solved
             if there is one:
-                push its lighter open side, with the budget limit − lb(other side) − paid
+                push its lighter open side, with the budget limit − lb(other side) − test_cost
             elif t is s:
-                for every test, both sides solved, with cost(one) + cost(rest) + paid ≤ B(s):
+                for every test, both sides solved, with cost(one) + cost(rest) + test_cost ≤ B(s):
                     keep an edge; both sides wait, if they do not yet, and
-                    B(one) = max(B(one), B(s) − cost(rest) − paid), the same for rest
+                    B(one) = max(B(one), B(s) − cost(rest) − test_cost), the same for rest
                 pop                                                                 (keep_edges)
             else:
                 memo(t) = min(ub(t), least bound[i]) and ub(t); pop
@@ -107,8 +107,8 @@ class Levels(NamedTuple):
     objects : int64, first : int64[levels + 1], those of each set.
     bits : uint64[levels, words].
     node : NODE[levels].
-    test, paid, bound, known_bound : int64[levels, tests], those that divide the set, what they cost
-        there, at least with the trees below, and what was known of that before.
+    test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
+        cost there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
     side_key : int64[levels, 2, tests, 2], fingerprints of the sides.
     weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
@@ -121,7 +121,7 @@ class Levels(NamedTuple):
     bits: np.ndarray
     node: np.ndarray
     test: np.ndarray
-    paid: np.ndarray
+    test_cost: np.ndarray
     bound: np.ndarray
     known_bound: np.ndarray
     low: np.ndarray
@@ -195,7 +195,7 @@ EDGE = np.dtype(
         ("test", "i8"),
         ("one", "i8"),  # set of outcome 1
         ("rest", "i8"),  # set of the other
-        ("paid", "i8"),  # what the test costs
+        ("test_cost", "i8"),  # what the test costs
     ]
 )
 
@@ -360,7 +360,7 @@ def expand(table, levels, scratch, memo, d):
     whole_table = levels.first[d + 1] - levels.first[d] == table.outcome.shape[0]
     for i in range(m):
         f = levels.test[d, i]
-        levels.paid[d, i] = table.price[f] * mass
+        levels.test_cost[d, i] = table.price[f] * mass
         levels.known_bound[d, i] = table.first[f] if whole_table else 0
         levels.weight[d, ONE, i], levels.weight[d, REST, i] = (
             sums[n_answers + 4, i],
@@ -420,9 +420,9 @@ def expand(table, levels, scratch, memo, d):
                     loss = sums[c, i] if side == ONE else total[c] - sums[c, i]
                     x = x if side == ONE else sums[c, j] - x
                     one, rest = min(one, x), min(rest, loss - x)
-                paid = table.price[levels.test[d, j]] * here
-                two = min(two, q * (one + rest) + 2 * p + paid)
-                three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + paid)
+                test_cost = table.price[levels.test[d, j]] * here
+                two = min(two, q * (one + rest) + 2 * p + test_cost)
+                three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + test_cost)
             if depth < 2:
                 three = NEVER
             # a second test that leaves the side whole costs more than a leaf; one that leaves too
@@ -471,7 +471,7 @@ def limit_of(node, d):
 @jit(inline=True, borrow=True)
 def refresh(levels, d, i):
     """Bound and best tree by test i."""
-    node, paid = levels.node[d], levels.paid[d, i]
+    node, test_cost = levels.node[d], levels.test_cost[d, i]
     levels.bound[d, i] = max(
         levels.low[d, ONE, i] + levels.low[d, REST, i] + test_cost, levels.known_bound[d, i]
     )
@@ -606,16 +606,16 @@ def keep_edges(table, levels, memo, graph, state):
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
     for i in range(node.width):
-        one, rest, paid = levels.high[0, ONE, i], levels.high[0, REST, i], levels.paid[0, i]
+        one, rest, test_cost = levels.high[0, ONE, i], levels.high[0, REST, i], levels.test_cost[0, i]
         if (
             one == levels.low[0, ONE, i]
             and rest == levels.low[0, REST, i]
-            and one + rest + paid <= node.budget
+            and one + rest + test_cost <= node.budget
         ):
             edge = graph.edge[state.edges]
-            edge.test, edge.paid = levels.test[0, i], paid
-            edge.one = meet(table, levels, memo, graph, state, i, 0, node.budget - rest - paid)
-            edge.rest = meet(table, levels, memo, graph, state, i, 1, node.budget - one - paid)
+            edge.test, edge.test_cost = levels.test[0, i], test_cost
+            edge.one = meet(table, levels, memo, graph, state, i, 0, node.budget - rest - test_cost)
+            edge.rest = meet(table, levels, memo, graph, state, i, 1, node.budget - one - test_cost)
             state.edges += 1
     graph.set[at].end_edge = state.edges
 

@@ -12,7 +12,7 @@ sum of their curves, so that a curve above another stays above it::
         own = partial solutions of s as a leaf, one for each answer (a curve: one), of cost ≤
               MOST of s
         for every edge of s, partial solution a of its side of outcome 1, b of the other:
-            cost = cost(a) + cost(b) + paid ≤ MOST of s: keep a + b in own, unless one there
+            cost = cost(a) + cost(b) + test_cost ≤ MOST of s: keep a + b in own, unless one there
             beats it; drop those that it beats                                             (keep)
         partial solutions of s = own
     of the first set the leaves and all such a + b are handed out, none dropped     (whole_trees)
@@ -192,11 +192,11 @@ def fronts(
             if own.cost[n] <= most:
                 n = keep(own, n, curves, equal)
         for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
-            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
+            one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
             work -= (last[one] - first[one]) * (last[rest] - first[rest]) * (2 + n)
             for a in range(first[one], last[one]):
                 for b in range(first[rest], last[rest]):
-                    cost = partial.cost[a] + partial.cost[b] + paid
+                    cost = partial.cost[a] + partial.cost[b] + test_cost
                     if cost <= most:
                         if n + 2 > own.size.shape[0]:
                             return NEED_ROOM
@@ -227,13 +227,13 @@ def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf
             n += own.cost[n] <= most
     while state[0] < graph.set[root].end_edge:
         e = state[0]
-        one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
+        one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
         for a in range(max(state[1], first[one]), last[one]):
             if n + last[rest] - first[rest] >= own.size.shape[0]:
                 state[1] = a
                 return n
             for b in range(first[rest], last[rest]):
-                cost = partial.cost[a] + partial.cost[b] + paid
+                cost = partial.cost[a] + partial.cost[b] + test_cost
                 if cost <= most:
                     lay_tree(partial, a, b, e, cost, own, n, curves)
                     own.value[n, own.size[n] :] = 0

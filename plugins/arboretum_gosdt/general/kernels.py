@@ -4,10 +4,10 @@
 both cells y = x ∧ j and z = x ∧ ¬j (or the other way) rows enough::
 
     n(¬i ∧ j) = n(j) − n(i ∧ j), and so for every column of sums
-    leaf(y) = q · least class sum of y + p;  paid = price of j · mass of x (worst path: 0)
+    leaf(y) = q · least class sum of y + p;  test_cost = price of j · mass of x (worst path: 0)
     split_cost(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf      (B.2, B.6)
-    two(x) = min over j of leaf(y) + leaf(z) + paid
-    three(x) = min over j of paid + min(min(leaf(y), split_cost(y)) + split_cost(z),
+    two(x) = min over j of leaf(y) + leaf(z) + test_cost
+    three(x) = min over j of test_cost + min(min(leaf(y), split_cost(y)) + split_cost(z),
                                         split_cost(y) + min(leaf(z), split_cost(z)))
         only where children may have three leaves (``deep``), else FAR
     floors[x] = min(leaf(x), two(x), three(x)): no tree of x costs less
@@ -159,17 +159,20 @@ def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
                     loss = both[c, i, j] if side == 0 else sums[0, c, j] - both[c, i, j]
                     one, rest = min(one, loss), min(rest, sums[side, c, i] - loss)
                 one, rest = setting.q * one + setting.p, setting.q * rest + setting.p
-                paid = np.int64(0) if setting.worst else price[j] * sums[side, k + MASS, i]
-                if one + rest + paid < two:
-                    two = one + rest + paid
+                test_cost = np.int64(0) if setting.worst else price[j] * sums[side, k + MASS, i]
+                if one + rest + test_cost < two:
+                    two = one + rest + test_cost
                     (
                         costs[0, side, i],
                         costs[1, side, i],
                         costs[2, side, i],
                         costs[3, side, i],
                         costs[4, side, i],
-                    ) = two, j, paid, one, rest
-                if setting.deep and min(one, rest, 2 * setting.p) + 2 * setting.p + paid < three:
+                    ) = two, j, test_cost, one, rest
+                if (
+                    setting.deep
+                    and min(one, rest, 2 * setting.p) + 2 * setting.p + test_cost < three
+                ):
                     mass = (
                         both[k + MASS, i, j]
                         if side == 0
@@ -188,7 +191,9 @@ def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
                         sums[side, k + OWN, i] - own,
                         setting,
                     )
-                    three = min(three, paid + min(min(one, here) + there, here + min(rest, there)))
+                    three = min(
+                        three, test_cost + min(min(one, here) + there, here + min(rest, there))
+                    )
             if two >= leaf[side, i]:
                 costs[1, side, i] = -1
             floors[side, i] = min(leaf[side, i], min(two, three))

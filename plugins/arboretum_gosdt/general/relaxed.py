@@ -100,7 +100,7 @@ class Relaxed:
         own = int(self._own.sum())
         with suppress(BudgetError):
             search = SparseSearch(
-                *numbers, paid=(merged.mass, merged.price), memory_bytes=self.memory_bytes
+                *numbers, test_cost=(merged.mass, merged.price), memory_bytes=self.memory_bytes
             )
             return search, lambda low: -(-low // mass) - own
         return None
@@ -128,7 +128,7 @@ class Relaxed:
         if p > 0:
             from arboretum_gosdt.sparse.search import SparseSearch
 
-            options = {"paid": (merged.mass[rows], merged.price)} if self._priced else {}
+            options = {"test_cost": (merged.mass[rows], merged.price)} if self._priced else {}
             with suppress(BudgetError):
                 return self._made(
                     SparseSearch,

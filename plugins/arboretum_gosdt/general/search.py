@@ -61,7 +61,7 @@ class Split:
     """A node's features: the costs of both children as leaves, lower bounds of theirs if they are
     split, and what the test costs.
 
-    feature, paid : int64[m].
+    feature, test_cost : int64[m].
     leaf, low : int64[2, m], of outcome 1 and of the rest.
     bound : int64[m], of the whole.
     sums : int64[2, columns, m], of the children.
@@ -71,7 +71,7 @@ class Split:
     """
 
     feature: np.ndarray
-    paid: np.ndarray
+    test_cost: np.ndarray
     leaf: np.ndarray
     low: np.ndarray
     bound: np.ndarray
@@ -369,12 +369,14 @@ class GeneralSearch:
         counts = [int(self._data[part, k + 1].sum()) for part in parts]
         if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
             return self._grow(nodes, rows, rest if counts[1] > counts[0] else one)
-        paid = 0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
+        test_cost = (
+            0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
+        )
         best = {known.leaf.leaves: known.leaf}
         for two in itertools.product(
             self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest)
         ):
-            tree = self._join(f, paid, *two)
+            tree = self._join(f, test_cost, *two)
             best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
         for tree in best.values():
             known.plant(tree)
@@ -429,15 +431,15 @@ class GeneralSearch:
             return None
         # one order, for which kernels are loaded
         sums, price = np.ascontiguousarray(sums[:, :, feature]), self._price[feature]
-        paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
+        test_cost = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
         split_cost = self._split_cost(sums)
         firm = split_cost >= ANY >> 2
         if limits.depth < 2 or limits.leaves < 3:
             split_cost[:] = ANY >> 2
         either = np.minimum(leaf, split_cost)
-        bound = paid + np.minimum(either[0] + split_cost[1], split_cost[0] + either[1])
-        return Split(feature, paid, leaf, either, bound, sums, firm)
+        bound = test_cost + np.minimum(either[0] + split_cost[1], split_cost[0] + either[1])
+        return Split(feature, test_cost, leaf, either, bound, sums, firm)
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
         """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
@@ -482,9 +484,9 @@ class GeneralSearch:
         )
         costs[1] = np.where(costs[1] < 0, -1, split.feature[costs[1]])
         np.maximum(split.low, floors, out=split.low)
-        split.bound, split.stump = split.paid + split.low.sum(axis=0), costs
+        split.bound, split.stump = split.test_cost + split.low.sum(axis=0), costs
         best = np.minimum(costs[0], split.leaf)
-        value = split.paid + (
+        value = split.test_cost + (
             best.sum(axis=0)
             if limits.leaves > 3
             else np.minimum(best[0] + split.leaf[1], split.leaf[0] + best[1])
@@ -498,7 +500,7 @@ class GeneralSearch:
                 if first
                 else (self._leaf(split.leaf[0, i]), other)
             )
-        known.plant(self._join(int(split.feature[i]), int(split.paid[i]), one, other))
+        known.plant(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
 
     def _split_cost(self, sums: np.ndarray) -> np.ndarray:
         """The least that sets cost if they are split: two leaves and a test; far above all where
@@ -524,23 +526,29 @@ class GeneralSearch:
         """The best tree known of a child: a leaf, or one that asks one test."""
         if split.stump is None or split.stump[1, side, i] < 0:
             return self._leaf(split.leaf[side, i])
-        _, f, paid, one, rest = split.stump[:, side, i].tolist()
-        return self._join(f, paid, self._leaf(one), self._leaf(rest))
+        _, f, test_cost, one, rest = split.stump[:, side, i].tolist()
+        return self._join(f, test_cost, self._leaf(one), self._leaf(rest))
 
     def _stump(self, split: Split, i: int) -> Grown:
         """The tree that asks one test."""
         f = int(split.feature[i])
         return self._join(
-            f, int(split.paid[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
+            f, int(split.test_cost[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
         )
 
-    def _join(self, f: int, paid: int, one: Grown, rest: Grown) -> Grown:
+    def _join(self, f: int, test_cost: int, one: Grown, rest: Grown) -> Grown:
         path_cost = (
             int(self._price[f]) + max(one.path_cost, rest.path_cost) if self.rules.worst else 0
         )
         depth = 1 + max(one.depth, rest.depth) if self._deep else 0
         return Grown(
-            paid + one.cost + rest.cost, depth, one.leaves + rest.leaves, path_cost, f, one, rest
+            test_cost + one.cost + rest.cost,
+            depth,
+            one.leaves + rest.leaves,
+            path_cost,
+            f,
+            one,
+            rest,
         )
 
     def _below(self, limits: Bounds, f: int) -> Bounds:
@@ -563,13 +571,13 @@ class GeneralSearch:
         limits = Bounds(depth, leaves, limits.path_cost)  # no tree on so few objects uses more
         if known.low(limits) >= min(known.best(limits).cost, budget + 1):
             return
-        paid = (
+        test_cost = (
             self._cheapest * int(self._data[rows, self._classes + 3].sum())
             if self._priced and not self.rules.worst
             else 0
         )
         # a node that is divided has two leaves, and pays for a test
-        if known.leaf.cost <= 2 * self.p + paid:
+        if known.leaf.cost <= 2 * self.p + test_cost:
             known.prove(Bounds(), known.leaf.cost)
             return
         self._ask(known, rows, limits)
@@ -579,11 +587,11 @@ class GeneralSearch:
         if split is None:
             known.prove(limits, known.leaf.cost)
             return
-        stumps = split.leaf.sum(axis=0) + split.paid
+        stumps = split.leaf.sum(axis=0) + split.test_cost
         known.plant(self._stump(split, int(stumps.argmin())))
         self._look_ahead(known, split, rows, limits)
         if split.stump is not None:
-            stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.paid
+            stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.test_cost
             if limits.depth == 2 or limits.leaves == 3:  # all trees have been looked at
                 known.prove(limits, known.best(limits).cost)
         if known is self._root:
@@ -607,7 +615,7 @@ class GeneralSearch:
         self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
     ) -> Iterator:
         """Try one test: all ways to share the leaves between the children."""
-        f, paid = int(split.feature[i]), int(split.paid[i])
+        f, test_cost = int(split.feature[i]), int(split.test_cost[i])
         mine = self._outcome[rows, f] == 1
         parts = [rows[mine], rows[~mine]]
         small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
@@ -620,19 +628,21 @@ class GeneralSearch:
         share = min(most.leaves, len(a))
         while share >= 1:
             here = most._replace(leaves=share) if limits.leaves < ANY else most
-            yield self._solve(left, a, here, budget - paid - far)
+            yield self._solve(left, a, here, budget - test_cost - far)
             best = left.best(here)
-            if left.low(here) < best.cost or best.cost + far + paid > budget:
-                low = min(low, max(left.low(here), int(split.low[small, i])) + far + paid)
+            if left.low(here) < best.cost or best.cost + far + test_cost > budget:
+                low = min(low, max(left.low(here), int(split.low[small, i])) + far + test_cost)
                 break
             rest = (
                 most._replace(leaves=limits.leaves - best.leaves) if limits.leaves < ANY else most
             )
-            yield self._solve(right, b, rest, budget - paid - best.cost)
+            yield self._solve(right, b, rest, budget - test_cost - best.cost)
             other = right.best(rest)
-            low = min(low, best.cost + max(right.low(rest), int(split.low[1 - small, i])) + paid)
+            low = min(
+                low, best.cost + max(right.low(rest), int(split.low[1 - small, i])) + test_cost
+            )
             one, two = (other, best) if small else (best, other)
-            tree = self._join(f, paid, one, two)
+            tree = self._join(f, test_cost, one, two)
             known.plant(tree)
             budget = min(budget, tree.cost - 1)
             if rest.leaves >= len(b):
@@ -658,4 +668,4 @@ class GeneralSearch:
         rest = int(influence[rows].sum()) - one
         np.maximum(split.low[0], low - self.q * rest, out=split.low[0])
         np.maximum(split.low[1], low - self.q * one, out=split.low[1])
-        np.maximum(split.bound, split.low.sum(axis=0) + split.paid, out=split.bound)
+        np.maximum(split.bound, split.low.sum(axis=0) + split.test_cost, out=split.bound)

@@ -101,15 +101,15 @@ class Additive:
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""
         loss = self.label_costs(tree.resting, problem)[np.arange(tree.n_nodes), tree.label].sum()
-        paid = 0.0
+        test_cost = 0.0
         if self.mu > 0:
             to = tree.price_to + tree.price
-            paid = (
+            test_cost = (
                 to[tree.is_end].max()
                 if self.price is Price.max
                 else float(tree.resting.sum(axis=1) @ to) / float(tree.mass[0])
             )
-        return float(loss + self.lam * int(tree.is_end.sum()) + self.mu * paid)
+        return float(loss + self.lam * int(tree.is_end.sum()) + self.mu * test_cost)
 
 
 @attrs.frozen

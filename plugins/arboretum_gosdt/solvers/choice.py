@@ -175,7 +175,10 @@ def _on_bits(
 
         arrays, priced = (prepared.bits, prepared.weights), {}
         if units.price_value:  # objects that no label helps pay for tests, too
-            arrays, priced = (merged.bits, merged.weights), {"paid": (merged.mass, merged.price)}
+            arrays, priced = (
+                (merged.bits, merged.weights),
+                {"test_cost": (merged.mass, merged.price)},
+            )
         asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
         if threads == 1:
             return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)

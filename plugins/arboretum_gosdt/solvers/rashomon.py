@@ -237,12 +237,12 @@ class TreeSet:
         if not asked.k:
             return self.find(int((least + q * self.chosen.base) * decimal(asked.epsilon)))
         weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
-        paid = int(self.merged.price.sum()) * int(self.merged.mass.sum())
+        test_cost = int(self.merged.price.sum()) * int(self.merged.mass.sum())
         # no tree costs more
         highest = (
             q * int(weights.max(axis=1).sum())
             + self.units.p * len(weights)
-            + paid
+            + test_cost
             + self.own
             - least
         )

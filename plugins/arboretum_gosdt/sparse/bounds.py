@@ -38,7 +38,7 @@ from arboretum_gosdt.sparse.node import (
     TWO_1,
     UNLIMITED,
     cells,
-    paid_for,
+    test_cost_of,
     words_of,
 )
 from arboretum_gosdt.sparse.pair_counts import (
@@ -153,7 +153,7 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
         pair[f] = max(
             pair[f],
             min(low[stride + f] + many[f], many[stride + f] + low[f])
-            + paid_for(data, levels, d, f),
+            + test_cost_of(data, levels, d, f),
         )
 
 
@@ -182,7 +182,7 @@ def raise_supersets(data, levels, d):
         pair[old] = max(
             pair[old],
             min(low[wide + old] + many[old], many[wide + old] + low[old])
-            + paid_for(data, levels, d, old),
+            + test_cost_of(data, levels, d, old),
         )
 
 
@@ -252,11 +252,11 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             f = vector // 2 * lanes + lowest_bit(bits)
             bits &= bits - 1
             at = 2 * without * stride + f
-            loss, saved, paid = np.int64(found[at]), np.int64(found[stride + at]), np.int64(0)
+            loss, saved, test_cost = np.int64(found[at]), np.int64(found[stride + at]), np.int64(0)
             if priced:
                 rest = scratch.gone[f if without == 1 else stride + f]
-                paid = (data.price[levels.features[d, f]] - cheapest) * size + cheapest * rest
-            allowed = (most - paid) // q
+                test_cost = (data.price[levels.features[d, f]] - cheapest) * size + cheapest * rest
+            allowed = (most - test_cost) // q
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
             work += n_words * stride // 32
@@ -278,5 +278,5 @@ def three_leaves(data, levels, scratch, d, i, side, most):
                 scratch.some[k] = with_f if without == 1 else of_i - with_f
             rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
             if rest != never:  # which times q may not fit
-                most = min(most, q * (loss + rest) + paid - 1)
+                most = min(most, q * (loss + rest) + test_cost - 1)
     return (most + 1 if priced else (most // q + 1) * q), work

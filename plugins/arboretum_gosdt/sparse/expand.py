@@ -12,7 +12,7 @@ where tests cost nothing)::
             low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
         raise low, set many by the bounds of the parent's children                    (inherit)
         within = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
-        for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + paid(f))
+        for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + test_cost(f))
     count_pairs(s), in stretches:
         for every feature i that is alive, and may be asked first within ``within`` or if ``half``:
             count i with all f; two[ℓ], three[ℓ] = least loss of two leaves, and of a leaf beside
@@ -23,7 +23,8 @@ where tests cost nothing)::
                 two leaves with floor(ℓ) bound many[ℓ] until ``two_leaves`` finds them)
             many[ℓ] = max(many[ℓ], min(q · three[ℓ] + 3 p, 4 p) + floor(ℓ))
             low[ℓ] = min(upper[ℓ], many[ℓ]), but no less than it was
-        pair[f] = min(low[1, f] + many[0, f], many[1, f] + low[0, f]) + paid(f);  ub(s) as above
+        pair[f] = min(low[1, f] + many[0, f], many[1, f] + low[0, f]) + test_cost(f);  ub(s) as
+        above
 
 Invariants:
 
@@ -32,7 +33,7 @@ Invariants:
   so no other node is begun in between.  ``scratch.cells`` is anyone's.
 - OPEN in ``seen[f]``: row f of ``both`` is counted.  If ``half``, it is there from f's vector
   on, and ``cells`` completes it (WHOLE) when it is first read.
-- A feature whose pairs are not counted has pair[f] = low[1, f] + low[0, f] + paid(f).  That is
+- A feature whose pairs are not counted has pair[f] = low[1, f] + low[0, f] + test_cost(f).  That is
   above ``within``, so it is not asked.
 - ``alive[f]`` is 0 behind the last feature, and where f was found to divide the rows as one before
   it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
@@ -56,7 +57,7 @@ from arboretum_gosdt.sparse.node import (
     TWO_0,
     TWO_1,
     WHOLE,
-    paid_for,
+    test_cost_of,
     weigh,
     words_of,
 )
@@ -131,7 +132,7 @@ def begin_node(data, levels, scratch, d):
             all_of += (stride - f // lanes * lanes) // lanes
             some += (
                 stride // lanes
-                if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit
+                if low[f] + low[stride + f] + test_cost_of(data, levels, d, f) <= limit
                 else 0
             )
     node.half = some >= all_of
@@ -139,7 +140,7 @@ def begin_node(data, levels, scratch, d):
         scratch.two[c] = scratch.never[0]
         scratch.three[c] = scratch.never[0]
     for f in range(stride):  # a leaf on both sides is known before any pair
-        cost = upper[f] + upper[stride + f] + paid_for(data, levels, d, f)
+        cost = upper[f] + upper[stride + f] + test_cost_of(data, levels, d, f)
         if alive[f] != 0 and cost < node.best:
             node.best, node.best_feature = cost, levels.features[d, f]
         if priced:
@@ -160,17 +161,17 @@ def end_node(data, levels, scratch, d):
     )
     node.state = EXPANDED_NODE
     for f in range(stride):
-        paid = paid_for(data, levels, d, f)
+        test_cost = test_cost_of(data, levels, d, f)
         bound, cost = (
-            min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid,
-            upper[f] + upper[stride + f] + paid,
+            min(low[stride + f] + many[f], many[stride + f] + low[f]) + test_cost,
+            upper[f] + upper[stride + f] + test_cost,
         )
         pair[f] = (
             NEVER
             if alive[f] == 0
             else bound
             if levels.seen[d, f] & OPEN != 0
-            else low[f] + low[stride + f] + paid
+            else low[f] + low[stride + f] + test_cost
         )
         if alive[f] != 0 and cost < node.best:
             node.best, node.best_feature = cost, levels.features[d, f]
@@ -241,7 +242,7 @@ def set_prices_and_masses(data, levels, scratch, d):
     for f in range(stride):
         mass[f] = node.mass - mass[stride + f]
         price = data.price[levels.features[d, f]] if f < n else np.int64(0)
-        levels.paid[d, f] = price * node.mass
+        levels.test_cost[d, f] = price * node.mass
         if mass[f] == 0 or mass[stride + f] == 0:
             alive[f] = 0
         if alive[f] != 0:
@@ -276,7 +277,7 @@ def count_pairs(data, levels, scratch, d, work):
         node.counted = i + 1
         alive[i] = judged[i]
         if alive[i] != 0 and (
-            node.half or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node.within
+            node.half or low[i] + low[stride + i] + test_cost_of(data, levels, d, i) <= node.within
         ):
             begins = i // lanes * lanes if node.half else 0
             both = levels.both[d, i * planes * stride :]

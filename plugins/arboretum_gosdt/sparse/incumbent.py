@@ -50,7 +50,7 @@ class SubProblem:
             return np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
         return self.mass, self.price
 
-    def paid(self, rows: np.ndarray, feature: int) -> int:
+    def test_cost(self, rows: np.ndarray, feature: int) -> int:
         """What it costs to ask a feature of a set of rows (a mask)."""
         return (
             0
@@ -92,7 +92,7 @@ class SubProblem:
         left, feature = self.depth if left is None else left, int(nodes[at, 0])
         node = Node(rows, self.leaf(rows), left, feature)
         if feature >= 0:
-            node.paid, mine = self.paid(rows, feature), self.having(feature)
+            node.test_cost, mine = self.test_cost(rows, feature), self.having(feature)
             sides = mine, ~mine
             one, other = (
                 self.hang(nodes, rows & side, left - 1, child)
@@ -116,7 +116,7 @@ class SubProblem:
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
             return 0
-        paid = None if self.mass is None else (self.mass[rows], self.price)
+        test_cost = None if self.mass is None else (self.mass[rows], self.price)
         try:
             small = search(
                 self.bits[rows],
@@ -126,14 +126,18 @@ class SubProblem:
                 self.q,
                 depth,
                 greedy=False,
-                paid=paid,
+                test_cost=test_cost,
             )
         except BudgetError:  # there is room for smaller sets
             return 0
         slices = small.steps(most, until, report)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.recompute_cost() < node.cost:
-            node.feature, node.children, node.paid = found.feature, found.children, found.paid
+            node.feature, node.children, node.test_cost = (
+                found.feature,
+                found.children,
+                found.test_cost,
+            )
         return slices
 
 
@@ -144,7 +148,7 @@ class Node:
     cost : of the subtree.
     left : how deep it may be.
     feature : −1 for a leaf.
-    paid : of the cost, for the feature.
+    test_cost : of the cost, for the feature.
     """
 
     rows: np.ndarray
@@ -152,7 +156,7 @@ class Node:
     left: int
     feature: int = -1
     children: tuple[Node, Node] | None = None
-    paid: int = 0
+    test_cost: int = 0
 
     def inner(self) -> list[Node]:
         """The nodes that are divided, the lowest first."""
@@ -185,7 +189,7 @@ class Node:
     def recompute_cost(self) -> int:
         """Write the costs of all nodes from the leaves up; returns the root's."""
         if self.children is not None:
-            self.cost = self.paid + sum(child.recompute_cost() for child in self.children)
+            self.cost = self.test_cost + sum(child.recompute_cost() for child in self.children)
         return self.cost
 
 

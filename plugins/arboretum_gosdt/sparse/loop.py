@@ -19,7 +19,8 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             if both children are solved: pair[i] = NEVER
             the best tree of three leaves of a child that is not solved            (few_leaves)
             push a child that is not solved, of two that with the lower ub, with the budget
-                min(limit − paid(i) − lb(other child), ub(child) − 1)                   (descend)
+                min(limit − test_cost(i) − lb(other child), ub(child) − 1)
+                (descend)
         else:
             lb(s) = min(ub(s), max(node.least, min over f of pair[f]))
             memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
@@ -35,7 +36,7 @@ Invariants:
 - Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
   Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
 - ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
-  more on one side make it min(low₁ + many₀, many₁ + low₀) + paid.  NEVER: none is left.
+  more on one side make it min(low₁ + many₀, many₁ + low₀) + test_cost.  NEVER: none is left.
 - ``keys[f]`` is valid where ``seen[f]`` has QUERIED; before, it is what another node left there.
 - ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
   the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
@@ -74,7 +75,7 @@ from arboretum_gosdt.sparse.node import (
     TWO_1,
     UNLIMITED,
     bound_pair,
-    paid_for,
+    test_cost_of,
 )
 from arboretum_gosdt.sparse.pair_counts import has_prices, prefetch, sum_where
 from arboretum_gosdt.sparse.rows import begin, enter_child
@@ -155,7 +156,7 @@ def learn(data, levels, d, i, side, lower, upper):
     # a tree for all rows serves fewer, but it may be one level deeper
     if data.numbers.bounds & SUPERSET != 0 and node.depth == UNLIMITED:
         node.least = max(node.least, lower)
-    cost = levels.upper[d, i] + levels.upper[d, stride + i] + paid_for(data, levels, d, i)
+    cost = levels.upper[d, i] + levels.upper[d, stride + i] + test_cost_of(data, levels, d, i)
     if cost < node.best:
         node.best, node.best_feature = cost, levels.features[d, i]
     bound_pair(data, levels, d, i)
@@ -318,7 +319,7 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 if levels.pair[d, f] <= limit and use & MEMO != 0:
                     look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
-    limit -= paid_for(data, levels, d, i)
+    limit -= test_cost_of(data, levels, d, i)
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
     if not open_0 and not open_1:
         levels.pair[d, i] = NEVER

@@ -8,10 +8,10 @@ literal have the side first: place ``side · stride + f``.
 With low and many the lower bounds of a child (of all its trees, and of those of three leaves and
 more), n(x) the weight of a class in the rows x, and S, i the node and a feature::
 
-    bound_pair:  pair[i] = min(low[1, i] + many[0, i], many[1, i] + low[0, i]) + paid(i)
+    bound_pair:  pair[i] = min(low[1, i] + many[0, i], many[1, i] + low[0, i]) + test_cost(i)
     cells:       n(i ∧ f) = both[i, f];  n(¬i ∧ f) = n(f) − both[i, f];  without f: the rest;
                  loss(x) = weight(x) − greatest n(x) of a class;  saving(x) = that greatest one
-    paid_for:    paid(i) = price of i · mass(S)
+    test_cost_of:    test_cost(i) = price of i · mass(S)
     weigh:       a leaf must save SAVING: p // q + 1 (B.6), less where tests have prices
 
 Where tests have prices, a test costs its price for each unit of mass that it is asked of.  Then the
@@ -25,8 +25,8 @@ Invariants:
 - In words, counts and both the lane comes last, so that a vector of features is read at once.  No
   index is checked, and vectors are read to the end of the stride.
 - NEVER marks a cost of what does not exist; two of them still add up in int64.
-- Without prices ``paid``, ``mass`` and ``more`` are empty, and ``has_prices`` keeps all that reads
-  them out of the compiled kernel.
+- Without prices ``test_cost``, ``mass`` and ``more`` are empty, and ``has_prices`` keeps all that
+  reads them out of the compiled kernel.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Levels(NamedTuple):
         three leaves and more.
     pair : int64, bound of the trees that ask the feature first, other than those whose cost is
         known.
-    paid : int64, what it costs to ask it.
+    test_cost : int64, what it costs to ask it.
     mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less
         (where tests have prices).
     rank : int64, the larger the sooner a feature is tried.
@@ -124,7 +124,7 @@ class Levels(NamedTuple):
     low: np.ndarray
     many: np.ndarray
     pair: np.ndarray
-    paid: np.ndarray
+    test_cost: np.ndarray
     mass: np.ndarray
     more: np.ndarray
     rank: np.ndarray
@@ -262,9 +262,9 @@ def cells(data, levels, scratch, d, i, side):
 
 
 @jit(inner=True, borrow=True)
-def paid_for(data, levels, d, f):
+def test_cost_of(data, levels, d, f):
     """What it costs to ask feature f of all rows of level d."""
-    return levels.paid[d, f] if has_prices(data.price) else np.int64(0)
+    return levels.test_cost[d, f] if has_prices(data.price) else np.int64(0)
 
 
 @jit(inner=True, borrow=True)
@@ -275,7 +275,7 @@ def bound_pair(data, levels, d, i):
     low, many, other = levels.low[d], levels.many[d], levels.node[d].stride + i
     levels.pair[d, i] = max(
         levels.pair[d, i],
-        min(low[other] + many[i], many[other] + low[i]) + paid_for(data, levels, d, i),
+        min(low[other] + many[i], many[other] + low[i]) + test_cost_of(data, levels, d, i),
     )
 
 

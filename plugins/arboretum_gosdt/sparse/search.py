@@ -120,7 +120,7 @@ def room_of_levels(
             "low": level(np.int64, 2 * stride),
             "many": level(np.int64, 2 * stride),
             "pair": level(np.int64, stride),
-            "paid": level(np.int64, prices),
+            "test_cost": level(np.int64, prices),
             "mass": level(np.int64, 2 * prices),
             "more": level(np.int64, 2 * prices),
             "rank": level(np.int64, stride),
@@ -142,8 +142,8 @@ class SparseSearch:
     depth : tests on a path, at most; None: any number.
     without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
-    paid : int64[rows] mass, and int64[features] price of a unit of it, ascending; rows of mass may
-        have no weight.   None: tests cost nothing.
+    test_cost : int64[rows] mass, and int64[features] price of a unit of it, ascending; rows of mass
+        may have no weight.   None: tests cost nothing.
     word : bits of a lane, 16 or 32 (of part of a table as of the whole, so that one kernel serves
         both); None: as the weights ask for.
     memory_bytes : of which its levels take half; raises BudgetError where the fewest take more.
@@ -159,11 +159,11 @@ class SparseSearch:
         depth: int | None = None,
         without: Collection[str] = (),
         greedy: bool = True,
-        paid: tuple[np.ndarray, np.ndarray] | None = None,
+        test_cost: tuple[np.ndarray, np.ndarray] | None = None,
         word: int | None = None,
         memory_bytes: int | None = None,
     ) -> None:
-        mass, price = paid or (None, None)
+        mass, price = test_cost or (None, None)
         self.subproblem = SubProblem(
             bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price
         )

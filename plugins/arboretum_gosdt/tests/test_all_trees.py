@@ -28,13 +28,13 @@ def every_tree(table, p, q, most, depth, least):
             mine = table.outcome[rows, test] == 1
             sides = rows[mine], rows[~mine]
             if all(len(side) and table.rows[side].sum() >= least for side in sides):
-                paid = int(table.price[test] * total[rows].sum())
+                test_cost = int(table.price[test] * total[rows].sum())
                 ones, rests = (trees(side, depth - 1) for side in sides)
                 found += [
-                    (a + b + paid, (test, *x, *y))
+                    (a + b + test_cost, (test, *x, *y))
                     for a, x in ones
                     for b, y in rests
-                    if a + b + paid <= most
+                    if a + b + test_cost <= most
                 ]
         return [one for one in found if one[0] <= most]
 

@@ -32,18 +32,18 @@ def replayed(merged, search, worst):
     nodes, units, leaves, costliest = search.tree(), merged.units, 0, 0
     total, waiting = merged.base * units.q, [(0, np.arange(len(merged.bits)), 0)]
     while waiting:
-        node, rows, paid = waiting.pop()
+        node, rows, test_cost = waiting.pop()
         f, _, one, rest = nodes[node].tolist()
         if f < 0:
             weights = merged.weights[rows]
             total += units.q * int(weights.sum() - weights.sum(axis=0).max()) + units.p
-            leaves, costliest = leaves + 1, max(costliest, paid)
+            leaves, costliest = leaves + 1, max(costliest, test_cost)
             continue
         bit = (merged.bits[rows, f // 32] >> (f % 32)) & 1 == 1
         assert 0 < bit.sum() < len(rows)
         price = int(merged.price[f])
         total += 0 if worst else price * int(merged.mass[rows].sum())
-        waiting += [(one, rows[bit], paid + price), (rest, rows[~bit], paid + price)]
+        waiting += [(one, rows[bit], test_cost + price), (rest, rows[~bit], test_cost + price)]
     return (total + (costliest if worst else 0)) * units.loss_value / units.q
 
 

@@ -92,13 +92,13 @@ def test_an_estimator_that_is_given_one_class_learns_a_leaf(name):
         TreeClassifier(method="fronts", objective="auc").fit([[0], [1], [1]], [1, 1, 1])
 
 
-@pytest.mark.parametrize(("price", "paid"), [(Price.expected, 3.0), (Price.max, 3.0)])
-def test_prices_count_where_they_are_asked_for(price, paid):
+@pytest.mark.parametrize(("price", "test_cost"), [(Price.expected, 3.0), (Price.max, 3.0)])
+def test_prices_count_where_they_are_asked_for(price, test_cost):
     dear = attrs.evolve(
         HAND, prices=attrs.evolve(HAND.prices, tests=np.array([3.0] * len(HAND.prices.tests)))
     )
     assert value(Accuracy(lam=0.0, mu=0.5, price=price), STUMP, dear) == pytest.approx(
-        1.5 / 6.5 + 0.5 * paid
+        1.5 / 6.5 + 0.5 * test_cost
     )
     assert value(Accuracy(lam=0.0, mu=0.5, price=price), None, dear) == pytest.approx(1.5 / 6.5)
 

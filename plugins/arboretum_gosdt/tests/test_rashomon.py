@@ -40,10 +40,10 @@ def every_value(problem, depth):
         for outcome, price in zip(outcomes, prices, strict=True) if depth else ():
             sides = rows[outcome[rows]], rows[~outcome[rows]]
             if all(map(len, sides)):
-                paid = price * int(units.mass[rows].sum())
+                test_cost = price * int(units.mass[rows].sum())
                 for a, n in trees(sides[0], depth - 1).items():
                     for b, m in trees(sides[1], depth - 1).items():
-                        found[a + b + paid] += n * m
+                        found[a + b + test_cost] += n * m
         return found
 
     unit = units.loss_value / units.q

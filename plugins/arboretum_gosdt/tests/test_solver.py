@@ -317,7 +317,7 @@ def test_what_it_does_not_know_is_refused_with_the_way_out():
         with pytest.raises(CapabilityError, match="paid once for several tests.*cost=table"):
             solved(attrs.evolve(problem, prices=shared))
     by_path = Prices(
-        problem.prices.tests, problem.prices.raw, after=lambda asked, paid: problem.prices
+        problem.prices.tests, problem.prices.raw, after=lambda asked, test_cost: problem.prices
     )
     for asked in (problem, limited(problem, objective=Accuracy())):
         with pytest.raises(CapabilityError, match="depends on the path or the outcome"):

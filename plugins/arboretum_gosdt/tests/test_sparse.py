@@ -128,11 +128,11 @@ def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: in
     if not weights.any():
         return 0
     subproblem = bits, weights, has.shape[1], p, q, depth, without
-    paid = None if price is None else (mass, price)
+    test_cost = None if price is None else (mass, price)
     search = (
-        SparseTeam(threads, *subproblem, paid=paid)
+        SparseTeam(threads, *subproblem, test_cost=test_cost)
         if threads > 1
-        else SparseSearch(*subproblem, paid=paid)
+        else SparseSearch(*subproblem, test_cost=test_cost)
     )
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
@@ -246,7 +246,7 @@ def test_prices_on_a_table_of_several_vectors_and_many_levels():
     found = set()
     for without in SETTINGS:
         search = SparseSearch(
-            packed, weights, 48, 1_000_000, 400_000, 6, without, paid=(mass, price)
+            packed, weights, 48, 1_000_000, 400_000, 6, without, test_cost=(mass, price)
         )
         assert search.run(None, None, lambda low, value: None) == ""
         assert (
@@ -350,8 +350,8 @@ def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
                 for rows in (here, *(here & half for f in has.T for half in (f, ~f)))
             ]
             divided = [
-                one + other + int(paid * mass[here].sum())
-                for one, other, paid in zip(leaf[1::2], leaf[2::2], price, strict=True)
+                one + other + int(test_cost * mass[here].sum())
+                for one, other, test_cost in zip(leaf[1::2], leaf[2::2], price, strict=True)
             ]
             cost, test = two_leaves(
                 bits, weights, mass, price, np.arange(len(has)), counts, p, q, of, side

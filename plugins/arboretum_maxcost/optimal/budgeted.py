@@ -82,9 +82,9 @@ def pareto_step_function(
 def _step_function(space: Space, search: Search, solved: int, top: int) -> ParetoStepFunction:
     """solved : below that budget all is known."""
     steps, lower, budget, last = [], [], 0, None
-    for spent, errors in search.found(top):
+    for path_cost, errors in search.found(top):
         if last is None or errors < last:
-            steps.append(Step(spent * space.coin, errors * space.unit, search.tree(spent)))
+            steps.append(Step(path_cost * space.coin, errors * space.unit, search.tree(path_cost)))
             last = errors
     while budget <= top:
         low, reach, _, _ = search.bounds(budget)
@@ -122,9 +122,9 @@ def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]
             except OutOfTime:
                 if search.cheapest(limit) == EVER:
                     raise
-        _, reach, up, spent = search.bounds(budget)
+        _, reach, up, path_cost = search.bounds(budget)
         if up <= limit:
-            return budget, spent
+            return budget, path_cost
         if finished:
             budget = reach + 1
             search.report(budget, search.cheapest(limit))

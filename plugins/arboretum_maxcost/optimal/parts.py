@@ -335,7 +335,7 @@ def known_of(memory, node, budget, equivalent_loss, loss):
 
     loss : of a leaf.
     """
-    low, reach, up, spent, test = equivalent_loss, EVER, loss, np.int64(0), np.int64(-1)
+    low, reach, up, path_cost, test = equivalent_loss, EVER, loss, np.int64(0), np.int64(-1)
     at = memory.head[node] if node >= 0 else np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
@@ -345,11 +345,11 @@ def known_of(memory, node, budget, equivalent_loss, loss):
             ):
                 low, reach = fact.loss, fact.budget
         elif fact.budget <= budget and (
-            fact.loss < up or (fact.loss == up and fact.budget < spent)
+            fact.loss < up or (fact.loss == up and fact.budget < path_cost)
         ):
-            up, spent, test = fact.loss, fact.budget, fact.test
+            up, path_cost, test = fact.loss, fact.budget, fact.test
         at = fact.next
-    return low, reach, up, spent, test
+    return low, reach, up, path_cost, test
 
 
 @jit(borrow=True)
@@ -392,17 +392,17 @@ def weigh_parts(task, m, left, needed):
     for k in range(m):
         chosen = parts.chosen[k]
         part = parts.sets[chosen.slot]
-        low, reach, up, spent = part.equivalent_loss, EVER, part.loss, np.int64(0)
+        low, reach, up, path_cost = part.equivalent_loss, EVER, part.loss, np.int64(0)
         if low < up:
             if left < least:
                 low, reach = up, least - 1
             else:
                 node = find(task.memory.slots, part.one, part.two)
-                low, reach, up, spent, _ = known_of(task.memory, node, left, low, up)
+                low, reach, up, path_cost, _ = known_of(task.memory, node, left, low, up)
                 if low >= up:
                     low = up
         chosen.low, chosen.reach = low - part.equivalent_loss, reach
-        lower, upper, cost = lower + low, upper + up, max(cost, spent)
+        lower, upper, cost = lower + low, upper + up, max(cost, path_cost)
         if low < up and part.error > hardest:
             hardest, unsolved, unsolved_low = part.error, chosen.slot, low
     reach = reach_of(parts.chosen, m, lower - min(lower, needed))

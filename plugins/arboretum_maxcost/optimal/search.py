@@ -139,20 +139,20 @@ class Search:
 
         self._latest = self.context.latest
         below = None
-        for level, node, test, losses, lost, spent in reversed(self._grow(budget)):
+        for level, node, test, losses, lost, path_cost in reversed(self._grow(budget)):
             if below is not None:
-                sets, lost_below, spent_below = below
+                sets, lost_below, path_cost_below = below
                 asks = test >= 0
-                lost[asks], spent[asks] = 0, 0
+                lost[asks], path_cost[asks] = 0, 0
                 np.add.at(lost, sets.parent, lost_below)
-                np.maximum.at(spent, sets.parent, spent_below)
-                spent[asks] += self.space.price[test[asks]]
+                np.maximum.at(path_cost, sets.parent, path_cost_below)
+                path_cost[asks] += self.space.price[test[asks]]
                 useless = asks & (lost >= losses)
-                lost[useless], spent[useless] = losses[useless], 0
+                lost[useless], path_cost[useless] = losses[useless], 0
                 for k in np.flatnonzero(asks & ~useless).tolist():
                     self._room_for_a_step()
-                    keep_fact(self._memory(), node[k], spent[k], lost[k], test[k], self.state)
-            below = level, lost, spent
+                    keep_fact(self._memory(), node[k], path_cost[k], lost[k], test[k], self.state)
+            below = level, lost, path_cost
 
     def found(self, most: int = EVER) -> list[tuple[int, int]]:
         """(price, loss) of trees that were found, by rising price, none dearer than ``most``;
@@ -284,21 +284,21 @@ class Search:
 
     def _grow(self, budget: int) -> list[tuple[Level, np.ndarray, ...]]:
         """The greedy tree, level by level: the sets, and per set its node, its test (−1: none),
-        and what is lost and spent without it.
+        and its loss and its path cost without it.
         """
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
             losses, words = self._losses(level), level.sums(self.task.table.rows["words"])
-            (node, test), lost, spent = (
+            (node, test), lost, path_cost = (
                 np.full((2, len(level)), -1),
                 losses.copy(),
                 np.zeros(len(level), np.int64),
             )
             for k in np.flatnonzero((losses > 0) & (left >= self.task.setting.least)).tolist():
-                node[k], test[k], lost[k], spent[k] = self._first(
+                node[k], test[k], lost[k], path_cost[k] = self._first(
                     level.of(k), words[k], int(left[k]), int(losses[k])
                 )
-            found.append((level, node, test, losses, lost, spent))
+            found.append((level, node, test, losses, lost, path_cost))
             _above, level = level, level.below(test)
             left = (left - np.append(self.space.price, 0)[test])[level.parent]
         return found
@@ -306,7 +306,7 @@ class Search:
     def _first(
         self, rows: np.ndarray, words: np.ndarray, left: int, loss: int
     ) -> tuple[int, int, int, int]:
-        """(node, most promising test or −1, what is lost and spent there as far as is known) of
+        """(node, most promising test or −1, its loss and its path cost there as far as is known) of
         a set of objects.
         """
         from arboretum.kernels.solving.fingerprints import enter
@@ -326,8 +326,8 @@ class Search:
         self.kernels.search_budgets(self._task_now(), 0, self._stacks())  # no more than open it
         self.state["opened"] -= 1  # only the search counts them
         test = self.arrays["tests"]["test"][0] if self.arrays["frames"]["count"][0] > 0 else -1
-        low, _, most, spent, _ = map(int, known_of(self._memory(), node, left, 0, loss))
-        return node, -1 if low >= most else int(test), most, spent
+        low, _, most, path_cost, _ = map(int, known_of(self._memory(), node, left, 0, loss))
+        return node, -1 if low >= most else int(test), most, path_cost
 
     def _push(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
         """A question about rows, as the only one."""

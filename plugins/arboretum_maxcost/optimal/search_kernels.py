@@ -232,7 +232,7 @@ def cover(task, first, n, required, without, budget, placed, stacks):
     placed : how many places of ``order`` are sorted.
     without : a test (its place on the stack less ``first``) that is left out.
     """
-    spent = 0.0
+    path_cost = 0.0
     if required <= 0.0:
         return np.int64(0), placed
     for k in range(n):
@@ -246,14 +246,14 @@ def cover(task, first, n, required, without, budget, placed, stacks):
         price = np.float64(task.table.price[stacks.tests[first + t].test])
         if lowers >= required:
             return np.int64(
-                np.ceil((spent + price * required / lowers) * (1.0 - 1e-12) - ROUNDING)
+                np.ceil((path_cost + price * required / lowers) * (1.0 - 1e-12) - ROUNDING)
             ), placed
         if lowers <= 0.0:
             break
         required -= lowers
-        spent += price
-        if spent >= budget:
-            return np.int64(spent) + (1 if price > 0.0 else 0), placed
+        path_cost += price
+        if path_cost >= budget:
+            return np.int64(path_cost) + (1 if price > 0.0 else 0), placed
     return EVER, placed
 
 

@@ -205,17 +205,17 @@ class MaxCostSolver:
         search.report = lambda low, up: context.proven(
             value(float(low * space.coin)), value(float(up * space.coin)) if up < EVER else math.inf
         )
-        low, spent = least_budget(search, most, top)
-        if spent == EVER:
+        low, path_cost = least_budget(search, most, top)
+        if path_cost == EVER:
             return self._none(search, "no tree keeps within the limits and errs so little")
-        tree = search.tree(spent)
+        tree = search.tree(path_cost)
         parts = problem.parts
         found = (
             parts.objective.value(tree, problem)
             if isinstance(parts.objective, MaxCost)
             else value_of(parts.complexity, tree)
         )
-        return self._solution(search, tree, found, value(float(low * space.coin)), low == spent)
+        return self._solution(search, tree, found, value(float(low * space.coin)), low == path_cost)
 
     def _most_accurate(self, problem: Problem, context: Context) -> Solution:
         """The least error within a budget."""

@@ -63,7 +63,7 @@ def listed(
     state = space.coverage_state if scorer.wants_gain else None
     before = rows if state is None else state.visit(rows)
     prices = (
-        space.prices.at(cell.asked, cell.paid)
+        space.prices.at(cell.asked, cell.path_cost)
         if getattr(scorer.criterion, "needs_outcome_prices", False)
         else None
     )

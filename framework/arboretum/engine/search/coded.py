@@ -288,7 +288,7 @@ class CodedEngine(TableEngine):
         here = (
             self._prices
             if prices.after is None
-            else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
+            else np.array(prices.at(cell.asked, cell.path_cost).tests, np.float64)
         )
         return self._space.payable(here, cell)
 

@@ -27,7 +27,7 @@ class Cell:
 
     low, high : its objects are ``rows[low:high]`` of the permutation.
     asked : raw columns asked on the path.
-    paid : what the path has paid.
+    path_cost : of the tests on the path, for the rows here.
     used : positions in ``prices.tests`` of the fixed tests asked on the path.
     wanted : its tests will be scored (it is not a leaf at once).
     memo : what engines keep for the node.
@@ -38,7 +38,7 @@ class Cell:
     depth: int
     wanted: bool = True
     asked: frozenset[str] = frozenset()
-    paid: float = 0.0
+    path_cost: float = 0.0
     used: tuple[int, ...] = ()
     memo: dict[object, Any] = attrs.field(factory=dict)
 

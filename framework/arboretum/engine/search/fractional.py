@@ -175,7 +175,7 @@ class MissingValueGrowth(FractionalGrowth):
             self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer)
         )
         place = {column.name: k for k, column in enumerate(objects.table.columns)}
-        paid = column_prices(objects, self.problem.prices, cell.asked, cell.paid)
+        paid = column_prices(objects, self.problem.prices, cell.asked, cell.path_cost)
         for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
             position = place[tests.columns[0]] if parts.beside_raw else -1
             for k, code in enumerate(tests.codes(0, len(tests.n_bins))):
@@ -214,7 +214,7 @@ class MissingValueGrowth(FractionalGrowth):
 
     def _column(self, cell: Part, raw: int, f: int) -> Column:
         """A feature, raw or coded, at a node."""
-        objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.paid)
+        objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.test_cost)
         feature: Feature | RawFeature
         rule: Callable[[int], TestRule]
         if raw:
@@ -464,7 +464,10 @@ class MissingValueGrowth(FractionalGrowth):
         grown.rule, own_outcome = rule, rule != choice.column.rules(choice.index)
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
-        total, prices = weight[outcome >= 0].sum(), self.problem.prices.at(cell.asked, cell.paid)
+        total, prices = (
+            weight[outcome >= 0].sum(),
+            self.problem.prices.at(cell.asked, cell.path_cost),
+        )
         own = (
             prices.of(choice.column.number + choice.column.step * choice.index)
             if choice.price > 0
@@ -480,7 +483,7 @@ class MissingValueGrowth(FractionalGrowth):
                 len(here),
                 cell.depth + 1,
                 asked=cell.asked | {*choice.column.names},
-                paid=cell.paid + price,
+                test_cost=cell.test_cost + price,
                 who=cell.who[here],
                 share=share,
             )

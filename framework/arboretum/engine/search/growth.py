@@ -331,7 +331,9 @@ class Growth:
         engine, space = candidate.engine, self.space
         outcome = engine.outcomes(cell, candidate)
         grown.rule = engine.rule(cell, candidate)
-        grown.branch_price = branch_prices(cell, candidate, space.prices.at(cell.asked, cell.paid))
+        grown.branch_price = branch_prices(
+            cell, candidate, space.prices.at(cell.asked, cell.path_cost)
+        )
         start = np.empty(engine.arity(cell, candidate) + 1, np.int64)
         send(self.rows_of(cell), outcome, space.goes)
         partition(self.rows_of(cell), space.goes, start, space.spare)
@@ -359,7 +361,7 @@ class Growth:
                 cell.low + int(b),
                 cell.depth + 1,
                 asked=asked,
-                paid=cell.paid + p,
+                path_cost=cell.path_cost + p,
                 used=used,
             )
             if b > a

@@ -182,7 +182,7 @@ class NodeTestEngine(TableEngine):
         if not len(found.owner):
             return
         rows = space.rows[cell.low : cell.high]
-        paid = column_prices(space.objects, space.prices, cell.asked, cell.paid)
+        paid = column_prices(space.objects, space.prices, cell.asked, cell.path_cost)
         parts = (stats.label, stats.y, stats.weight, stats.count)
         each = [frozen_array(part[rows] if len(part) else part) for part in parts]
         here, own = (

@@ -90,7 +90,7 @@ class RawColumns(Engine):
     def _price(self, cell: Cell) -> np.ndarray:
         """float64[columns]: what asking costs at a node."""
         prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
-        own = prices.at(cell.asked, cell.paid).raw
+        own = prices.at(cell.asked, cell.path_cost).raw
         here = np.array(
             [0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)],
             np.float64,

@@ -375,7 +375,7 @@ class Subtrees:
         # the kernel writes into them
         features = features._replace(prices=features.prices.copy()) if len(listed) else features
         paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
-        above = kernels.Above(cell.depth, asked, paid, cell.paid, listed)
+        above = kernels.Above(cell.depth, asked, paid, cell.path_cost, listed)
         most = max([2, *np.diff(features.offset).tolist()])
         parts = self._shares(chosen, most, cell.share) if isinstance(cell, Part) else None
         room = 2 * n + most + 1

@@ -122,7 +122,9 @@ class Workspace:
         lets such a test compete.
         """
         most = self.limits.most_paid(cell.depth + 1)
-        return prices if most == np.inf else np.where(cell.paid + prices <= most, prices, np.inf)
+        return (
+            prices if most == np.inf else np.where(cell.path_cost + prices <= most, prices, np.inf)
+        )
 
     def competing(self, cell: Cell, features: Sequence[Feature | RawFeature]) -> np.ndarray:
         """bool[k]: whether features compete at a node."""
