@@ -60,7 +60,7 @@ NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 PIECE = 32  # entries of a run that are bounded together
 
-Shares = namedtuple("Shares", "how own_form impurity share of_object weight rows sums part")
+Fractions = namedtuple("Fractions", "how own_form impurity share of_object weight rows sums part")
 """how : the rule.
 
 own_form : bool[F], whether a feature's tests have a form with an outcome for missing values.

@@ -237,7 +237,7 @@ def grow_subtree(
     """Grow depth first until every node is a leaf; return why it ends.
 
     rows : int32[room], the objects of the given node first; divided in place.
-    shares : Shares, or None: every object is whole.
+    shares : Fractions, or None: every object is whole.
     bins : those of the scratch memory, or None with shares: numba leaves out what is for another
         argument than None alone.
     most_work : values looked at, roughly, after which it is LATE.

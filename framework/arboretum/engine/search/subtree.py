@@ -31,7 +31,7 @@ from arboretum.errors import sure
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.missing import SHARED, Missing
 from arboretum.interfaces.stopping import Limits
-from arboretum.kernels import runs, shares, subtree as kernels
+from arboretum.kernels import fractional, runs, subtree as kernels
 from arboretum.kernels.class_sums import Sums
 from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
@@ -273,7 +273,7 @@ class Tests:
 class Subtrees:
     """What stays the same over all subtrees of a growth.
 
-    missing : the rule by which it goes by shares, else None.
+    missing : the rule by which it goes by fractions of rows, else None.
     """
 
     space: Workspace
@@ -325,8 +325,8 @@ class Subtrees:
         return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
 
     def takes(self, cell: Cell, node: Node) -> bool:
-        """Whether the kernel is allowed, and expected to be faster; by shares it grows whole
-        trees, and where tests have surrogates none.
+        """Whether the kernel is allowed, and expected to be faster; by fractions of rows it grows
+        whole trees, and where tests have surrogates none.
         """
         if self.missing is not None:
             return cell.depth == 0 and not hasattr(self.missing, "surrogates")
@@ -358,7 +358,7 @@ class Subtrees:
         root.below = self.subtree(cell, self.rules, late)
         return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
 
-    def subtree(self, cell: Cell, rules: kernels.Rules, late: Callable[[], bool]) -> Subtree | None:
+    def subtree(self, cell: Cell, rules: kernels.SubtreeRules, late: Callable[[], bool]) -> Subtree | None:
         """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion
         broke its contract.
 
@@ -435,8 +435,8 @@ class Subtrees:
                     )
         return self._grown(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
 
-    def _shares(self, chosen: np.ndarray, most: int, share: np.ndarray) -> shares.Shares:
-        """Memory for growth by shares.   most : outcomes, or bins of a feature."""
+    def _fractions(self, chosen: np.ndarray, most: int, share: np.ndarray) -> fractional.Fractions:
+        """Memory for growth on fractional rows.   most : outcomes, or bins of a feature."""
         stats, coded, n = self.space.statistics, self.space.objects.features, len(share)
         forms = np.array(
             [
@@ -445,8 +445,8 @@ class Subtrees:
             ],
             np.bool_,
         )
-        rows = shares.FIRST + most + 1
-        sums = shares.Sums(
+        rows = fractional.FIRST + most + 1
+        sums = fractional.Sums(
             np.empty((rows, stats.width)),
             np.empty((rows, stats.count_width)),
             np.empty((rows, stats.count_width), np.int64),
