@@ -92,7 +92,7 @@ def reset(block):
 
 
 @jit(inline=True, borrow=True)
-def score(n, arity, block, node_scorer):
+def score(n, arity, block, scoring):
     """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
     width, count_width, own = (
         block.shaped_w.shape[2],
@@ -101,40 +101,40 @@ def score(n, arity, block, node_scorer):
     )
     if arity == block.shaped_w.shape[1]:
         call_batch(
-            node_scorer.batch,
+            scoring.batch,
             block.shaped_w[:n],
             block.shaped_c[:n],
             block.price[:n],
             block.shaped_e[:n],
-            node_scorer.node,
+            scoring.node,
             block.scores[:n],
         )
     else:
         call_batch(
-            node_scorer.batch,
+            scoring.batch,
             block.weights[: n * arity * width].reshape(n, arity, width),
             block.counts[: n * arity * count_width].reshape(n, arity, count_width),
             block.price[:n],
             block.extra[: n * arity * own].reshape(n, arity, own),
-            node_scorer.node,
+            scoring.node,
             block.scores[:n],
         )
 
 
 @jit(inner=True, borrow=True)
-def flush(block, node_scorer):
+def flush(block, scoring):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it
     beats it by more than ties differ.
     """
     state = block.state[0]
     n = state.used
-    if n == 0 or node_scorer.batch == 0:
+    if n == 0 or scoring.batch == 0:
         return
     state.used, state.skipped = 0, state.skipped + n
-    score(n, state.arity, block, node_scorer)
+    score(n, state.arity, block, scoring)
     top = state.best
     for t in range(n):
-        s = block.scores[t] * node_scorer.factor
+        s = block.scores[t] * scoring.factor
         if s != s and state.broken == 0:
             state.broken, top = 1, np.inf
             state.feature, state.index, state.side = (
@@ -142,7 +142,7 @@ def flush(block, node_scorer):
                 block.place[t, 1],
                 block.place[t, 2],
             )
-        if s > top and (state.feature < 0 or s > top + slack(top, node_scorer.ties)):
+        if s > top and (state.feature < 0 or s > top + slack(top, scoring.ties)):
             top = s
             state.feature, state.index, state.side = (
                 block.place[t, 0],
@@ -153,18 +153,18 @@ def flush(block, node_scorer):
 
 
 @jit(inline=True, borrow=True)
-def make_room(arity, block, node_scorer):
+def make_room(arity, block, scoring):
     """Empty the block where it is full, or holds tables of another arity; return where the next
     table goes: one that is not listed to the last place.
     """
     state = block.state[0]
-    if node_scorer.batch == 0:
+    if scoring.batch == 0:
         t, last = state.used - state.skipped, block.shaped_w.shape[0] - 1
         return t if 0 <= t < last else np.int64(last)
     if state.used > 0 and (
         state.arity != arity or state.used >= min(BLOCK, max(1, 2 * BLOCK // arity))
     ):
-        flush(block, node_scorer)
+        flush(block, scoring)
     state.arity = arity
     return state.used
 

@@ -49,8 +49,8 @@ from arboretum.kernels.tables import (
     enough_rows,
     equal_from,
     heavy_enough,
-    node_scorer_of,
     score_block,
+    scoring_of,
     slack,
 )
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
@@ -103,7 +103,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
         Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the last bin,
         side 1, is that between known and missing values.
     """
-    node_scorer = node_scorer_of(scorer)
+    scoring = scoring_of(scorer)
     n_columns, n_classes = len(price), w.shape[1]
     block = new_block(n_classes)
     scores, bounds = np.full((n_columns, 2, BINS), -np.inf), np.full((n_columns, 2, BINS), -np.inf)
@@ -130,7 +130,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
                 raw.many[f],
                 rules.least,
                 side,
-                node_scorer,
+                scoring,
                 block,
                 scores[f, s],
                 bounds[f, s],
@@ -142,7 +142,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
                 top = max(top, scores[f, s, b])
                 highest[f] = max(highest[f], bounds[f, s, b])
         if lost[f] > 0 and not score_known(
-            w[first:last], c[first:last], whole, rules.least, node_scorer, block, scores[f, 1]
+            w[first:last], c[first:last], whole, rules.least, scoring, block, scores[f, 1]
         ):
             return f, Found(np.int64(LAST_BIN), np.nan, np.nan, np.int64(1), np.nan)
         top = max(top, scores[f, 1, LAST_BIN])
@@ -154,11 +154,11 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     asked = np.int64(0)
     for f in range(n_columns):
         for b in range(
-            BINS if highest[f] >= equal_from(top, node_scorer.ties) and highest[f] > -np.inf else 0
+            BINS if highest[f] >= equal_from(top, scoring.ties) and highest[f] > -np.inf else 0
         ):
             asked += (
                 c[f * BINS + b].sum()
-                if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, node_scorer.ties)
+                if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, scoring.ties)
                 else 0
             )
     if asked > 0 and asked >= rules.crowd * n_columns * all_c.sum():
@@ -171,7 +171,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     )
     while True:
         f = np.argmax(highest)
-        if highest[f] == -np.inf or highest[f] < equal_from(top, node_scorer.ties):
+        if highest[f] == -np.inf or highest[f] < equal_from(top, scoring.ties):
             break
         highest[f] = -np.inf
         block.price[:] = price[f]
@@ -186,7 +186,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
             objects,
             (bounds[f], top),
             rules,
-            node_scorer,
+            scoring,
             block,
             scratch,
         )
@@ -194,7 +194,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
             return f, inner
         if inner.bin < 0:
             continue
-        near = slack(inner.score, node_scorer.ties)
+        near = slack(inner.score, scoring.ties)
         if (
             found_f < 0
             or inner.score > found.score + near
@@ -203,7 +203,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
             found_f, found = f, inner
         top = max(top, inner.score)
     # among the cuts within the tolerance of the best, the lowest
-    least = equal_from(top, node_scorer.ties)
+    least = equal_from(top, scoring.ties)
     for f in range(n_columns if top > -np.inf else 0):
         inner_bin = found.bin if found_f == f and found.score >= least else BINS
         for b in range(BINS):
@@ -217,7 +217,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
 
 
 @jit(inner=True)
-def score_known(w, c, whole, least, node_scorer, block, scores):
+def score_known(w, c, whole, least, scoring, block, scores):
     """Score the cut between known and missing values, if it is allowed; False if the score is
     NaN.
     """
@@ -234,15 +234,13 @@ def score_known(w, c, whole, least, node_scorer, block, scores):
         )
     total = all_c.sum()
     if enough_rows(total - lost, total, least) and heavy_enough(block.weights[0], False, least):
-        score_block(
-            1, block.weights, block.counts, block.price, block.extra, node_scorer, block.scores
-        )
+        score_block(1, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
         scores[LAST_BIN] = block.scores[0]
     return scores[LAST_BIN] == scores[LAST_BIN]
 
 
 @jit(inner=True)
-def search_column(w, c, whole, raw, f, rows, objects, known, rules, node_scorer, block, scratch):
+def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, block, scratch):
     """Sort the objects in the bins of column f that may hold a better cut than what is known, and
     score every cut inside; return the best.
 
@@ -252,7 +250,7 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, node_scorer,
     """
     bounds, top = known
     found, bits, members = scratch
-    least = equal_from(top, node_scorer.ties)
+    least = equal_from(top, scoring.ties)
     wanted = np.empty(BINS, np.uint8)
     for b in range(BINS):
         bound = max(bounds[0, b], bounds[1, b])
@@ -311,8 +309,8 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, node_scorer,
                             n += 1
             j += 1
             if n > BLOCK - 2:
-                best, n = take_best(n, block, node_scorer, lost > 0, best), 0
-    return take_best(n, block, node_scorer, lost > 0, best)
+                best, n = take_best(n, block, scoring, lost > 0, best), 0
+    return take_best(n, block, scoring, lost > 0, best)
 
 
 @jit(inner=True)
@@ -361,10 +359,10 @@ def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
 
 
 @jit(inner=True)
-def take_best(n, block, node_scorer, has_missing, best):
+def take_best(n, block, scoring, has_missing, best):
     """Score the block and keep the better of its best and the best so far: the first of equals."""
-    score_block(n, block.weights, block.counts, block.price, block.extra, node_scorer, block.scores)
-    scores, ties, at, top = block.scores, node_scorer.ties, -1, best.score
+    score_block(n, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
+    scores, ties, at, top = block.scores, scoring.ties, -1, best.score
     bar = bar_of(top, ties)
     for t in range(n):
         if top == top and not scores[t] <= bar:

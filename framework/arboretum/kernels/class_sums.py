@@ -196,7 +196,7 @@ def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
 
 
 @jit(inner=True, borrow=True)
-def score_sums(n, shift, costs, price, node_scorer, scratch, out):
+def score_sums(n, shift, costs, price, scoring, scratch, out):
     """Score n sums, each greater by ``shift``."""
     given, given_c, given_e, scores = (
         scratch.given,
@@ -215,7 +215,7 @@ def score_sums(n, shift, costs, price, node_scorer, scratch, out):
             given_c[:m],
             prices,
             given_e[:m],
-            node_scorer.node,
+            scoring.node,
             scores[:m],
         )
         for t in range(m):
@@ -223,7 +223,7 @@ def score_sums(n, shift, costs, price, node_scorer, scratch, out):
 
 
 @jit(inner=True, borrow=True)
-def first_that_counts(n, best, node_scorer, scratch):
+def first_that_counts(n, best, scoring, scratch):
     """The last listed cut that beats all before it whatever was rounded: these do not matter then.
 
     best : the score to beat, −inf without one.   Returns it and the highest score that one may
@@ -233,14 +233,14 @@ def first_that_counts(n, best, node_scorer, scratch):
     for t in range(n):
         upper = scratch.upper[t]
         if not upper <= top:
-            if scratch.place[t, 2] and scratch.lower[t] > bar_of(top, node_scorer.ties):
+            if scratch.place[t, 2] and scratch.lower[t] > bar_of(top, scoring.ties):
                 start = np.int64(t)
             top = upper
     return start, top
 
 
 @jit(inner=True, borrow=True)
-def best_cut(run, known, keys, moved, whole, least, price, node_scorer, best, scratch):
+def best_cut(run, known, keys, moved, whole, least, price, scoring, best, scratch):
     """The best cut of a run, its missing entries, which end it, once left, then right, at last
     alone.
 
@@ -259,21 +259,19 @@ def best_cut(run, known, keys, moved, whole, least, price, node_scorer, best, sc
     fill_costs(scratch.form, run, known, keys, moved, error, scratch.at, scratch.costs)
     gone = lost, lost_mass
     n = list_cuts(run, known, gone, (total, mass), keys, moved, least, error, scratch)
-    score_sums(n, error, scratch.upper, price, node_scorer, scratch, scratch.lower)
-    score_sums(n, -error, scratch.upper, price, node_scorer, scratch, scratch.upper)
-    start, top = first_that_counts(n, best, node_scorer, scratch)
-    if n == 0 or top <= bar_of(best, node_scorer.ties):
+    score_sums(n, error, scratch.upper, price, scoring, scratch, scratch.lower)
+    score_sums(n, -error, scratch.upper, price, scoring, scratch, scratch.upper)
+    start, top = first_that_counts(n, best, scoring, scratch)
+    if n == 0 or top <= bar_of(best, scoring.ties):
         return np.int64(NOTHING), np.int64(NO_SIDE), best
     table = all_w, all_c
     return score_listed(
-        start, n, run, known, keys, moved, table, least, price, node_scorer, best, scratch
+        start, n, run, known, keys, moved, table, least, price, scoring, best, scratch
     )
 
 
 @jit(inner=True, borrow=True)
-def score_listed(
-    start, n, run, known, keys, moved, whole, least, price, node_scorer, best, scratch
-):
+def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring, best, scratch):
     """Score the tables of listed cuts that may be best; see :func:`best_cut`."""
     left_w, left_c, lost_w, lost_c = scratch.left_w, scratch.left_c, scratch.lost_w, scratch.lost_c
     weights, counts, scores = scratch.weights, scratch.counts, scratch.scores
@@ -282,7 +280,7 @@ def score_listed(
     for j in range(len(run) - 1, known - 1, -1):
         add_entry(run[j], keys, moved, lost_w, lost_c)
     at, side, done = np.int64(NOTHING), np.int64(NO_SIDE), np.int64(0)
-    bar, prices = bar_of(best, node_scorer.ties), scratch.price[:1]
+    bar, prices = bar_of(best, scoring.ties), scratch.price[:1]
     prices[0] = price
     for t in range(start, n):
         if scratch.upper[t] <= bar:
@@ -294,14 +292,12 @@ def score_listed(
         put_table(whole, left_w, left_c, lost_w, lost_c, s == 0, weights, counts)
         if least.weight > 0.0 and not heavy_enough(weights[0], False, least):
             continue
-        call_batch(
-            node_scorer.batch, weights, counts, prices, scratch.extra, node_scorer.node, scores[:1]
-        )
+        call_batch(scoring.batch, weights, counts, prices, scratch.extra, scoring.node, scores[:1])
         if not scores[0] <= bar:
             at, side, best = position, np.int64(s if known < len(run) else NO_SIDE), scores[0]
             if best != best:
                 break
-            bar = bar_of(best, node_scorer.ties)
+            bar = bar_of(best, scoring.ties)
     return at, side, best
 
 

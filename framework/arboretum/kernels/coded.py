@@ -35,7 +35,7 @@ import numpy as np
 from arboretum.kernels.block import flush, make_room, named, reset
 from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, node_scorer_of
+from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, scoring_of
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
 """Families of features.  A raw column with a test at every cut, also between known and missing
@@ -185,7 +185,7 @@ def weight_of(weights, counts, b):
 
 
 @jit(inline=True, borrow=True)
-def scan_multiway(f, features, bins, allowed, block, node_scorer):
+def scan_multiway(f, features, bins, allowed, block, scoring):
     """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
     Return whether it may divide a node further down.
     """
@@ -227,7 +227,7 @@ def scan_multiway(f, features, bins, allowed, block, node_scorer):
     if smallest < least.rows or lightest < least.weight:
         return True
     arity = stop - first
-    t = make_room(arity, block, node_scorer)
+    t = make_room(arity, block, scoring)
     w, c, e = t * arity * width, t * arity * count_width, t * arity * bin_e.shape[1]
     for b in range(first, stop):
         takes = missing > 0 and b - first == at
@@ -257,7 +257,7 @@ def scan_multiway(f, features, bins, allowed, block, node_scorer):
 
 
 @jit(inner=True, borrow=True)
-def scan_binary(f, features, bins, allowed, block, node_scorer):
+def scan_binary(f, features, bins, allowed, block, scoring):
     """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
     in outcome 0, then 1.  Return whether one of them may divide a node further down.
     """
@@ -342,7 +342,7 @@ def scan_binary(f, features, bins, allowed, block, node_scorer):
                 rest -= mass
                 if (a > 0 and mass < least.weight) or (c > 0 and rest < least.weight):
                     continue
-            t = make_room(2, block, node_scorer)
+            t = make_room(2, block, scoring)
             more = missing > 0  # bin ``stop`` goes to outcome s
             for k in range(count_width):
                 at, n = 2 * t * count_width + k, bin_c[stop, k] if more else np.int64(0)
@@ -384,17 +384,17 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
 
     found : int64[len(chosen)], receives how many tests compete.
     """
-    node_scorer, state = node_scorer_of(scorer), block.state[0]
+    scoring, state = scoring_of(scorer), block.state[0]
     reset(block)
     state.skipped = skipped
     for at in range(len(chosen)):
         f, before = chosen[at], state.used
         if features.family[f] == MULTIWAY:
-            scan_multiway(f, features, bins, allowed, block, node_scorer)
+            scan_multiway(f, features, bins, allowed, block, scoring)
         else:
-            scan_binary(f, features, bins, allowed, block, node_scorer)
+            scan_binary(f, features, bins, allowed, block, scoring)
         found[at] = state.used - before
-    flush(block, node_scorer)
+    flush(block, scoring)
 
 
 @jit

@@ -180,7 +180,7 @@ def subtract(sums, to, whole, part):
 
 
 @jit(inner=True, borrow=True)
-def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, node_scorer):
+def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, scoring):
     """The same as for whole objects (:func:`arboretum.kernels.subtree.score_all`)."""
     first, stop = segment[3], segment[4]
     reset(block)
@@ -197,7 +197,7 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
                 shares,
                 rules,
                 free[f],
-                node_scorer,
+                scoring,
                 block,
             )
             and room
@@ -208,7 +208,7 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
 
 
 @jit(inline=True, borrow=True)
-def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_scorer, block):
+def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring, block):
     """Score the tests of a feature; the best so far stands in the block.   Return whether it may
     divide a node further down.
     """
@@ -247,12 +247,12 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
         return n_known > 0
     # in no table: the criterion sees the others as the node
     if n_lost > 0 and (how == SPLITS or how == STOPS):
-        mass, node = mass_of(sums.weights, KNOWN, moments), node_scorer.node
+        mass, node = mass_of(sums.weights, KNOWN, moments), scoring.node
         factor, impurity = mass / node.mass, call_impurity(shares.impurity, sums.weights[KNOWN])
         seen = KernelNode(
             mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of
         )
-        node_scorer = NodeScorer(seen, node_scorer.batch, node_scorer.ties, factor)
+        scoring = NodeScorer(seen, scoring.batch, scoring.ties, factor)
     own = how == OWN and n_lost > 0
     block.state[0].arity = (n_bins if family == MULTIWAY else 2) + own
     if family == MULTIWAY:
@@ -273,9 +273,9 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
             0.0 if paid else features.prices[at],
             rules,
             block,
-            node_scorer,
+            scoring,
         )
-        flush(block, node_scorer)
+        flush(block, scoring)
         return True
     clear(sums, LEFT)
     # a table is of its left side and the rest of the known
@@ -299,7 +299,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
                 bounded
                 and j % PIECE == 0
                 and j + PIECE < known
-                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, node_scorer)
+                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, scoring)
             ):
                 after = j + PIECE
                 continue
@@ -356,9 +356,9 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
             0.0 if paid else features.prices[test],
             rules,
             block,
-            node_scorer,
+            scoring,
         )
-    flush(block, node_scorer)
+    flush(block, scoring)
     if own and (family == SORTED or family == COUNTED):  # known against missing
         block.state[0].arity = 2
         put(
@@ -370,14 +370,14 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
             0.0 if paid else features.prices[at],
             rules,
             block,
-            node_scorer,
+            scoring,
         )
-        flush(block, node_scorer)
+        flush(block, scoring)
     return True
 
 
 @jit(inline=True, borrow=True)
-def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
+def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
     """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so
     they have been added to LEFT.
 
@@ -387,7 +387,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
     """
     width = sums.weights.shape[1]
     if block.state[0].used > 0:
-        flush(block, node_scorer)
+        flush(block, scoring)
     subtract(sums, BEFORE, LEFT, NONE)
     a, b, c, n, m = 0.0, 0.0, 0.0, np.uint64(0), np.uint64(0)
     # without a branch, and without a sum in memory: MOST_CLASSES of them
@@ -420,16 +420,16 @@ def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
                 np.rint(sums.rows[KNOWN, k] - sums.rows[side, k]),
             )
     if not small:
-        score(1 << width, 2, block, node_scorer)
+        score(1 << width, 2, block, scoring)
     for mask in range(0 if small else 1 << width):
-        if not block.scores[mask] * node_scorer.factor <= block.state[0].best:
+        if not block.scores[mask] * scoring.factor <= block.state[0].best:
             subtract(sums, LEFT, BEFORE, NONE)
             return False
     return True
 
 
 @jit(inline=True, borrow=True)
-def put(sums, first, outcomes, to, name, price, rules, block, node_scorer):
+def put(sums, first, outcomes, to, name, price, rules, block, scoring):
     """Write the table of a test, if it divides the node into branches that are large enough.
 
     first : its outcomes are rows ``first …`` of the sums.
@@ -442,7 +442,7 @@ def put(sums, first, outcomes, to, name, price, rules, block, node_scorer):
         outcomes + (to == outcomes),
     )
     if block.state[0].used >= min(BLOCK, max(1, 2 * BLOCK // arity)):
-        flush(block, node_scorer)
+        flush(block, scoring)
     present, t = 0, block.state[0].used
     for o in range(arity):
         own, lost = first + o if o < outcomes else NONE, LOST if o == to else NONE

@@ -114,7 +114,7 @@ def piece_of(m):
 
 
 @jit(inner=True, borrow=True)
-def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
+def probe(r, features, low, high, price, min_leaf, runs, block, scoring):
     """Bound the scores of a run of unit objects piece by piece, without looking into the pieces;
     return the best cut found between them.
 
@@ -160,7 +160,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
             used += 1
         if used + vertices <= BLOCK and q + 1 < n:
             continue
-        score(used, 2, block, node_scorer)
+        score(used, 2, block, scoring)
         t = 0
         for p in range(first, q + 1):
             top = edge
@@ -184,7 +184,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, node_scorer):
 
 
 @jit(inner=True, borrow=True)
-def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, node_scorer):
+def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, scoring):
     """Put the tables of all cuts of a run into the block; with missing entries, each cut with them
     left, then right, at last these alone right.
 
@@ -214,7 +214,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
         missing += lost_c[k]
     inner = (
         rules.vertices
-        and node_scorer.batch != rules.significance
+        and scoring.batch != rules.significance
         and min_weight == 0.0
         and not moments
         and not close
@@ -226,7 +226,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
         piece = piece_of(known)
         pieces = (last + piece - 1) // piece
     if block.state[0].arity != 2:
-        flush(block, node_scorer)
+        flush(block, scoring)
         block.state[0].arity = 2
     left = np.int64(0)
     for q in range(pieces):
@@ -252,7 +252,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                 close,
                 price,
                 block,
-                node_scorer,
+                scoring,
             )
             continue
         for j in range(start, stop):
@@ -284,7 +284,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                     if mass < min_weight or rest < min_weight:
                         continue
                 if block.state[0].used == BLOCK:
-                    flush(block, node_scorer)
+                    flush(block, scoring)
                 put(
                     s == 0,
                     all_w,
@@ -302,7 +302,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
 
 
 @jit(inner=True, borrow=True)
-def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, node_scorer):
+def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, scoring):
     """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts
     that may be best.
 
@@ -336,7 +336,7 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
             cut = left - here < least or total - missing - left - then < least
         sums.cut[j] = cut
     keys, moved = Keys(TO_CLASS, CLASS, OBJECT), Moved(objects.weight, objects.count, objects.unit)
-    flush(block, node_scorer)
+    flush(block, scoring)
     at, side, score = best_cut(
         run,
         known,
@@ -345,7 +345,7 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
         whole,
         Least(least, rules.min_weight),
         price,
-        node_scorer,
+        scoring,
         state.best,
         sums,
     )
@@ -390,7 +390,7 @@ def alone(run, j, known):
 
 
 @jit(inline=True, borrow=True)
-def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, node_scorer):
+def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, scoring):
     """The commonest case of a scan with all sums in registers: two classes, every object of
     weight 1 with a value.
     """
@@ -421,7 +421,7 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         if left < min_leaf or total - left < min_leaf:
             continue
         if block.state[0].used == BLOCK:
-            flush(block, node_scorer)
+            flush(block, scoring)
         t = np.uintp(block.state[0].used)
         c, w, a, b, t = (
             block.counts,

@@ -54,8 +54,8 @@ from arboretum.kernels.tables import (
     bar_of,
     enough_rows,
     heavy_enough,
-    node_scorer_of,
     score_block,
+    scoring_of,
 )
 
 # classes up to which the number of classes is a constant of the compiled loop
@@ -151,7 +151,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
     price : float64[columns], ∞ where it cannot be paid. Column NOTHING: there is none.  Score NaN:
         the criterion returned it there.  The lowest of equal cuts wins.
     """
-    node_scorer = node_scorer_of(scorer)
+    scoring = scoring_of(scorer)
     width, n_counts, k = len(whole[0]), len(whole[1]), 1 if PREFIX else own.values.shape[1]
     rows = np.empty(runs.high - runs.low if PREFIX else 0, np.int32)
     sums = np.empty((4, len(rows))) if PREFIX else np.empty((3, k))
@@ -209,7 +209,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
             (table, (width, n_counts), rows, block),
             price[f],
             rules,
-            node_scorer,
+            scoring,
             best,
         )
         if at >= 0:
@@ -220,7 +220,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
 
 
 def scan_column(
-    kernel, run, shift, values, objects, own, whole, scratch, price, rules, node_scorer, best
+    kernel, run, shift, values, objects, own, whole, scratch, price, rules, scoring, best
 ):
     """Score every cut of a sorted run, with missing rows once with them left, then right; at last
     these rows alone right.
@@ -236,7 +236,7 @@ def scan_column(
     (weights, counts, extra, left_w, left_c, lost_w, lost_c, sums), widths, rows, block = scratch
     block_w, block_c, block_p, block_e, _, place = block
     used = 0
-    node, ties, (least, gap), own_values = node_scorer.node, node_scorer.ties, rules, own.values
+    node, ties, (least, gap), own_values = scoring.node, scoring.ties, rules, own.values
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     separated, to_class = np.uint64(1) << np.uint64(shift), np.uint64(shift + 1)
     for k in range(widths[0]):
@@ -332,7 +332,7 @@ def scan_column(
                 block_p[used], place[used, 0], place[used, 1] = price, j, s if lost > 0 else NO_SIDE
                 used += 1
                 if used == BLOCK:
-                    at, at_side, best = take_best(used, block, node_scorer, at, at_side, best)
+                    at, at_side, best = take_best(used, block, scoring, at, at_side, best)
                     used = 0
                 continue
             score = float(kernel(weights, counts, price, extra, node))
@@ -341,7 +341,7 @@ def scan_column(
                 if score != score:
                     return at, at_side, score
                 bar = bar_of(best, ties)
-    return take_best(used, block, node_scorer, at, at_side, best) if OWN else (at, at_side, best)
+    return take_best(used, block, scoring, at, at_side, best) if OWN else (at, at_side, best)
 
 
 @jit
@@ -350,8 +350,8 @@ def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
 
     sums : of ``class_sums``.
     """
-    node_scorer, (all_w, all_c), (_, _, weight, count, unit) = (
-        node_scorer_of(scorer),
+    scoring, (all_w, all_c), (_, _, weight, count, unit) = (
+        scoring_of(scorer),
         whole,
         objects,
     )
@@ -370,7 +370,7 @@ def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
         run = runs.order[f, runs.low : runs.high]
         known = mark_room(run, runs.shift, object_mask, runs.values[f], rules.gap, sums.cut)
         at, side, score = best_cut(
-            run, known, keys, moved, table, rules.least, price[f], node_scorer, best, sums
+            run, known, keys, moved, table, rules.least, price[f], scoring, best, sums
         )
         if at >= 0:
             best_f, best_at, best_side, best = np.int64(f), at, side, score
@@ -396,14 +396,14 @@ def mark_room(run, shift, mask, values, gap, cut):
 
 
 @jit(inner=True)
-def take_best(used, block, node_scorer, at, side, best):
+def take_best(used, block, scoring, at, side, best):
     """Score the tables of a block; the better of their best and the best so far, the first of
     equals; NaN beats all.
     """
     weights, counts, price, extra, scores, place = block
-    score_block(used, weights, counts, price, extra, node_scorer, scores)
+    score_block(used, weights, counts, price, extra, scoring, scores)
     for t in range(used):
-        if best == best and not scores[t] <= bar_of(best, node_scorer.ties):
+        if best == best and not scores[t] <= bar_of(best, scoring.ties):
             at, side, best = place[t, 0], place[t, 1], scores[t]
     return at, side, best
 

@@ -288,7 +288,7 @@ def grow_subtree(
             mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of
         )
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
-        node_scorer = NodeScorer(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
+        scoring = NodeScorer(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
         bar = np.nan
         if bins is not None:
             if scorer.column != 0 and not count_column(
@@ -322,10 +322,10 @@ def grow_subtree(
                                 rules.min_leaf,
                                 runs,
                                 block,
-                                node_scorer,
+                                scoring,
                             ),
                         )
-                bar -= 8.0 * slack(bar, node_scorer.ties) if bar > -np.inf else 0.0
+                bar -= 8.0 * slack(bar, scoring.ties) if bar > -np.inf else 0.0
             kept = score_all(
                 features,
                 lists,
@@ -338,11 +338,11 @@ def grow_subtree(
                 bins,
                 runs,
                 block,
-                node_scorer,
+                scoring,
             )
         if shares is not None:
             kept = score_shared(
-                features, lists, segment[v], rows, objects, shares, rules, free, block, node_scorer
+                features, lists, segment[v], rows, objects, shares, rules, free, block, scoring
             )
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, False)
@@ -397,8 +397,8 @@ def grow_subtree(
                 node = KernelNode(
                     mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of
                 )
-                node_scorer, most = (
-                    NodeScorer(node, rules.significance, node_scorer.ties, 1.0),
+                scoring, most = (
+                    NodeScorer(node, rules.significance, scoring.ties, 1.0),
                     2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1,
                 )
                 weights, counts = (
@@ -427,7 +427,7 @@ def grow_subtree(
                         bins,
                         runs,
                         block,
-                        node_scorer,
+                        scoring,
                     )
                     if state.best < (state.skipped if rules.each else 1):
                         nodes.feature[v], nodes.index[v], nodes.side[v] = -1, 0, NO_SIDE
@@ -462,7 +462,7 @@ def grow_subtree(
 
 @jit(inner=True, borrow=True)
 def score_all(
-    features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, node_scorer
+    features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, scoring
 ):
     """Score all tests of a node; list the features that may divide nodes further down behind its
     own, where there is room for fewer, and return how many they are.
@@ -477,7 +477,7 @@ def score_all(
         whole,
         np.int64(0),
         0.0,
-        runs.sums.form != NO_SUMS and node_scorer.batch != rules.significance,
+        runs.sums.form != NO_SUMS and scoring.batch != rules.significance,
     )
     if by_sums:
         for k in range(len(all_c)):
@@ -486,7 +486,7 @@ def score_all(
     for at in range(first, stop):
         f = lists[at]
         if features.family[f] == MULTIWAY:
-            alive = scan_multiway(f, features, bins, allowed, block, node_scorer)
+            alive = scan_multiway(f, features, bins, allowed, block, scoring)
         elif features.family[f] == SORTED:
             # ∞: it may be free further down
             price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]
@@ -502,29 +502,18 @@ def score_all(
                     price,
                     runs.sums,
                     block,
-                    node_scorer,
+                    scoring,
                 )
             else:
                 alive = price == np.inf or scan_run(
-                    f,
-                    features,
-                    low,
-                    high,
-                    objects,
-                    whole,
-                    rules,
-                    price,
-                    bar,
-                    runs,
-                    block,
-                    node_scorer,
+                    f, features, low, high, objects, whole, rules, price, bar, runs, block, scoring
                 )
         else:
-            alive = scan_binary(f, features, bins, allowed, block, node_scorer)
+            alive = scan_binary(f, features, bins, allowed, block, scoring)
         if alive and room:
             lists[stop + kept] = f
             kept += 1
-    flush(block, node_scorer)
+    flush(block, scoring)
     return kept if room else stop - first
 
 

@@ -69,7 +69,7 @@ class NodeScorer(NamedTuple):
 
 
 @jit(inner=True)
-def node_scorer_of(scorer):
+def scoring_of(scorer):
     """The scorer inside a kernel."""
     return NodeScorer(
         make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0
@@ -77,15 +77,15 @@ def node_scorer_of(scorer):
 
 
 @jit(inline=True)
-def score_block(n, weights, counts, price, extra, node_scorer, scores):
-    """Score the first n tables by the criterion of ``node_scorer``, into ``scores``."""
+def score_block(n, weights, counts, price, extra, scoring, scores):
+    """Score the first n tables by the criterion of ``scoring``, into ``scores``."""
     call_batch(
-        node_scorer.batch,
+        scoring.batch,
         weights[:n],
         counts[:n],
         price[:n],
         extra[:n],
-        node_scorer.node,
+        scoring.node,
         scores[:n],
     )
 

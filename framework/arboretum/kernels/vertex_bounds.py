@@ -81,7 +81,7 @@ def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
 
 
 @jit(inner=True)
-def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, bounds):
+def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
     w : float64[bins, classes], c : int64[bins, classes], the column's bins, the missing values
@@ -133,7 +133,7 @@ def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, boun
         for mask in range(lowest, highest + (b < last)):  # the vertices, then the cut after the bin
             inside = mask < highest
             if n == BLOCK:
-                ok = _flush(n, block, node_scorer, scores, bounds) and ok
+                ok = _flush(n, block, scoring, scores, bounds) and ok
                 n = 0
             put_vertex(
                 n,
@@ -157,7 +157,7 @@ def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, boun
             left_w[k] += w[b, k]
             left_c[k] += c[b, k]
         rows += here
-    ok = _flush(n, block, node_scorer, scores, bounds) and ok
+    ok = _flush(n, block, scoring, scores, bounds) and ok
     # the vertices that are cuts between bins; then the limits of those cuts
     previous = -np.inf
     for b in range(last + 1):
@@ -173,8 +173,8 @@ def score_edges(w, c, whole, many, least, side, node_scorer, block, scores, boun
 
 
 @jit(inner=True)
-def _flush(n, block, node_scorer, scores, bounds):
-    score_block(n, block.weights, block.counts, block.price, block.extra, node_scorer, block.scores)
+def _flush(n, block, scoring, scores, bounds):
+    score_block(n, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
     found, place, ok = block.scores, block.place, True
     for t in range(n):
         s, b = found[t], place[t]
