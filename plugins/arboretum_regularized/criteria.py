@@ -10,7 +10,7 @@ f_i at S depends on x_i only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q
          q_i).
 
 W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) −
-θ)) more: the column ``heavy_objects``.
+θ)) more: the column ``excess_weight``.
 
 With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, too, by the factor
 g_ℓ(S)/g_ℓ(X), g_ℓ the number of objects of other classes.  The sums are taken class by class, and
@@ -160,7 +160,7 @@ class Regularized:
     theta: float = _THETA
     d_term: Weighting = _D_TERM
 
-    column = staticmethod(kernels.heavy_objects)
+    column = staticmethod(kernels.excess_weight)
 
     def kernel(self, impurity: Any, coverage: Sequence[Any] = ()) -> Callable | None:
         """The kernel for this impurity and these coverages; None if one of them has no compiled

@@ -274,7 +274,7 @@ def _other_leaves(problem: Problem) -> str:
         )
     theta = max((each.theta for each in parts.coverage if type(each) is Probability), default=0.0)
     covered, leaf = (
-        _heaviest(LeafRule(theta=share).levels(total)[0], objects.weight, mass)
+        _same_level(LeafRule(theta=share).levels(total)[0], objects.weight, mass)
         for share in (theta, rule.theta)
     )
     if leaf > covered:
@@ -303,7 +303,7 @@ def _lightest(objects: Any, amount: np.ndarray) -> float:
     return float(np.partition(least, 1)[:2].sum())
 
 
-def _heaviest(level: float, weight: np.ndarray, mass: float) -> float:
+def _same_level(level: float, weight: np.ndarray, mass: float) -> float:
     """The same level for all θ that the same sets of several classes stay below.
 
     mass : of the lightest such set.

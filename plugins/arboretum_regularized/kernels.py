@@ -16,7 +16,7 @@ form of D (0 paper, 1 authors).
 
 Invariants: ``weights`` and ``counts`` have a row per outcome and a column per class; φ and g count
 objects, and so use ``counts``.  ``extra`` is read only where f^p is in the disjunction: column ℓ
-sums ``heavy_objects`` of class ℓ over an outcome, or there is one column, of all objects, where
+sums ``excess_weight`` of class ℓ over an outcome, or there is one column, of all objects, where
 others are not counted.  A factor whose coverage is not in the disjunction is 1 (without f^p, C_vℓ
 is p_ℓ(S_v)).  No kernel writes into its arguments or allocates.
 """
@@ -68,7 +68,7 @@ def tsallis_of(order: float) -> Callable:
 
 
 @column_kernel
-def heavy_objects(weight, label, node):
+def excess_weight(weight, label, node):
     """What an object adds to W_v = Σ_{i ∈ S_v} p_i / (p(S) − max(p_i, θ)) beyond p_i / (p(S) − θ).
 
     p (p − θ) / ((p(S) − p) (p(S) − θ)) for an object heavier than θ, and 0 for the others, so that

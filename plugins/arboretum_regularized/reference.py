@@ -31,7 +31,7 @@ def gini(weights) -> float:
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
 
-def heavy_objects(weight, label, node) -> float:
+def excess_weight(weight, label, node) -> float:
     """The difference of the two fractions, which the kernel has written as one."""
     theta = node.params[1] * node.total_mass
     if weight <= theta or node.mass <= theta or node.mass <= weight:

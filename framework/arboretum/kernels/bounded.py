@@ -47,8 +47,8 @@ from arboretum.kernels.tables import (
     Least,
     bar_of,
     enough_rows,
+    enough_weight,
     equal_from,
-    heavy_enough,
     score_block,
     scoring_of,
     slack,
@@ -233,7 +233,7 @@ def score_known(w, c, whole, least, scoring, block, scores):
             w[MISSING_BIN, k],
         )
     total = all_c.sum()
-    if enough_rows(total - lost, total, least) and heavy_enough(block.weights[0], False, least):
+    if enough_rows(total - lost, total, least) and enough_weight(block.weights[0], False, least):
         score_block(1, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
         scores[LAST_BIN] = block.scores[0]
     return scores[LAST_BIN] == scores[LAST_BIN]
@@ -304,7 +304,7 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, blo
                             all_w,
                             all_c,
                         )
-                        if rows_least.weight <= 0.0 or heavy_enough(weights[n], False, rows_least):
+                        if rows_least.weight <= 0.0 or enough_weight(weights[n], False, rows_least):
                             low[n], high[n], place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
                             n += 1
             j += 1

@@ -38,7 +38,7 @@ import numpy as np
 
 from arboretum.kernels.function_pointers import call_batch
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, bar_of, enough_rows, heavy_enough
+from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, bar_of, enough_rows, enough_weight
 
 FEW_CLASSES = 3  # up to which the tables of all cuts are cheaper
 NO_SUMS, GINI, ENTROPY = range(3)
@@ -290,7 +290,7 @@ def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring
             add_entry(run[done], keys, moved, left_w, left_c)
             done += 1
         put_table(whole, left_w, left_c, lost_w, lost_c, s == 0, weights, counts)
-        if least.weight > 0.0 and not heavy_enough(weights[0], False, least):
+        if least.weight > 0.0 and not enough_weight(weights[0], False, least):
             continue
         call_batch(scoring.batch, weights, counts, prices, scratch.extra, scoring.node, scores[:1])
         if not scores[0] <= bar:

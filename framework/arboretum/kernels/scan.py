@@ -53,7 +53,7 @@ from arboretum.kernels.tables import (
     add_moments,
     bar_of,
     enough_rows,
-    heavy_enough,
+    enough_weight,
     score_block,
     scoring_of,
 )
@@ -310,7 +310,7 @@ def scan_column(
                         k,
                         s == 0,
                     )
-            if least.weight > 0.0 and not heavy_enough(weights, MOMENTS, least):
+            if least.weight > 0.0 and not enough_weight(weights, MOMENTS, least):
                 continue
             if OWN:
                 for o in range(2):

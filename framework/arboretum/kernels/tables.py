@@ -127,7 +127,7 @@ def mass_of(table, v, moments):
 
 
 @jit(inline=True)
-def heavy_enough(table, moments, least):
+def enough_weight(table, moments, least):
     """Whether both outcomes of a two-way table, its first two rows, reach the least weight."""
     return least.weight <= 0.0 or (
         mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight

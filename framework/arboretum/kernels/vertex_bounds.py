@@ -30,7 +30,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_block
+from arboretum.kernels.tables import BLOCK, enough_rows, enough_weight, score_block
 
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
@@ -150,7 +150,7 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
                 mask if inside else full,
             )
             place[n] = b + n_bins if inside else b
-            if least.weight > 0.0 and not inside and not heavy_enough(weights[n], False, least):
+            if least.weight > 0.0 and not inside and not enough_weight(weights[n], False, least):
                 state[b] |= BARRED
             n += 1
         for k in range(n_classes):

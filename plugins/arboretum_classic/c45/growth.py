@@ -124,7 +124,7 @@ class Quinlan:
             warm_up(problem, lambda message: context.progress(0, None, message))
 
     def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
-        tree = attrs.evolve(tree, label=_first_heaviest(tree, n), prior=float(self.laplace))
+        tree = attrs.evolve(tree, label=_first_majority(tree, n), prior=float(self.laplace))
         if self.threshold is not Cut.midpoint:
             tree = _at_values(tree, values, TOLERANCE if self.threshold is Cut.data_near else 0.0)
         return tree.cut(_saves_nothing(tree)) if self.collapse else tree
@@ -336,7 +336,7 @@ def _tree(
     )
 
 
-def _first_heaviest(tree: Tree, n: int) -> np.ndarray:
+def _first_majority(tree: Tree, n: int) -> np.ndarray:
     """int64[nodes]: the first of the classes that weigh most, whatever the order in which shares
     of ``n`` rows were added up.
     """

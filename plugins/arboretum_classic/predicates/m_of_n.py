@@ -53,7 +53,7 @@ class MOfNIntervals:
                     chosen = [*chosen[:i], chosen[-1], *chosen[i:-1]]
                 if best <= before * (1 + 1e-12):
                     break
-            exact = every.settled(
+            exact = every.refined(
                 [
                     (f, *within(some.cuts[f], every.cuts[f], first, last))
                     for f, first, last in chosen
@@ -106,7 +106,7 @@ class _Pool:
                     best = score, (f, first, last)
         return [*chosen, best[1]], best[0]
 
-    def settled(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    def refined(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """The same intervals, the ends of each moved once to where the proxy is highest for the
         m that is best now.
         """

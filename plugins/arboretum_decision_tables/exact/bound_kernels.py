@@ -5,23 +5,25 @@ the sets that can be leaves at all::
                          c leaves, ⌈(c − 1) / (a − 1)⌉ tests, Huffman's length of the classes;
                          for maxima a path of ⌈log_a c⌉ tests)
     bound_ahead(C):  min over tests that divide C of F(mass, price, least costs of the parts)
-    list_cubes:      extend sets of literals depth first, literals ascending, at most D of them:
+    list_conjunctions:
+        extend sets of literals depth first, literals ascending, at most D of them:
                          C ← what they have in common
                          C is empty, or the last literal took nothing away: skip it
                          C may be a leaf: G_r(d) ← max(G_r(d), mass(C) · Π arity) for r in C
                          else go on with a further literal of another test
-    cube_bound:      max over λ of Σ_r w_r min_d (d + λ / G_r(d)) − λ; it is concave in λ
+    conjunction_bound:
+        max over λ of Σ_r w_r min_d (d + λ / G_r(d)) − λ; it is concave in λ
 
 Looking ahead goes by words of bits.  The rows of an opened subtable are numbered; every outcome of
 every test is the set of rows that have it (a *literal*).  What a part C of a test costs is at least
 the minimum over further tests of what that test and the bounds of its parts cost, and a part of a
 part is C ∩ literal: a few words, of which the first ones mostly show already that it is mixed.
 
-A leaf at depth d is a *cube*: what at most d literals have in common, of one class, or light
-enough.  Listing all such cubes of at most D literals gives for every object r, and every d ≤ D, the
-largest value G_r(d) of mass · Π arity over the cubes of d literals that hold r (0 if there is
-none); a deeper one is at most the mass of r's class (or the greatest of a light leaf) · Π arity.
-Now
+A leaf at depth d is a *conjunction*: what at most d literals have in common, of one class, or light
+enough.  Listing all such conjunctions of at most D literals gives for every object r, and every d ≤
+D, the largest value G_r(d) of mass · Π arity over the conjunctions of d literals that hold r (0 if
+there is none); a deeper one is at most the mass of r's class (or the greatest of a light leaf) · Π
+arity. Now
 
 - an object at depth d needs G_r(d) > 0;
 - leaves obey Kraft's equation Σ over leaves of Π 1 / arity = 1, the product being over the tests
@@ -39,8 +41,8 @@ Invariants:
   outcome.  Only the first ``words`` words of ``bits`` and ``same``, and ``kind`` and
   ``class_weight`` of the rows that were filled in, may be read; bits beyond the last row are 0.
   ``words`` is 0 where nothing is to be looked at, and then the arrays are not read.
-- In ``list_cubes`` stack[d] holds the rows that the d literals at[0] … at[d − 1] have in common,
-  product[d] is their Π arity, and at[d] is the literal to try next.
+- In ``list_conjunctions`` stack[d] holds the rows that the d literals at[0] … at[d − 1] have in
+  common, product[d] is their Π arity, and at[d] is the literal to try next.
 - ``most[r, d]`` is G_r(d) for d ≥ 1, 0 for none; column 0 is not used.
 """
 
@@ -57,7 +59,7 @@ from arboretum_decision_tables.exact.parts import ClosedForm, Table, n_classes
 
 ONE, NONE = np.uint64(1), np.uint64(0)
 DEEPEST = 6
-"""Literals of a cube, at most."""
+"""Literals of a conjunction, at most."""
 BEYOND = 64
 """Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish
 there.
@@ -384,24 +386,25 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     return best
 
 
-# -- cubes -----------------------------------------------------------------------------------------
+# -- conjunctions
+# -----------------------------------------------------------------------------------------
 
 
 def fitting_depth(literals: int, words: int, work: float) -> int:
-    """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about
-    ``work`` words.
+    """The most literals per conjunction, up to ``DEEPEST``, such that all conjunctions are listed
+    within about ``work`` words.
     """
-    depth, cubes = 0, 1.0
+    depth, conjunctions = 0, 1.0
     while depth < DEEPEST:
-        cubes *= literals / (depth + 1.0)
-        if cubes * words > work:
+        conjunctions *= literals / (depth + 1.0)
+        if conjunctions * words > work:
             break
         depth += 1
     return depth
 
 
 @jit
-def list_cubes(n, depth, features, ahead, setting, most):
+def list_conjunctions(n, depth, features, ahead, setting, most):
     """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
     module); 0 where there is none.
     """
@@ -478,16 +481,16 @@ def list_cubes(n, depth, features, ahead, setting, most):
 
 
 @jit
-def cube_bound(n, depth, features, ahead, form, setting, most):
-    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most
-    ``depth`` literals.
+def conjunction_bound(n, depth, features, ahead, form, setting, most):
+    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the conjunctions of
+    at most ``depth`` literals.
 
-    For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at
-    least two objects.
+    For maxima: the object that lies in no conjunction of less than k literals is asked k tests,
+    each of at least two objects.
     """
     kind, row_weight = ahead.kind, ahead.row_weight
     most[:n] = 0.0
-    list_cubes(n, depth, features, ahead, setting, most)
+    list_conjunctions(n, depth, features, ahead, setting, most)
     arity, least = float(setting.arity), setting.least if form.priced else 1.0
     if form.largest:
         deepest = 1
@@ -503,7 +506,7 @@ def cube_bound(n, depth, features, ahead, form, setting, most):
         if kind[k] >= 0:
             of_class[kind[k]] += row_weight[k]
         for d in range(2, depth + 1):
-            # a cube of fewer literals may be reached by a longer path
+            # a conjunction of fewer literals may be reached by a longer path
             most[k, d] = max(most[k, d], most[k, d - 1] * arity)
     best, factor, step = 0.0, total / arity**2, 4.0
     found = length_at(0.0, n, depth, kind, row_weight, of_class, arity, setting.free, most)
@@ -551,9 +554,11 @@ def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
     return total - factor
 
 
-def cube_bound_of_all(table: Table, form: ClosedForm, setting: Setting, depth: int) -> float:
+def conjunction_bound_of_all(table: Table, form: ClosedForm, setting: Setting, depth: int) -> float:
     """The same for all objects of a table."""
     n = len(table.rows)
     room, rows = new_literals(table, n, n_classes(table)), np.arange(n, dtype=np.int32)
     ahead = room._replace(words=fill_bits(table, rows, 0, n, room))
-    return cube_bound(n, depth, table.features, ahead, form, setting, np.zeros((n, depth + 1)))
+    return conjunction_bound(
+        n, depth, table.features, ahead, form, setting, np.zeros((n, depth + 1))
+    )

@@ -23,8 +23,10 @@ EASE = 0.02
 measured, see the benchmark.
 """
 
-CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
-"""Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
+CONJUNCTION_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
+"""Of the seconds left, for the conjunctions of the whole table; at most so many seconds; at this
+speed.
+"""
 
 
 def search(
@@ -174,7 +176,7 @@ class Search:
             if not self.stopped:
                 self._narrow(1, heuristic, math.inf if deadline is None else deadline)
         if self.width == 1:
-            self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
+            self._list_conjunctions(min(LONGEST_LIST, CONJUNCTION_SHARE * self._left()))
             self.width = 2
         left = self._left()
         quick = min(1.0, 0.1 * left)
@@ -248,11 +250,14 @@ class Search:
         deadline = self.context.deadline
         return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
 
-    def _list_cubes(self, seconds: float) -> None:
-        """Raise the root's bound by the cubes of as many literals as are listed in about that
-        time.
+    def _list_conjunctions(self, seconds: float) -> None:
+        """Raise the root's bound by the conjunctions of as many literals as are listed in about
+        that time.
         """
-        from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all, fitting_depth
+        from arboretum_decision_tables.exact.bound_kernels import (
+            conjunction_bound_of_all,
+            fitting_depth,
+        )
 
         form = self.plain_form
         if not self.setting.ahead or not (form.combine == "max" or form.per_mass > 0):
@@ -264,7 +269,8 @@ class Search:
         depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
         if depth > 0:
             self.bound = max(
-                self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth))
+                self.bound,
+                float(conjunction_bound_of_all(self.table, self.form, self.setting, depth)),
             )
             for name in ("low", "other"):
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)

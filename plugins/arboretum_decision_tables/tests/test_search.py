@@ -168,7 +168,7 @@ def test_the_same_search_finds_the_same_tree_and_count():
 @settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
-    from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all
+    from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_all
 
     space = space_of(problem)
     whole = frozenset(range(space.n_objects))
@@ -181,19 +181,19 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     ):
         return
     walk = searching.Search(space, complexity.FORM, ease=0.0)
-    bound = cube_bound_of_all(walk.table, walk.form, walk.setting, depth)
+    bound = conjunction_bound_of_all(walk.table, walk.form, walk.setting, depth)
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
 
 
 def test_cubes_of_parity_give_its_depth():
-    """No cube of less than 4 literals has one class, and one of 4 has one object."""
+    """No conjunction of less than 4 literals has one class, and one of 4 has one object."""
     codes = np.array(list(np.ndindex(2, 2, 2, 2)))
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
         walk = searching.Search(space, complexity.FORM, ease=0.0)
-        from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all
+        from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_all
 
-        assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(
+        assert conjunction_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(
             least, rel=TOLERANCE
         )
 

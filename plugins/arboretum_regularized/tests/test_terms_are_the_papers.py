@@ -202,7 +202,7 @@ def test_the_column_is_what_heavy_objects_add(case):
     for i in part:
         found = criterion.column(objects.weight[i], x.label[i], seen)
         assert found == pytest.approx(
-            reference.heavy_objects(objects.weight[i], x.label[i], seen), rel=1e-9, abs=CLOSE
+            reference.excess_weight(objects.weight[i], x.label[i], seen), rel=1e-9, abs=CLOSE
         )
         assert (found == 0.0) == (x.p[i] <= x.theta or x.mass(part) <= x.theta or len(part) == 1)
 
