@@ -268,8 +268,8 @@ class _BaseTree(BaseEstimator):
         if all(is_constant(column) for column in table.columns):
             self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
             return self
-        told = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
-        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), **told)
+        reported = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
+        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), **reported)
         if fitted.solution.tree is None:
             raise BudgetError(
                 next(

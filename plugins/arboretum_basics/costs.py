@@ -304,10 +304,10 @@ class ByOutcome:
         for value in values:
             if (outcome := rule.outcome_of({rule.columns[0]: value})) >= 0:
                 held[outcome].append(own.get(value, self.default))
-        told = (
+        reported = (
             next((own[name] for name in _names(label) if name in own), None) for label in labels
         )
         return [
             max(some, default=self.default) if price is None else price
-            for price, some in zip(told, held, strict=True)
+            for price, some in zip(reported, held, strict=True)
         ]

@@ -165,7 +165,7 @@ def tree_rules(tree: Tree) -> str:
             [box for other, found in boxes.items() if other != label for box in found],
             dimensions,
         )
-        told = [
+        reported = [
             " and ".join(
                 d.literal(held) for d, held in zip(dimensions, term, strict=True) if held != d.full
             )
@@ -174,9 +174,9 @@ def tree_rules(tree: Tree) -> str:
         lines += (
             [
                 f"{name} if",
-                *(f"  {'or' if k else '  '} {one or 'always'}" for k, one in enumerate(told)),
+                *(f"  {'or' if k else '  '} {one or 'always'}" for k, one in enumerate(reported)),
             ]
-            if told
+            if reported
             else [f"{name} never"]
         )
     return "\n".join(lines) + "\n"

@@ -106,11 +106,11 @@ class Exact:
         except OutOfTime as why:
             return best_leaf(problem, why)
         except KeyboardInterrupt as why:  # before a solver had anything to keep
-            told = {
+            reported = {
                 "details": {"interrupted": (*why.args, True)[0]},
                 "notes": ("interrupted before the search began; the tree is the best leaf",),
             }
-            return attrs.evolve(best_leaf(problem, why), **told)
+            return attrs.evolve(best_leaf(problem, why), **reported)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Let the solver load its kernels, so that none of the budget goes into compilation."""

@@ -215,11 +215,11 @@ def _of_test(rule: TestRule, specs: Sequence[ColumnSpec], words: dict[str, str])
         ["Yes", "No"] if rule.arity == 2 else [rule.outcome_label(k) for k in range(rule.arity)]
     )
     notes = {spec.name: words.get(spec.name) or spec.question for spec in specs}
-    told = [f"{name}: {note}" for name, note in notes.items() if note]
+    reported = [f"{name}: {note}" for name, note in notes.items() if note]
     described = rule.describe() + (f" {rule.outcome_label(0)}" if rule.arity == 1 else "")
     return {
         "name": visible(described),
         "test": True,
         "options": [*map(visible, options)],
-        "notes": [*map(visible, told)],
+        "notes": [*map(visible, reported)],
     }

@@ -56,10 +56,10 @@ def describe_sweep(
         f"**{len(children)} run{'s' * (len(children) != 1)}**"
         + (f", {failures} failed" if failures else "")
     ]
-    told = {name: varied[name] for name in chosen(varied)}
-    if told:
+    reported = {name: varied[name] for name in chosen(varied)}
+    if reported:
         pieces.append(
-            "Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items())
+            "Varied: " + ", ".join(f"{name} ({count} values)" for name, count in reported.items())
         )
     known = {name for child in children for name in child["metrics"]}
     columns = [

@@ -137,11 +137,11 @@ class Writer:
             for name in metrics
             if all(name in run.data.tags for run in runs if name in run.data.metrics)
         }
-        told = [f"tags.`{name}`" if name in short else f"metrics.`{name}`" for name in metrics]
+        reported = [f"tags.`{name}`" if name in short else f"metrics.`{name}`" for name in metrics]
         further = sorted(
             {name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)}
         )
-        first = [NAME, f"tags.`{BEST}`", *told]
+        first = [NAME, f"tags.`{BEST}`", *reported]
         columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
         columns += [
             *first[1:],
@@ -176,12 +176,12 @@ class Writer:
         for run in newest:
             name = re.sub(r"([\\\[\]`*_<>])", r"\\\1", run.info.run_name)
             count = run.data.metrics.get("runs")
-            told = run.info.status.lower() + ("" if count is None else f", runs: {count:.0f}")
+            reported = run.info.status.lower() + ("" if count is None else f", runs: {count:.0f}")
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.info.start_time / 1000))
             lines.append(
                 f"- {when} "
                 f"[{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}?{TRAINING}): "
-                f"{told}"
+                f"{reported}"
             )
         while len("\n".join(lines)) > MAX_TAG:
             lines.pop()
@@ -353,9 +353,12 @@ class Writer:
             return []
         filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
         found = self.client.search_runs([self.experiment_id], filtered)
-        told = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
+        reported = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
         return [
-            {"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}}
+            {
+                "id": r.info.run_id,
+                **{name: r.data.tags.get(tag, "") for name, tag in reported.items()},
+            }
             for r in found
         ]
 

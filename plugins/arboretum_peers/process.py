@@ -69,18 +69,18 @@ class PeerProcess:
         """
         if self.version:
             return self.version
-        told = self._heard(time.monotonic() + LOADING if until is None else until)
-        if told == {}:
+        reported = self._heard(time.monotonic() + LOADING if until is None else until)
+        if reported == {}:
             return ""
-        if told is None or "ready" not in told:
-            why = told["absent"] if told else self._last_words()
+        if reported is None or "ready" not in reported:
+            why = reported["absent"] if reported else self._last_words()
             self.end()
             way = (
                 "install it (pip install 'arboretum[peers]'), or name an interpreter that has "
                 f"it in {INTERPRETER}"
             )
             raise CapabilityError(f"{self.name} does not load ({why}); {way}")
-        self.version = told["ready"]
+        self.version = reported["ready"]
         return self.version
 
     def ask(

@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
         for task in tasks_of(component)[: None if hasattr(component, "for_objects") else 1]
     ]
     terminal.say(
-        "\n\n".join(map(told, found))
+        "\n\n".join(map(reported, found))
         if names
         else "\n\n".join(filter(None, (overview(found, kind) for kind in KINDS)))
     )
@@ -82,7 +82,7 @@ def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
     return registry.get(kind, preset.recipe if preset else name)
 
 
-def told(lint: Lint) -> str:
+def claimed(lint: Lint) -> str:
     """One component: every axiom, every claim, every theorem."""
     from arboretum.engine.axioms import EXHAUSTIVE, LARGEST, TARGETS, TOLERANCE
 

@@ -125,7 +125,8 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
     lines = []
     if judged.cells:
         printed, own = (
-            [cell for cell in judged.cells if cell.recomputed is told] for told in (False, True)
+            [cell for cell in judged.cells if cell.recomputed is reported]
+            for reported in (False, True)
         )
         lines = [
             _counts(what, cells)

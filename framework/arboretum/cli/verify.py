@@ -61,11 +61,11 @@ def main(argv: list[str]) -> int:
             found = check(proof, problem, progress)
         except VerificationError as error:
             raise VerificationError(f"rejected: {error}") from None
-    terminal.say(told(proof, problem, found, duration(time.monotonic() - start)))
+    terminal.say(reported(proof, problem, found, duration(time.monotonic() - start)))
     return 0
 
 
-def told(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
+def claimed(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
     nothing was checked.
     """

@@ -343,9 +343,9 @@ class Session:
         if tracker is not None and not is_tracked(
             kept, fields := tracker_fields(tracker), sweep_id
         ):
-            told = fields, sweep_id, varied, source
+            reported = fields, sweep_id, varied, source
             trouble = self.ask(
-                tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *told)
+                tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *reported)
             )
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 

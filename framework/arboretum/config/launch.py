@@ -56,7 +56,7 @@ def multirun(
     plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(
         settings["job"][key] for key in UNSET
     )
-    launcher = Told(
+    launcher = Reported(
         Here(loader, job, config)
         if plain_way
         else Plugins.instance().instantiate_launcher(**parts),
@@ -99,7 +99,7 @@ def first_job(loader: object, config: DictConfig) -> list[str]:
 
 
 @attrs.frozen
-class Told:
+class Reported:
     """A launcher that remembers what it was told to do.
 
     begin : called before the first job.

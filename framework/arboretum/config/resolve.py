@@ -221,8 +221,8 @@ def _settings(values: Facts, registry: Registry) -> Settings:
                 f"plugins names {file!r}, which is not loaded: say --plugin {file} on the "
                 "command line"
             )
-    told: Settings = attrs.evolve(settings, plugins=plugin_files(settings.plugins))
-    return told
+    reported: Settings = attrs.evolve(settings, plugins=plugin_files(settings.plugins))
+    return reported
 
 
 def _one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:

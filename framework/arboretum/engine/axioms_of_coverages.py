@@ -112,8 +112,8 @@ def counterexample(objects: Encoded, f: np.ndarray, i: int, sets: list[int]) -> 
         f"{{{', '.join(str(j) for j in range(objects.n_objects) if each >> j & 1)}}}"
         for each in sets
     ]
-    told = [" ".join(f"{value:g}" for value in array) for array in (label, objects.weight)]
-    return f"classes {told[0]}, weights {told[1]}: f of object {i} is {', '.join(among)}"
+    reported = [" ".join(f"{value:g}" for value in array) for array in (label, objects.weight)]
+    return f"classes {reported[0]}, weights {reported[1]}: f of object {i} is {', '.join(among)}"
 
 
 def tables(coverage: Coverage) -> Iterator[tuple[Encoded, np.ndarray]]:

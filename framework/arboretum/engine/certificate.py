@@ -96,25 +96,27 @@ def certify(
     # as the metrics are read, then by name
     order = [*(name for name in metrics if name in bounds), *bounds]
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (
+    return Certificate(_reported(certifier), attrs.asdict(rule), bounds), (
         *notes,
         *_remarks(bounds, found),
     )
 
 
-def _told(certifier: Solver) -> Facts:
+def _reported(certifier: Solver) -> Facts:
     """A solver's name and fields, as the record keeps them, and on which tests its trees are
     where these are not the run's.
     """
-    told = {
+    reported = {
         field.alias: getattr(certifier, field.name)
         for field in attrs.fields(type(certifier))
         if field.init
     }
-    told |= {"tests": certifier.tests} if hasattr(certifier, "tests") else {}
+    reported |= {"tests": certifier.tests} if hasattr(certifier, "tests") else {}
     return {
         "name": certifier.name,
-        **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value)))),
+        **json.loads(
+            json.dumps(reported, default=lambda value: getattr(value, "name", str(value)))
+        ),
     }
 
 
@@ -194,7 +196,7 @@ def _of_value(
     notes = () if answer.status is Status.optimal else (OPEN.format(""),)
     if answer.status is Status.optimal and best == 0:
         notes = (f"certify: the minimum of {name} is 0, so there the ratio is undefined",)
-    return Certificate(_told(certifier), held.given, {name: Certified(value, low, best)}), notes
+    return Certificate(_reported(certifier), held.given, {name: Certified(value, low, best)}), notes
 
 
 def beyond(tree: Tree, limits: Limits) -> str:

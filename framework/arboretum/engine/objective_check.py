@@ -105,9 +105,9 @@ def _relabelled(objective: Objective, tree: Tree, problem: Problem) -> str:
         if math.isfinite(more) and abs(more - own) > CLOSE * max(
             1.0, abs(before), np.abs(costs).max()
         ):
-            told = f"a leaf of the weights ({', '.join(f'{w:g}' for w in tree.weights[node])})"
+            reported = f"a leaf of the weights ({', '.join(f'{w:g}' for w in tree.weights[node])})"
             says = (
-                f"{told} with label {label} instead of {tree.label[node]} changes its value by "
+                f"{reported} with label {label} instead of {tree.label[node]} changes its value by "
                 f"{more:.9g}, and label_costs by {own:.9g}"
             )
             return (

@@ -166,11 +166,11 @@ def _coverage(coverage: Coverage, ground: Ground, _: object) -> Iterator[str]:
             excess = np.where(np.isnan(excess), -np.inf, excess)
             at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
             if excess[at] > NEAR:
-                told = counterexample(
+                reported = counterexample(
                     objects, f, int(at[1]), [int(member[at[0]]) for member in members]
                 )
                 yield (
-                    f"is not {name}: {told}; mend covered (arboretum lint "
+                    f"is not {name}: {reported}; mend covered (arboretum lint "
                     f"coverage.{coverage.name} tries more)"
                 )
         yield from _forms_of_coverage(coverage, objects)
@@ -182,14 +182,14 @@ def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
     sets = [everyone, everyone[1:], everyone[:1], everyone[::-1]]
     wanted = np.concatenate([coverage.covered(objects, rows) for rows in sets])
     bound = coverage.prepare(objects) if hasattr(coverage, "prepare") else coverage
-    told = {
+    reported = {
         "prepare(objects).covered": np.concatenate([bound.covered(objects, rows) for rows in sets])
     }
     start = np.cumsum([0, *map(len, sets)])
     for form, who in (("covered_many", coverage), ("prepare(objects).covered_many", bound)):
         if hasattr(who, "covered_many"):
-            told[form] = np.asarray(who.covered_many(objects, np.concatenate(sets), start))
-    for form, found in told.items():
+            reported[form] = np.asarray(who.covered_many(objects, np.concatenate(sets), start))
+    for form, found in reported.items():
         if found.shape != wanted.shape or not (np.abs(found - wanted) <= NEAR).all():
             k = (
                 int(np.argmax(~(np.abs(found - wanted) <= NEAR)))
@@ -351,11 +351,13 @@ def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> 
                 getattr(impurity, "scale", "mean"),
             )
             if (said := bool(rule.is_leaf_among(iter([tables]), node))) != wanted:
-                told = " and ".join(f"{_tuple(one[0])} | {_tuple(one[1])}" for one in weights[:n])
+                reported = " and ".join(
+                    f"{_tuple(one[0])} | {_tuple(one[1])}" for one in weights[:n]
+                )
                 is_one = "a leaf", "no leaf"
                 way = "let both decide by one formula, or leave significance out"
                 yield (
-                    f"makes a node with the tests {told} {is_one[not wanted]} by significance "
+                    f"makes a node with the tests {reported} {is_one[not wanted]} by significance "
                     f"(its best is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
                 )
 
@@ -444,10 +446,13 @@ def _complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[s
     branches = ([0.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0, 2.0], [5.0] * 4)
     for children, mass, price in itertools.product(branches, masses, prices):
         below = np.array(children)
-        told, own = form.node(mass, price, below), float(complexity.node(mass, price, below.copy()))
-        if not math.isclose(told, own, rel_tol=CLOSE, abs_tol=CLOSE * mass):
+        reported, own = (
+            form.node(mass, price, below),
+            float(complexity.node(mass, price, below.copy())),
+        )
+        if not math.isclose(reported, own, rel_tol=CLOSE, abs_tol=CLOSE * mass):
             yield (
-                f"answers F(mass={mass:g}, price={price:g}, {children}) = {told:.9g} in closed "
+                f"answers F(mass={mass:g}, price={price:g}, {children}) = {reported:.9g} in closed "
                 f"form and {own:.9g} by node; {way}"
             )
 

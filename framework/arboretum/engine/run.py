@@ -552,14 +552,14 @@ def fit(
             over()
             grown = or_compiled(lambda: select.prune(grown, context))
             solution = _legible(grown.solution, problem.objects.table)
-    told: Facts = {
+    reported: Facts = {
         "division": posed.division,
         "train": problem.objects.table,
         "timings": timings,
         "seal": posed.seal,
         "scale": posed.scale,
     }
-    return Fit(solution, grown.problem, grown.selections, **told)
+    return Fit(solution, grown.problem, grown.selections, **reported)
 
 
 def _legible(solution: Solution, table: Table) -> Solution:

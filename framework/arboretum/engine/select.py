@@ -135,18 +135,20 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    chosen, told = None, dict[str, np.ndarray]()
+    chosen, claimed = None, dict[str, np.ndarray]()
     objective = problem.parts.objective
     if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
-        told = {
+        claimed = {
             "costs": cast(ObjectiveOptional, objective).label_costs(
                 np.eye(len(tree.classes)), problem
             )
         }
     if pruner.needs_validation and hasattr(pruner, "choose"):
-        chosen = returned(pruner.choose(tree, problem.valid, **told), Selection, pruner, "choose")
+        chosen = returned(
+            pruner.choose(tree, problem.valid, **reported), Selection, pruner, "choose"
+        )
     elif hasattr(pruner, "choose_by_growing"):
-        chosen = pruner.choose_by_growing(tree, problem.objects, grow, context.seed, **told)
+        chosen = pruner.choose_by_growing(tree, problem.objects, grow, context.seed, **reported)
     if chosen is not None:
         selections["pruner"] = chosen
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
@@ -156,7 +158,7 @@ def prune(grown: Grown, context: Context) -> Grown:
             chosen.sentence(f"pruner {before.name}"),
         ]
     pruned = returned(
-        pruner.prune(tree, problem.objects.table, problem.valid, **told), Tree, pruner, "prune"
+        pruner.prune(tree, problem.objects.table, problem.valid, **reported), Tree, pruner, "prune"
     )
     # a branch was raised: its nodes hold other rows
     if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():

@@ -280,15 +280,15 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
     for row in np.random.default_rng(0).permutation(even).tolist():
         before = walker.steps
         found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
-        told: dict[int, float] = dict(
+        reported: dict[int, float] = dict(
             zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True)
         )
-        told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
-        if found != told and not all(
-            abs(found.get(v, 0) - told.get(v, 0)) <= slack for v in found | told
+        reported, slack = reported or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
+        if found != reported and not all(
+            abs(found.get(v, 0) - reported.get(v, 0)) <= slack for v in found | reported
         ):
             fail(
-                f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy",
+                f"row {row} comes to rest at the same nodes in both walks: {reported} by NumPy",
                 {v: float(s) for v, s in found.items()},
             )
         done += 1
@@ -454,11 +454,13 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
             else None
         )
         branches = branch[offset[node] : offset[node + 1]]
-        told = tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
-        if known and not (told in known and price[node] == max(told)):
+        reported = (
+            tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
+        )
+        if known and not (reported in known and price[node] == max(reported)):
             fail(
                 f"node {node}: price of {tree.rule(node).describe()!r}: reported "
-                f"{price[node]}, by branch {told}",
+                f"{price[node]}, by branch {reported}",
                 sorted(known)[:5],
             )
 

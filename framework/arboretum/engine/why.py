@@ -145,7 +145,7 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Sc
     for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
-            rule, told = (
+            rule, reported = (
                 block.engine.rule(cell, block.candidate(i, score)),
                 {name: float(values[i]) for name, values in terms.items()},
             )
@@ -156,7 +156,7 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Sc
                     tables.counts[i],
                     float(tables.price[i]),
                     score,
-                    told,
+                    reported,
                     rule == chosen,
                 )
             )

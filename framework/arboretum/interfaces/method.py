@@ -151,11 +151,11 @@ class Problem:
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
         if any(hasattr(one, "within") for one in self.parts.predicate):
             limits = self.parts.limits()
-            told = tuple(
+            reported = tuple(
                 one.within(limits) if hasattr(one, "within") else one
                 for one in self.parts.predicate
             )
-            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=told))
+            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=reported))
         if (
             self.parts.beside_raw
             and not self.objects.features

@@ -398,14 +398,14 @@ def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
 
 
 def _chart(title: str, lines: list[Line], x: str, y: str, of: str, notes: list[str]) -> LineChart:
-    told = [line.label for line in lines if not line.quiet]
+    predicted = [line.label for line in lines if not line.quiet]
     # no legend for one
     return LineChart(
         title,
         lines,
         Axis(x),
         Axis(y),
-        f"{of}; {told[0]}" if len(told) == 1 else of,
+        f"{of}; {predicted[0]}" if len(predicted) == 1 else of,
         notes,
         unit=True,
     )

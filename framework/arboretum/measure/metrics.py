@@ -51,23 +51,23 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
         counts; then floats.  What would divide by 0 is 0.  As scikit-learn's
         ``precision_recall_fscore_support``.
     """
-    right, told, there, total = (
+    right, predicted, there, total = (
         table.diagonal(),
         table.sum(axis=0),
         table.sum(axis=1),
         np.full(len(table), table.sum()),
     )
-    occurs = told + there > 0
+    occurs = predicted + there > 0
     weight = there if average == "weighted" else occurs
     if average == "micro":
-        right, told, there, total, weight = (
-            np.array([one[occurs].sum()]) for one in (right, told, there, total, occurs)
+        right, predicted, there, total, weight = (
+            np.array([one[occurs].sum()]) for one in (right, predicted, there, total, occurs)
         )
     pairs = {
-        "precision": (right, told),
+        "precision": (right, predicted),
         "recall": (right, there),
-        "specificity": (np.maximum(total - told - there + right, 0.0), total - there),
-        f"f{beta:g}": ((1 + beta**2) * right, beta**2 * there + told),
+        "specificity": (np.maximum(total - predicted - there + right, 0.0), total - there),
+        f"f{beta:g}": ((1 + beta**2) * right, beta**2 * there + predicted),
     }
     found = {
         name: np.divide(a, b, out=np.zeros(len(b)), where=b > 0) for name, (a, b) in pairs.items()

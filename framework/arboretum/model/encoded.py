@@ -184,19 +184,19 @@ class Encoded:
         """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where
         they are thresholds; without any, those it declares.
         """
-        told = dict.fromkeys((feature.position for feature in self.raw_features), 0)
+        reported = dict.fromkeys((feature.position for feature in self.raw_features), 0)
         # of a column in several features, each sets one value apart from the rest
         for feature in self.features:
             named = (
                 feature.family is not Family.thresholds
                 or self.table.columns[feature.position].kind is ColumnKind.categorical
             )
-            told[feature.position] = (
-                max(told.get(feature.position, 0), 1) + feature.n_bins - 1 if named else 0
+            reported[feature.position] = (
+                max(reported.get(feature.position, 0), 1) + feature.n_bins - 1 if named else 0
             )
         return frozen_array(
             [
-                told.get(position, len(column.categories))
+                reported.get(position, len(column.categories))
                 for position, column in enumerate(self.table.columns)
             ],
             np.int64,

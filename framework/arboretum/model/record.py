@@ -171,7 +171,7 @@ class Solution:
         )
 
 
-TOLD = 12  # tried values that a sentence names; the record holds all
+REPORTED = 12  # tried values that a sentence names; the record holds all
 
 
 @attrs.frozen(eq=False)
@@ -208,9 +208,9 @@ class Selection:
             return f"{who} keeps {kept}"
         trials = [
             f"{score:.4f} at {', '.join(map(_typed, values.values()))}"
-            for values, score in self.tried[:TOLD]
+            for values, score in self.tried[:REPORTED]
         ]
-        more = f", and {len(self.tried) - TOLD} more" if len(self.tried) > TOLD else ""
+        more = f", and {len(self.tried) - REPORTED} more" if len(self.tried) > REPORTED else ""
         return (
             f"{who} keeps {kept} (validation {self.measure.replace('_', ' ')}: "
             f"{', '.join(trials)}{more})"
@@ -502,8 +502,8 @@ class Record:
                 who: Selection.from_json(one) for who, one in data.get("selections", {}).items()
             }
             if data["solution"] is not None:
-                told = data.get("checked", {}).get("value")  # all that older records say
-                checked = told and ("verified" if told == RECOMPUTED else "claimed")
+                reported = data.get("checked", {}).get("value")  # all that older records say
+                checked = reported and ("verified" if reported == RECOMPUTED else "claimed")
                 known["solution"] = Solution.from_json(
                     {"checked": checked, **data["solution"]}, tree
                 )

@@ -127,7 +127,7 @@ class Extraction:
                 here = self._frames[d + 1]
                 here["literal"], here["goal"] = 2 * columns[place % n] + side, claimed[place]
                 here["depth"], here["leaves"] = max(-1, int(self._frames[d]["depth"]) - 1), -1
-                here["how"], here["step"] = finding.TOLD, finding.NEW
+                here["how"], here["step"] = finding.CLAIMED, finding.NEW
                 self._state["at"] = self._state["end"] = d + 1
                 self._walk()
 

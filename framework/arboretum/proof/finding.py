@@ -59,7 +59,7 @@ from arboretum.proof.counting import (
 )
 
 TIER = np.int64(1) << 56
-ALONE, TOLD, NEEDED = 1, 2, 4
+ALONE, CLAIMED, NEEDED = 1, 2, 4
 """Bits of ``Node.tried``: a side was counted alone; what memory claims of it was to be shown, or
 what is needed.
 """
@@ -204,17 +204,17 @@ def choose(ground, node, goal):
                 here, there, said, _beside = (
                     (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
                 )
-                if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & TOLD == 0:
+                if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & CLAIMED == 0:
                     how, rank = (
-                        TOLD,
+                        CLAIMED,
                         node.rank[c]
                         + 4 * TIER
                         + (TIER if said + low[there] >= wanted_c else np.int64(0)),
                     )
                 elif said <= low[here] and tried[here] & ALONE == 0:
                     how, rank = ALONE, node.rank[c] + 3 * TIER
-                elif said > low[here] and tried[here] & TOLD == 0:
-                    how, rank = TOLD, node.rank[c] + 2 * TIER
+                elif said > low[here] and tried[here] & CLAIMED == 0:
+                    how, rank = CLAIMED, node.rank[c] + 2 * TIER
                 elif tried[here] & NEEDED == 0:
                     how, rank = NEEDED, node.rank[c]
                 else:
@@ -223,7 +223,7 @@ def choose(ground, node, goal):
                     best, column, side_there, way = rank, np.int64(c), side, how
                     level_there, wanted = (
                         other if side == 1 else np.int64(level),
-                        said if how == TOLD else wanted_c - low[there],
+                        said if how == CLAIMED else wanted_c - low[there],
                     )
     return column, level_there, side_there, way, wanted
 

@@ -264,7 +264,7 @@ class Search:
             self._sets[name][0] = value
         self._state["best"] = self._leaf_value()
         self._lower = min(self.value, loss.least + loss.lam)
-        self._phase, self._round, self._told = self._greedy, 0, np.inf
+        self._phase, self._round, self._reported = self._greedy, 0, np.inf
 
     def _leaf_value(self) -> float:
         """R of a tree of one leaf."""
@@ -330,7 +330,7 @@ class Search:
         return self.first.prepare(data, leaves, sums, *rest, self._settings["ahead"])
 
     def _branch(self) -> int:
-        if self.value < self._told and self._data.ladder.shape[1]:
+        if self.value < self._reported and self._data.ladder.shape[1]:
             self._tighten()
         return self.kernels.search(*self._arrays())
 
@@ -385,7 +385,7 @@ class Search:
 
     def _tighten(self) -> None:
         """What a better tree may cost, now."""
-        self._told = self.value
+        self._reported = self.value
         if not self.loss.curved:
             self._state["most"] = self.value - self._state["const"]
             return

@@ -104,17 +104,19 @@ class DecisionTable:
                 break
             child = int(tree.children(node)[outcome])
             node, lost = (node, True) if child < 0 else (child, False)
-        told = {
+        reported = {
             head: rule.outcome_label(outcome)
             for head, rule, outcome in zip(heads, levels, outcomes, strict=True)
         }
         classes = tree.task is Task.classification
-        told["prediction"] = tree.classes[tree.label[node]] if classes else float(tree.value[node])
+        reported["prediction"] = (
+            tree.classes[tree.label[node]] if classes else float(tree.value[node])
+        )
         # its rows are those of several combinations
         early = not lost and tree.is_leaf[node] and tree.depth_of[node] < len(levels)
-        told["rows"] = None if early else 0.0 if lost else float(tree.counts[node])
+        reported["rows"] = None if early else 0.0 if lost else float(tree.counts[node])
         for k, name in enumerate(tree.classes):
-            told[f"weight of {name}"] = (
+            reported[f"weight of {name}"] = (
                 None if early else 0.0 if lost else float(tree.weights[node, k])
             )
-        return told
+        return reported

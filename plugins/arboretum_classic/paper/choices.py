@@ -268,7 +268,7 @@ def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
         own, whole, leaves = found.mean(axis=0)
         rows.append([kind, KINDS[kind][0], *(f"{x:.5f}" for x in (own, whole)), f"{leaves:.1f}"])
         fewer = found[:, 0] <= found[:, 1]
-        told = (
+        reported = (
             f"errors on new rows {own:.1%} by one test, {whole:.1%} by a whole tree of "
             f"thresholds with {leaves:.1f} leaves; no more on {fewer.sum()} of {len(found)} "
             "tables"
@@ -277,7 +277,7 @@ def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
             f"the type of predicate is a design choice: where the class is [{KINDS[kind][0]}], "
             "one test of that kind errs no more than a whole tree of thresholds"
         )
-        claims.append(Claim.judged(sentence, bool(2 * fewer.sum() > len(found)), told))
+        claims.append(Claim.judged(sentence, bool(2 * fewer.sum() > len(found)), reported))
     bars = [[100 * x for x in found.mean(axis=0)[:2]] for found in drawn.values()]
     picture = Panels.of_bars(
         "One test of its kind, or a tree of thresholds",
@@ -311,7 +311,7 @@ def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
     claims = []
     for rule, words in STRATEGIES.items():
         better = {name: one[rule][0] < one["guess"][0] for name, one in means.items()}
-        told = ", ".join(
+        reported = ", ".join(
             f"{name} {one[rule][0]:.1%} (guess {one['guess'][0]:.1%}, complete rows "
             f"{one['complete'][0]:.1%})"
             for name, one in means.items()
@@ -321,7 +321,7 @@ def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
                 f"trees handle missing values: by {words} ({EMPTY:.0%} of the cells empty) "
                 "they err less than a guess",
                 better,
-                told,
+                reported,
             )
         )
     mean = {
@@ -351,7 +351,7 @@ def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
         for name, seeds in found.items()
     }
     better = {name: bool(chosen[1] <= whole[1]) for name, (whole, chosen) in both.items()}
-    told = ", ".join(
+    reported = ", ".join(
         f"{name} {w[0]:.0f} leaves {w[1]:.1%}, {c[0]:.0f} leaves {c[1]:.1%}"
         for name, (w, c) in both.items()
     )
@@ -367,7 +367,7 @@ def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
             "the smaller the complexity, the better it generalises: α chosen on validation "
             f"rows, {FALSE_LABELS:.0%} false labels, no more errors than the whole tree",
             better,
-            told,
+            reported,
         ),
         Claim.judged(
             "cost complexity: accepting a rise of the validation error by α is, in other "

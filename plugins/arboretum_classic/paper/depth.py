@@ -100,18 +100,18 @@ def judge(results: Keyed) -> Judgement:
     for noise, words in zip(
         NOISE, ("", ", with a fifth of the training labels false"), strict=True
     ):
-        worse, told = {}, []
+        worse, reported = {}, []
         for name, one in errors.items():
             test = one[noise]["test"]
             best = int(test.mean(axis=0).argmin())
             apart, error = mean_and_error(test[:, -1] - test[:, best])
             worse[name] = best < DEEPEST and apart > BEYOND * error
-            told.append(f"{name} {100 * apart:+.1f} points against depth {best}")
+            reported.append(f"{name} {100 * apart:+.1f} points against depth {best}")
         sentence = (
             "overfitting costs: the whole tree is worse than one cut off at some depth, by "
             f"{BEYOND:g} standard errors{words}"
         )
-        claims.append(mostly(sentence, worse, ", ".join(told)))
+        claims.append(mostly(sentence, worse, ", ".join(reported)))
     rows = [
         [
             "data set",
@@ -137,12 +137,12 @@ def judge(results: Keyed) -> Judgement:
         LineChart(name, _lines(one), Axis("depth, at most"), Axis(unit))
         for (name, one), unit in zip(errors.items(), units, strict=True)
     ]
-    told = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
+    reported = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
     picture = Panels(
         "Training error falls, test error does not follow",
         charts,
         3,
-        told,
+        reported,
         ("Dashed: training error.",),
     )
     metrics = {

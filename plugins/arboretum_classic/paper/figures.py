@@ -58,14 +58,14 @@ def judge(results: Keyed) -> Judgement:
     found = {name: one for _, result in results for name, one in result.items()}
     pictures = {f"figure_{name}": one for name, one in found.items() if "." not in name}
     tables = {name: one for name, one in found.items() if "." in name}
-    told = f"Figures drawn from computed data: {', '.join(pictures)}."
+    reported = f"Figures drawn from computed data: {', '.join(pictures)}."
     return Judgement.of_chapter(
         "figures",
         {},
         {"figures": float(len(pictures))},
         tables=tables,
         pictures=pictures,
-        notes=[told],
+        notes=[reported],
     )
 
 
@@ -185,9 +185,11 @@ def pareto(services: Services) -> Facts:
     ]
     points = [(name, *point) for name, point in zip(names, own, strict=True)]
     x, y = (Axis(name, higher_is_better=True) for name in ("recall", "precision"))
-    told = f"CART on wdbc, class {test.target.classes[1]}, by depth and least leaf; +n more trees"
+    reported = (
+        f"CART on wdbc, class {test.target.classes[1]}, by depth and least leaf; +n more trees"
+    )
     return {
-        "pareto": LineChart.of_points("Pareto-efficient classifiers", points, x, y, front, told)
+        "pareto": LineChart.of_points("Pareto-efficient classifiers", points, x, y, front, reported)
     }
 
 

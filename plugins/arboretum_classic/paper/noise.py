@@ -124,21 +124,21 @@ def judge(results: Keyed) -> Judgement:
         f"trees are unstable: those of two bootstrap samples differ on at least {UNSTABLE:.0%} "
         "of the test rows"
     )
-    told = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
-    claims = [mostly(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, told)]
+    reported = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
+    claims = [mostly(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, reported)]
     for kind in ("label", "attribute"):
         errors = [mean("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
         sentence = (
             f"instability to noise: every further tenth of false {kind} values raises the test "
             "error of whole trees"
         )
-        told = (
+        reported = (
             f"mean test error at {', '.join(f'{x:.0%}' for x in LEVELS)}: "
             f"{', '.join(f'{x:.1%}' for x in errors)}"
         )
         claims.append(
             Claim.judged(
-                sentence, bool((np.diff(errors) > 0).all()) if len(means) > 2 else None, told
+                sentence, bool((np.diff(errors) > 0).all()) if len(means) > 2 else None, reported
             )
         )
     whole, pruned = (over(method, "label 0.3", ERROR) for method in METHODS)

@@ -181,15 +181,17 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
     times = {
         way: np.median([one[way] / one["none"] for one in least.values()]) for way in WAYS if least
     }
-    told = "; ".join(f"{way} {x:.2f}" for way, x in times.items())
-    told = (
+    reported = "; ".join(f"{way} {x:.2f}" for way, x in times.items())
+    reported = (
         f"fewer leaves are grown on {fewer} of {len(means)}; least seconds with pruning ÷ growth "
-        f"alone, median: {told or 'not asked for'}"
+        f"alone, median: {reported or 'not asked for'}"
     )
     errors = "mean test error: " + ", ".join(f"{way} {x:.1%}" for way, x in error.items())
     claims = [
         mostly(
-            "pre-pruning is fast: chi-square takes less time than every post-pruning", quicker, told
+            "pre-pruning is fast: chi-square takes less time than every post-pruning",
+            quicker,
+            reported,
         ),
         mostly(
             "on data sets, too, some post-pruning errs less on new rows than chi-square",
@@ -204,7 +206,7 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
             for way, v in one.items()
         ]
     values = [[100 * float(one[way][0]) for way in WAYS] for one in means.values()]
-    axis, told = (
+    axis, reported = (
         Axis("test rows in error, %"),
         "CART; reduced error holds back a quarter of the training rows",
     )
@@ -215,7 +217,7 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
         values,
         axis,
         own_scales=True,
-        subtitle=told,
+        subtitle=reported,
     )
     metrics = {f"test_error/{way}": x for way, x in error.items()}
     return Judgement.of_chapter(

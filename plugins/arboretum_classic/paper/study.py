@@ -155,7 +155,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     ) > 1 else 0.0
 
 
-def mostly(sentence: str, holds: Mapping[str, bool], told: str) -> Claim:
+def mostly(sentence: str, holds: Mapping[str, bool], reported: str) -> Claim:
     """A sentence that is to hold on most data sets; not shown by fewer than three."""
     where = [name for name, one in holds.items() if one]
     verdict = 2 * len(where) > len(holds) if len(holds) > 2 else None
@@ -163,5 +163,5 @@ def mostly(sentence: str, holds: Mapping[str, bool], told: str) -> Claim:
     return Claim.judged(
         f"{sentence} (on most data sets)",
         verdict,
-        f"on {len(where)} of {len(holds)}{named}; {told}",
+        f"on {len(where)} of {len(holds)}{named}; {reported}",
     )

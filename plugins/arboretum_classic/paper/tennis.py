@@ -154,7 +154,7 @@ def _judged(found: Plain) -> Judgement:
             recomputed=True,
         )
     )
-    told = {
+    reported = {
         name: f"{name}: {one['root']} at the root, {one['leaves']} leaves"
         for name, one in trees.items()
     }
@@ -165,25 +165,26 @@ def _judged(found: Plain) -> Judgement:
     )
     claims = [
         Claim.judged(
-            "Figure: the tree asks for the outlook first", root["ID3"] == "outlook", told["ID3"]
+            "Figure: the tree asks for the outlook first", root["ID3"] == "outlook", reported["ID3"]
         ),
         Claim.judged(
             "information gain is biased towards attributes with many values: ID3 prefers the "
             "number of the day to all others",
             root["ID3 with the day"] == "day",
-            f"{told['ID3 with the day']}; gain {gain['day']:.4f}, of outlook {gain['outlook']:.4f}",
+            f"{reported['ID3 with the day']}; gain {gain['day']:.4f}, "
+            f"of outlook {gain['outlook']:.4f}",
         ),
         Claim.judged(
             "gain ratio corrects the bias on play-tennis with the day",
             root["gain ratio with the day"] != "day",
-            f"{told['gain ratio with the day']}; gain ratio {ratio['day']:.4f}, of outlook "
+            f"{reported['gain ratio with the day']}; gain ratio {ratio['day']:.4f}, of outlook "
             f"{ratio['outlook']:.4f}",
             why,
         ),
         Claim.judged(
             "C4.5 does not ask for the day",
             root["C4.5 with the day"] == "outlook",
-            told["C4.5 with the day"],
+            reported["C4.5 with the day"],
         ),
     ]
     metrics = {f"leaves/{name}": float(one["leaves"]) for name, one in trees.items()}
@@ -200,10 +201,10 @@ def _judged(found: Plain) -> Judgement:
 def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
     at = {name: [one[name] for one in shares.values()] for name in CRITERIA}
     gain, ratio, _ = at.values()
-    told = "; ".join(
+    reported = "; ".join(
         f"{name} {', '.join(f'{x:.0%}' for x in values)}" for name, values in at.items()
     )
-    evidence = f"the latter is chosen at {', '.join(map(str, shares))} values: {told}"
+    evidence = f"the latter is chosen at {', '.join(map(str, shares))} values: {reported}"
     sentences = {
         f"information gain comes to prefer to a column that is right on {TRUE:.0%} of the "
         "rows one of many values that knows nothing": gain[-1] > 0.5 and gain[-1] > gain[0],
@@ -221,7 +222,7 @@ def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
     axis = Axis(
         "values of a column that knows nothing of the class", names=[str(k) for k in shares]
     )
-    told = (
+    reported = (
         f"{ROWS} rows; of the columns of two values one is right on {TRUE:.0%} of them, {OTHERS} "
         "know nothing"
     )
@@ -230,7 +231,7 @@ def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
         lines,
         axis,
         Axis("how often it is chosen, %"),
-        told,
+        reported,
     )
     rows = [
         ["values", *CRITERIA],

@@ -185,9 +185,9 @@ class Subset:
         n_bins = np.full(len(parts), len(present) if ordered else 2)
 
         def outcome(first: int, stop: int) -> np.ndarray:
-            told = np.full((stop - first, len(rows)), n_bins[0])
-            told[:, known] = bin_of[first:stop, bins]
-            return told
+            reported = np.full((stop - first, len(rows)), n_bins[0])
+            reported[:, known] = bin_of[first:stop, bins]
+            return reported
 
         def rule(code: int, index: int) -> Among:
             inside = bin_of[code] <= index

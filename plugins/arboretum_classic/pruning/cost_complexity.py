@@ -23,7 +23,7 @@ from arboretum.api import (
 )
 from arboretum_classic.pruning.complexity_path import Path, Subtrees, impurities, refuse_risk
 
-TOLD = 12  # steps of the path that a note names
+REPORTED = 12  # steps of the path that a note names
 
 
 @attrs.frozen
@@ -292,8 +292,8 @@ def cp_table(path: Path, *seen: np.ndarray) -> str:
     rows = zip(path.cp_table(), *(column[::-1].tolist() for column in seen), strict=True)
     lines = [" ".join(f"{value:.4g}" for value in (*row, *more)) for row, *more in rows]
     names = "CP nsplit rel_error xerror xstd" if seen else "CP nsplit rel_error"
-    return f"complexity path ({names}, shares of the root's): {'; '.join(lines[:TOLD])}" + (
-        f"; and {len(lines) - TOLD} more" if len(lines) > TOLD else ""
+    return f"complexity path ({names}, shares of the root's): {'; '.join(lines[:REPORTED])}" + (
+        f"; and {len(lines) - REPORTED} more" if len(lines) > REPORTED else ""
     )
 
 

@@ -121,9 +121,9 @@ class ErrorBased(_OfClasses):
         own = np.bincount(
             objects.table.target.codes, objects.table.row_weights(), objects.n_classes
         )
-        told = np.bincount(objects.label, objects.weight, objects.n_classes)
-        if not np.allclose(own, told, rtol=1e-9):
-            counts = f"the rows weigh {own.tolist()} by class, the objects {told.tolist()}"
+        reported = np.bincount(objects.label, objects.weight, objects.n_classes)
+        if not np.allclose(own, reported, rtol=1e-9):
+            counts = f"the rows weigh {own.tolist()} by class, the objects {reported.tolist()}"
             raise CapabilityError(
                 f"pruner {self.name} counts rows anew, but {counts}: rows were merged under "
                 f"one class, or weighed by an objective; {way}"

@@ -67,9 +67,11 @@ def refuse_other_rows(tree: Tree, train: Table) -> None:
             )
     own = np.bincount(train.target.codes, train.row_weights(), len(tree.classes))
     if not np.allclose(own, tree.weights[0], rtol=1e-9):
-        told = f"the rows weigh {own.tolist()} by class, the tree counts {tree.weights[0].tolist()}"
+        reported = (
+            f"the rows weigh {own.tolist()} by class, the tree counts {tree.weights[0].tolist()}"
+        )
         raise CapabilityError(
-            f"subtree raising counts rows anew, but {told}: rows were merged under one "
+            f"subtree raising counts rows anew, but {reported}: rows were merged under one "
             f"class, left out, or weighed by an objective; {way}"
         )
 
@@ -212,7 +214,7 @@ def rebuilt(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
     place[used] = np.arange(len(used))
     before = np.minimum(kept, tree.n_nodes - 1)
 
-    def told(name: str, now: np.ndarray | float, changed: np.ndarray) -> np.ndarray:
+    def reported(name: str, now: np.ndarray | float, changed: np.ndarray) -> np.ndarray:
         """An array of the tree, with what changed."""
         own = getattr(tree, name)[before]
         return np.where(changed.reshape(-1, *[1] * (own.ndim - 1)), now, own)
@@ -226,13 +228,13 @@ def rebuilt(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
         child_offset=offset,
         child=number[child[edge]],
         missing_child=np.where(inner, tree.missing_child[asked], LEAF),
-        weights=told("weights", nodes.weights[kept], moved),
-        counts=told("counts", nodes.rows[kept], moved),
-        label=told("label", nodes.weights[kept].argmax(axis=1), moved),
+        weights=reported("weights", nodes.weights[kept], moved),
+        counts=reported("counts", nodes.rows[kept], moved),
+        label=reported("label", nodes.weights[kept].argmax(axis=1), moved),
         value=np.full(len(kept), np.nan),
         price=price,
-        impurity=told("impurity", np.nan, moved),
-        score=told("score", np.nan, moved | (origin != kept)),
+        impurity=reported("impurity", np.nan, moved),
+        score=reported("score", np.nan, moved | (origin != kept)),
         surrogates=tuple(
             attrs.evolve(one, node=at[one.node], rule=int(place[one.rule])) for one in surrogates
         ),

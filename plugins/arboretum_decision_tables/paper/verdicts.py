@@ -255,13 +255,13 @@ def judge(results: Keyed) -> Judgement:
         for name, sample, paper, behind in parts
     ]
     claims = [_best_two(everything, cost) for cost in range(len(COSTS))]
-    told = Judgement(
+    reported = Judgement(
         claims=claims,
         notes=_notes(
             everything, [chapter.cells for chapter in chapters], int((spread <= 0.0).sum())
         ),
     )
-    return Judgement.joined([*chapters, told])
+    return Judgement.joined([*chapters, reported])
 
 
 def _best_two(sample: Sample, cost: int) -> Claim:

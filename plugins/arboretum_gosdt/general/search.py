@@ -121,7 +121,7 @@ class GeneralSearch:
         self._cap = rules.limits
         self._until: float | None = None
         self._report: Callable[[int, int], None] = lambda low, up: None
-        self._told: tuple[int, int] | None = None
+        self._reported: tuple[int, int] | None = None
         self._bytes: int | None = None
         self._stack: list[Iterator] = [self._everything(everything)]
         self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
@@ -194,8 +194,8 @@ class GeneralSearch:
         return ""
 
     def _report_news(self) -> None:
-        if (now := (self.lower, self.upper)) != self._told:
-            self._told = now
+        if (now := (self.lower, self.upper)) != self._reported:
+            self._reported = now
             self._report(*now)
 
     def tree(self) -> np.ndarray:

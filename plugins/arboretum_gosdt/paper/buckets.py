@@ -226,7 +226,7 @@ def _judged(found: Plain) -> Judgement:
     )
     same = all(len(set(errors.values())) == 1 for errors in own.values())
     accuracy = {name: 1 - errors["dl85"] / paper["n"] for name, errors in own.items()}
-    told = "; ".join(
+    reported = "; ".join(
         f"{name}: {', '.join(f'{CALLED[m]} {e} errors' for m, e in errors.items())}"
         for name, errors in own.items()
     ) + f"; not proven in time: {late}" * bool(late)
@@ -234,17 +234,17 @@ def _judged(found: Plain) -> Judgement:
         Claim.judged(
             "Theorem 3.1: buckets lose accuracy, 92.2 % where all thresholds reach 93.5 %",
             [round(100 * one, 1) for one in accuracy.values()] == [93.5, 92.2],
-            f"{accuracy['midpoints']:.1%} and {accuracy['bucketized']:.1%}; {told}",
+            f"{accuracy['midpoints']:.1%} and {accuracy['bucketized']:.1%}; {reported}",
         ),
         Claim.judged(
             "§3: BinOCT, DL8.5 and GOSDT prove the same values",
             same if not same or all(len(errors) == len(EXACT) for errors in own.values()) else None,
-            told,
+            reported,
         ),
         Claim.judged(
             "no loss at depth 3: the theorem is about trees of a limited size (not in the paper)",
             found["midpoints"]["depths"][1] == found["bucketized"]["depths"][1] == 0,
-            "0 errors by both" if not found["bucketized"]["depths"][1] else told,
+            "0 errors by both" if not found["bucketized"]["depths"][1] else reported,
         ),
     ]
     metrics = {
@@ -268,11 +268,11 @@ def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement
     if len(drawn) == len(DIMENSIONS):
         first, last = min(drawn), max(drawn)
         holds = mean[last] - mean[first] > SURE * (error[first] ** 2 + error[last] ** 2) ** 0.5
-    told = ", ".join(f"{d}: {mean[d]:.2%} ± {error[d]:.2%}" for d in drawn)
+    reported = ", ".join(f"{d}: {mean[d]:.2%} ± {error[d]:.2%}" for d in drawn)
     claim = Claim.judged(
         "end of §3: the loss by bucketisation grows with the dimension",
         holds,
-        f"accuracy lost at depth 2 by dimension, {DRAWS} tables of {ROWS} rows each: {told} "
+        f"accuracy lost at depth 2 by dimension, {DRAWS} tables of {ROWS} rows each: {reported} "
         f"(more at the last than at the first by {SURE:g} standard errors)",
     )
     line = Line(
@@ -281,7 +281,7 @@ def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement
         [100 * mean[d] for d in drawn],
         errors=[100 * error[d] for d in drawn],
     )
-    told = (
+    reported = (
         f"best trees of depth 2, all thresholds against buckets; {DRAWS} random tables of {ROWS} "
         "rows, bars: standard error"
     )
@@ -290,7 +290,7 @@ def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement
         [line],
         Axis("dimensions"),
         Axis("training accuracy lost, %"),
-        told,
+        reported,
     )
     rows = [
         ["dimension", "lost", "standard_error", "tables_with_a_loss"],

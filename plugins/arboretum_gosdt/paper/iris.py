@@ -59,13 +59,13 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         {"objective.lam": LAM},
         key["seconds"],
     )
-    told = {
+    reported = {
         "errors": found.errors,
         "leaves": found.leaves,
         "proven": found.finished,
         "value": found.value,
     }
-    return told | {"printed_value": reference.value, "printed_proven": reference.finished}
+    return reported | {"printed_value": reference.value, "printed_proven": reference.finished}
 
 
 def judge(results: Keyed) -> Judgement:
@@ -75,7 +75,7 @@ def judge(results: Keyed) -> Judgement:
     claims, rows = [], []
     for key, one in results:
         if "threads" in key:
-            told = (
+            reported = (
                 f"value {one['values'][0]:.6f} with 1 thread, {one['values'][1]:.6f} with "
                 f"{key['threads']}, on {CORES['dataset']}"
             )
@@ -83,7 +83,7 @@ def judge(results: Keyed) -> Judgement:
                 Claim.judged(
                     "Table A: GOSDT can use several cores, and finds the same optimum",
                     one["values"][0] == one["values"][1] and all(one["proven"]),
-                    told,
+                    reported,
                 )
             )
         else:
@@ -103,7 +103,7 @@ def judge(results: Keyed) -> Judgement:
         same = all(
             abs(one["value"] - one["printed_value"]) < 1e-9 for one in own if one["printed_proven"]
         )
-        told = "; ".join(f"{row[0]}: {row[1]} errors, {row[2]} leaves" for row in rows)
+        reported = "; ".join(f"{row[0]}: {row[1]} errors, {row[2]} leaves" for row in rows)
         holds = all(one["proven"] for one in own) and same
         claims.insert(
             0,
@@ -111,7 +111,7 @@ def judge(results: Keyed) -> Judgement:
                 "I.2: iris is three problems of one class against the rest, each solved over "
                 "all its thresholds",
                 holds,
-                f"{told}; λ = {LAM:g}",
+                f"{reported}; λ = {LAM:g}",
             ),
         )
     header = [

@@ -93,22 +93,22 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         objective=name,
     )
     said, positive = found.tree.predict(train) == 1, train.target.codes == 1
-    told = {
+    reported = {
         "value": found.value,
         "bound": found.bound,
         "proven": found.finished,
         "leaves": found.leaves,
         "seconds": found.seconds,
     }
-    told |= {
+    reported |= {
         "fp": int((said & ~positive).sum()),
         "fn": int((~said & positive).sum()),
         "rows": [int(positive.sum()), int((~positive).sum())],
     }
-    told |= {
+    reported |= {
         part: curve(found.tree, table) for part, table in (("training", train), ("test", test))
     }
-    return told | (
+    return reported | (
         {"svg": found.tree.to_svg(title=f"fourclass: {name}, {found.leaves} leaves")}
         if name in DRAWN
         else {}
@@ -230,9 +230,11 @@ def judge(results: Keyed) -> Judgement:
                 unit=True,
             )
         )
-    told = f"λ = {LAM:g}, ω = 7, θ = {THETA:g}; six bins per column; a piece of a curve is a leaf"
+    reported = (
+        f"λ = {LAM:g}, ω = 7, θ = {THETA:g}; six bins per column; a piece of a curve is a leaf"
+    )
     pictures = {
-        "objectives_roc": Panels("ROC curves of six objectives on fourclass", charts, 2, told)
+        "objectives_roc": Panels("ROC curves of six objectives on fourclass", charts, 2, reported)
     }
     pictures |= {f"objectives_{name}": found[name]["svg"] for name in DRAWN if name in found}
     metrics = {f"leaves/{name}": float(one["leaves"]) for name, one in found.items()}
@@ -249,22 +251,22 @@ def judge(results: Keyed) -> Judgement:
 
 def _different(found: Plain) -> Claim:
     pairs = {name: (one["fp"], one["fn"]) for name, one in found.items()}
-    told = ", ".join(f"{name} {fp} and {fn}" for name, (fp, fn) in pairs.items())
+    reported = ", ".join(f"{name} {fp} and {fn}" for name, (fp, fn) in pairs.items())
     holds = 2 * len(set(pairs.values())) > len(pairs)
     return Claim.judged(
         "§5: different objectives give different trees, with different FP and FN",
         holds,
-        f"{len(set(pairs.values()))} different pairs of six: {told}",
+        f"{len(set(pairs.values()))} different pairs of six: {reported}",
     )
 
 
 def _sparse(found: Plain) -> Claim:
     leaves = {name: one["leaves"] for name, one in found.items()}
-    told = ", ".join(f"{name} {n}" for name, n in leaves.items())
+    reported = ", ".join(f"{name} {n}" for name, n in leaves.items())
     return Claim.judged(
         "I.5: some of the trees are extremely sparse",
         min(leaves.values()) <= SPARSE,
-        f"leaves: {told} (sparse: at most {SPARSE})",
+        f"leaves: {reported} (sparse: at most {SPARSE})",
     )
 
 
@@ -275,7 +277,7 @@ def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
     holds = [
         pauc >= auc - AS_WELL * theta and few < many for _, theta, auc, many, pauc, few in grid
     ]
-    told = "; ".join(
+    reported = "; ".join(
         f"λ = {lam:g}, θ = {theta:g}: {pauc:.4f} with {few:g} leaves, AUC {auc:.4f} with {many:g}"
         for lam, theta, auc, many, pauc, few in grid
     )
@@ -288,17 +290,17 @@ def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
         Claim.judged(
             sentence,
             any(holds) if whole or any(holds) else None,
-            f"at {sum(holds)} of {len(grid)} settings; area up to θ of pAUC's tree: {told}",
+            f"at {sum(holds)} of {len(grid)} settings; area up to θ of pAUC's tree: {reported}",
         )
     ]
 
 
 def _efficient(found: Plain) -> Claim:
     areas = {name: area(one["training"]) for name, one in found.items()}
-    told = ", ".join(f"{name} {one:.4f}" for name, one in areas.items())
+    reported = ", ".join(f"{name} {one:.4f}" for name, one in areas.items())
     sentence = "I.10: the new objectives give a more efficient ROC curve than accuracy"
     return Claim.judged(
-        sentence, areas["auc"] > areas["accuracy"], f"area under the training curve: {told}"
+        sentence, areas["auc"] > areas["accuracy"], f"area under the training curve: {reported}"
     )
 
 
@@ -314,7 +316,7 @@ def _ranked(by: Mapping[str, Plain]) -> list[Claim]:
         for name in proven
         if abs(by["exact"][name]["value"] - by["pygosdt"][name]["value"]) < 1e-9
     ]
-    told = (
+    reported = (
         f"equal on {len(same)} of {len(proven)} objectives that {CALLED['pygosdt']} proves "
         f"({', '.join(proven) or 'none'}), of {len(both)}"
     )
@@ -324,6 +326,6 @@ def _ranked(by: Mapping[str, Plain]) -> list[Claim]:
             len(same) == len(proven)
             if len(proven) == len(OBJECTIVES) or len(same) < len(proven)
             else None,
-            told,
+            reported,
         )
     ]

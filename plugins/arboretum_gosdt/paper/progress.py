@@ -159,7 +159,7 @@ def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
             for sign in (1, -1)
         )
         if both:
-            told = "; ".join(
+            reported = "; ".join(
                 f"{name} {_spell(own[method])}, OSDT {_spell(own['osdt'])}"
                 for name, own in both.items()
             )
@@ -168,7 +168,7 @@ def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
                 Claim.judged(
                     f"I.8: {CALLED[method]} completes its certificate before OSDT, in general",
                     holds,
-                    f"first on {ahead}, later on {behind}: {told}",
+                    f"first on {ahead}, later on {behind}: {reported}",
                 )
             )
     return claims
@@ -182,12 +182,12 @@ def _first_on_tic_tac_toe(found: Mapping[str, Plain]) -> list[Claim]:
     holds = (
         None if _when(own["pygosdt"]) == others == float("inf") else _when(own["pygosdt"]) < others
     )
-    told = "; ".join(f"{CALLED[m]} {_spell(own[m])}" for m in METHODS if m in own)
-    return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, told)]
+    reported = "; ".join(f"{CALLED[m]} {_spell(own[m])}" for m in METHODS if m in own)
+    return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, reported)]
 
 
 def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
-    told, yes, no = [], 0, 0
+    reported, yes, no = [], 0, 0
     for name, own in found.items():
         if "pygosdt" in own and own["pygosdt"]["finished"]:
             curve = own["pygosdt"]["curve"]
@@ -199,15 +199,15 @@ def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
                     yes + (share >= SHARP and late >= LATE),
                     no + (share < SHARP or late < LATE),
                 )
-                told.append(f"{name} {share:.0%} at {late:.0%} of the time")
-    if not told:
+                reported.append(f"{name} {share:.0%} at {late:.0%} of the time")
+    if not reported:
         return []
     sentence = "I.8: PyGOSDT holds a high objective and then drops sharply"
     return [
         Claim.judged(
             sentence,
             yes > no,
-            f"largest step of the objective and when: {'; '.join(told)} (sharp and late: "
+            f"largest step of the objective and when: {'; '.join(reported)} (sharp and late: "
             f"{SHARP:.0%} after {LATE:.0%}) on {yes}, not on {no}",
         )
     ]
@@ -235,7 +235,7 @@ def _alike(found: Mapping[str, Plain]) -> list[Claim]:
     """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first
     of the three took.
     """
-    told, yes, no = [], 0, 0
+    reported, yes, no = [], 0, 0
     for name, own in found.items():
         if {"gosdt_reference", "pygosdt", "osdt"} <= set(own):
             until = min(own[m]["seconds"] for m in ("gosdt_reference", "pygosdt", "osdt"))
@@ -244,28 +244,28 @@ def _alike(found: Mapping[str, Plain]) -> list[Claim]:
             )
             nearer = abs(gosdt - osdt) < abs(gosdt - late)
             yes, no = yes + nearer, no + (not nearer)
-            told.append(f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}")
-    if not told:
+            reported.append(f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}")
+    if not reported:
         return []
     sentence = "I.8: GOSDT behaves similarly to OSDT: both lower the best objective aggressively"
     evidence = (
         "mean height of the objective above its end, share of the way, of GOSDT, OSDT and "
-        f"PyGOSDT over the time of the first to end: {'; '.join(told)} (GOSDT nearer to OSDT on "
-        f"{yes}, not on {no})"
+        f"PyGOSDT over the time of the first to end: {'; '.join(reported)} (GOSDT nearer to OSDT "
+        f"on {yes}, not on {no})"
     )
     return [Claim.judged(sentence, yes > no if yes + no == len(DATA) else None, evidence)]
 
 
 def _closes(found: Mapping[str, Plain]) -> list[Claim]:
     """Time to the proof; where neither has one, the gap that is left."""
-    told, yes, no = [], 0, 0
+    reported, yes, no = [], 0, 0
     for name, own in found.items():
         others = [own[m] for m in ("pygosdt", "osdt") if m in own]
         if "gosdt_reference" in own and others:
             keys = [(_when(one), _gap(one)) for one in (own["gosdt_reference"], *others)]
             ahead = all(keys[0] < key for key in keys[1:])
             yes, no = yes + ahead, no + (not ahead)
-            told.append(
+            reported.append(
                 f"{name} "
                 + ", ".join(
                     f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}"
@@ -273,13 +273,13 @@ def _closes(found: Mapping[str, Plain]) -> list[Claim]:
                     if m in own
                 )
             )
-    if not told:
+    if not reported:
         return []
     return [
         Claim.judged(
             "I.10: GOSDT outpaces OSDT and PyGOSDT in closing the gap (on most data sets)",
             yes > no if yes + no == len(DATA) else None,
-            f"on {yes} of {yes + no}: {'; '.join(told)}",
+            f"on {yes} of {yes + no}: {'; '.join(reported)}",
         )
     ]
 

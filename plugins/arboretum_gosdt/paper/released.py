@@ -164,7 +164,7 @@ def _osdt(priced: Plain, printed: Plain) -> Claim:
     ]
     same, whole = sum(abs(gap) <= Cell.LIMIT * PLACES for gap in gaps), _number(printed)
     verdict = None if not gaps or (same == len(gaps) < whole) else same == len(gaps)
-    told = (
+    reported = (
         f"{same} of {len(gaps)} have it, the others up to {max(gaps, default=0.0):.3g} more; "
         f"{whole} have been released"
     )
@@ -172,7 +172,7 @@ def _osdt(priced: Plain, printed: Plain) -> Claim:
         "OSDT finds optimal trees: every result that was released and ended in time has the "
         "least risk",
         verdict,
-        told,
+        reported,
     )
 
 
@@ -231,7 +231,7 @@ def _cart(limited: Plain, printed: Plain) -> Claim:
         if len(found) < _number(printed) and above == len(found)
         else above == len(found) and worse > 0
     )
-    told = (
+    reported = (
         f"{len(found) - above} of {len(found)} are better, {worse} are worse; {same} err as "
         "often as this project's CART, which breaks ties by column"
     )
@@ -239,5 +239,5 @@ def _cart(limited: Plain, printed: Plain) -> Claim:
         "CART's trees are not optimal: no released one is better than the best tree of its "
         "depth, and some are worse",
         verdict,
-        told,
+        reported,
     )

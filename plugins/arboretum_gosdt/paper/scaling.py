@@ -196,7 +196,7 @@ def judge(results: Keyed) -> Judgement:
     )
     for _, one in results:
         if "itemsets" in one:
-            told = (
+            reported = (
                 f"{one['itemsets']:,} itemsets are {one['row_sets']:,} sets of rows (bar-7, "
                 "depth 5; exact numbers)"
             )
@@ -204,12 +204,12 @@ def judge(results: Keyed) -> Judgement:
                 Claim.judged(
                     "§4.1: DL8.5 meets one problem several times",
                     one["itemsets"] > one["row_sets"],
-                    told,
+                    reported,
                 )
             )
         if "finished" in one:
             holds = False if one["finished"] else True if one["seconds"] >= 300 else None
-            told = (
+            reported = (
                 f"{'finished' if one['finished'] else 'not finished'} after {one['spent']:.0f} s "
                 f"of {one['seconds']:g}"
             )
@@ -217,7 +217,7 @@ def judge(results: Keyed) -> Judgement:
                 Claim.judged(
                     "I.7: BinOCT finishes nowhere at depth 5 within 300 s",
                     holds,
-                    f"{told} on bar-7, its smallest table",
+                    f"{reported} on bar-7, its smallest table",
                 )
             )
     if not curves:
@@ -286,7 +286,7 @@ def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         if growth:
             known = {m: x for m, x in growth.items() if x is not None}
             holds = None if "gosdt_reference" not in known else known["gosdt_reference"] <= DOUBLED
-            told = (
+            reported = (
                 ", ".join(f"{CALLED[m]} × {x:.2f}" for m, x in known.items())
                 or "no curve got to its end"
             )
@@ -294,7 +294,7 @@ def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 Claim.judged(
                     f"I.7: on {name} GOSDT's time grows logarithmically with the rows",
                     holds,
-                    f"work over the last doubling of the rows: {told} (at most {DOUBLED:g})",
+                    f"work over the last doubling of the rows: {reported} (at most {DOUBLED:g})",
                 )
             )
     return claims
@@ -308,7 +308,7 @@ def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         if points:
             work_, rows = _doubling(points, 2), _doubling(points, 5)
             known = work_ is not None and rows is not None
-            told = (
+            reported = (
                 f"over the last doubling of the rows different rows × {rows:.2f}, work × "
                 f"{work_:.2f}"
                 if known
@@ -319,13 +319,13 @@ def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 f"I.7: {CALLED[method]}'s slow-down on bar-7 becomes constant once the "
                 "equivalence classes saturate"
             )
-            claims.append(Claim.judged(sentence, holds, f"{told} (constant: at most {SAME:g})"))
+            claims.append(Claim.judged(sentence, holds, f"{reported} (constant: at most {SAME:g})"))
     return claims
 
 
 def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     """The most features that each full tree method finished with; on a tie nobody is ahead."""
-    claims, told, better, worse = [], [], 0, 0
+    claims, reported, better, worse = [], [], 0, 0
     for name in DATA:
         own = {
             m: len(done) and int(done[-1][4])
@@ -340,8 +340,8 @@ def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 own["gosdt_reference"] >= n for n in others
             )
             worse += any(own["gosdt_reference"] < n for n in others)
-            told.append(f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
-    if told:
+            reported.append(f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
+    if reported:
         sentence = (
             "I.7: GOSDT usually has a higher limit on the binary features than the other exact "
             "methods"
@@ -352,8 +352,8 @@ def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 better > worse
                 if better + worse and _whole(curves, ("features",), ("gosdt_reference",))
                 else None,
-                f"ahead on {better}, behind on {worse} of {len(told)} data sets; features "
-                f"finished with: {'; '.join(told)}",
+                f"ahead on {better}, behind on {worse} of {len(reported)} data sets; features "
+                f"finished with: {'; '.join(reported)}",
             )
         )
     return claims
@@ -361,7 +361,7 @@ def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
 
 def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     """Faster than any power: in the logarithms of both, work over features bends upward."""
-    told, yes, no = [], 0, 0
+    reported, yes, no = [], 0, 0
     for name in DATA:
         points = [
             point
@@ -376,8 +376,8 @@ def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 for part in (slice(0, half + 1), slice(half, None))
             )
             yes, no = yes + (second > first), no + (second <= first)
-            told.append(f"{name} {first:.1f} and {second:.1f}")
-    if not told:
+            reported.append(f"{name} {first:.1f} and {second:.1f}")
+    if not reported:
         return []
     sentence = "I.7: the time is about factorial in the number of binary features"
     return [
@@ -385,7 +385,7 @@ def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
             sentence,
             yes > no if yes + no > 1 else None,
             "power of the features by which GOSDT's work grows, first and second half of "
-            f"the curve: {'; '.join(told)} (factorial: rising)",
+            f"the curve: {'; '.join(reported)} (factorial: rising)",
         )
     ]
 
@@ -396,7 +396,7 @@ def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     """
     claims = []
     for rival in ("dl85", "osdt"):
-        told, less, more = [], 0, 0
+        reported, less, more = [], 0, 0
         for name in DATA:
             gosdt, other = (
                 finished(curves.get(("combined", name, m), ())) for m in ("gosdt_reference", rival)
@@ -408,8 +408,8 @@ def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                     for one in (gosdt, other)
                 )
                 less, more = less + (own < theirs), more + (own > theirs)
-                told.append(f"{name} (k = {gosdt[n - 1][0]}) {own:.1f} against {theirs:.1f}")
-        if told:
+                reported.append(f"{name} (k = {gosdt[n - 1][0]}) {own:.1f} against {theirs:.1f}")
+        if reported:
             sentence = (
                 f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}"
             )
@@ -421,7 +421,7 @@ def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                     sentence,
                     holds,
                     f"less on {less}, more on {more} data sets; time over one's own fastest: "
-                    f"{'; '.join(told)}",
+                    f"{'; '.join(reported)}",
                 )
             )
     return claims
@@ -454,7 +454,7 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
         ("I.7: GOSDT performs better than PyGOSDT", "gosdt_reference", "pygosdt", 1.0),
     ):
-        told, yes, no, ways = (
+        reported, yes, no, ways = (
             [],
             0,
             0,
@@ -470,15 +470,15 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 if n:
                     ratio = max(other[n - 1][1], LEAST) / max(one[n - 1][1], LEAST)
                     yes, no = yes + (ratio > factor), no + (ratio <= factor)
-                    told.append(f"{name} by {way} {ratio:.3g}")
-        if told:
+                    reported.append(f"{name} by {way} {ratio:.3g}")
+        if reported:
             holds = yes > no if _whole(curves, ways, (ahead, behind)) else None
             claims.append(
                 Claim.judged(
                     sentence,
                     holds,
                     f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the "
-                    f"largest size that the latter finished: {'; '.join(told)} (above "
+                    f"largest size that the latter finished: {'; '.join(reported)} (above "
                     f"{factor:g} on {yes}, not on {no})",
                 )
             )
@@ -504,17 +504,17 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     for name in ("bar-7", "compas-2016"):
         last = {m: one[-1] for m in trees if (one := _ratios(curves, "samples", name, m))}
         if last:
-            told = ", ".join(f"{CALLED[m]} {x:.3g}" for m, x in last.items())
+            reported = ", ".join(f"{CALLED[m]} {x:.3g}" for m, x in last.items())
             holds = all(x > 1 for x in last.values()) if len(last) == len(trees) else None
             claims.append(
                 Claim.judged(
                     f"I.7: by rows of {name} GOSDT, PyGOSDT and OSDT have a significant "
                     "advantage over DL8.5",
                     holds,
-                    f"seconds of DL8.5 over theirs at the most rows that both finished: {told}",
+                    f"seconds of DL8.5 over theirs at the most rows that both finished: {reported}",
                 )
             )
-    told, yes, no, ways = (
+    reported, yes, no, ways = (
         [],
         0,
         0,
@@ -527,10 +527,10 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 if len(found) > 1:
                     clearer = found[-1] > max(found[0], 1.0)
                     yes, no = yes + clearer, no + (not clearer)
-                    told.append(
+                    reported.append(
                         f"{CALLED[method]} on {name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
                     )
-    if told:
+    if reported:
         sentence = (
             "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
         )
@@ -540,7 +540,7 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 sentence,
                 holds,
                 "seconds of DL8.5 over theirs, at the smallest and the largest size that "
-                f"both finished: {'; '.join(told)} (rising, and above 1, on {yes}, not on "
+                f"both finished: {'; '.join(reported)} (rising, and above 1, on {yes}, not on "
                 f"{no})",
             )
         )
@@ -551,7 +551,7 @@ def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
     largest size that both finished.
     """
-    told, less, more, ways = (
+    reported, less, more, ways = (
         [],
         0,
         0,
@@ -567,8 +567,8 @@ def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                     for one in both
                 )
                 less, more = less + (own < theirs), more + (own > theirs)
-                told.append(f"{name} by {way} {own:.3g} against {theirs:.3g}")
-    if not told:
+                reported.append(f"{name} by {way} {own:.3g} against {theirs:.3g}")
+    if not reported:
         return []
     sentence = "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5"
     holds = less > more if _whole(curves, ways, ("gosdt_reference", "dl85")) else None
@@ -577,7 +577,7 @@ def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
             sentence,
             holds,
             "time over one's own fastest at the largest size that both finished: "
-            f"{'; '.join(told)} (less on {less}, more on {more})",
+            f"{'; '.join(reported)} (less on {less}, more on {more})",
         )
     ]
 

@@ -222,10 +222,10 @@ def judge(results: Keyed) -> Judgement:
         CALLED[m]: sum(len(one.get(m, {}).get("late", ())) for one in found.values())
         for m in METHODS
     }
-    told = ", ".join(f"{name} {n}" for name, n in late.items() if n) or "none"
+    reported = ", ".join(f"{name} {n}" for name, n in late.items() if n) or "none"
     notes = [
         f"Accuracy against leaves: {len(rows):,} trees on {len(folds)} folds of {len(names)} "
-        f"data sets ({sum(whole.values())} whole); runs out of time: {told}."
+        f"data sets ({sum(whole.values())} whole); runs out of time: {reported}."
     ]
     metrics = {f"points/{m}": float(sum(row[2] == m for row in rows)) for m in METHODS}
     return Judgement.of_chapter(
@@ -307,7 +307,7 @@ def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
                 (near if fold.lacking(point) <= ALMOST else far).append(best[3] - point[3])
     if not near or not far:
         return []
-    told = (
+    reported = (
         f"mean test accuracy lacking: {np.mean(near):.2%} where CART is proven to be within "
         f"{ALMOST:.0%} of the best training accuracy ({len(near)} trees), {np.mean(far):.2%} "
         f"elsewhere ({len(far)})"
@@ -317,7 +317,7 @@ def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
         Claim.judged(
             sentence,
             bool(np.mean(near) <= ALMOST and np.mean(near) < np.mean(far)) if whole else None,
-            told,
+            reported,
         )
     ]
 
@@ -337,14 +337,16 @@ def _insignificant(folds: Sequence[Fold], whole: bool) -> list[Claim]:
         ]
         if near:
             means.setdefault(fold.dataset, []).append(float(np.mean(near)))
-    told, apart = [], []
+    reported, apart = [], []
     for name, own in means.items():
         error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else 0.0
         # one fold says nothing of a spread
         apart += [abs(np.mean(own)) > APART * error] * (len(own) > 1)
         spread = f" ± {error:.2%}" if len(own) > 1 else ""
-        told.append(f"{name} {np.mean(own):+.2%}{spread} ({len(own)} fold{'s' * (len(own) > 1)})")
-    if not told:
+        reported.append(
+            f"{name} {np.mean(own):+.2%}{spread} ({len(own)} fold{'s' * (len(own) > 1)})"
+        )
+    if not reported:
         return []
     sentence = (
         "I.6, Figure 13: the difference of frontiers on test rows sometimes becomes "
@@ -352,8 +354,8 @@ def _insignificant(folds: Sequence[Fold], whole: bool) -> list[Claim]:
     )
     evidence = (
         f"test accuracy of the best tree less CART's, where CART is within {ALMOST:.0%} of the "
-        f"best in training: {'; '.join(told)}; insignificant (within {APART:g} standard errors) "
-        f"on {len(apart) - sum(apart)} of {len(apart)}"
+        f"best in training: {'; '.join(reported)}; insignificant (within {APART:g} standard "
+        f"errors) on {len(apart) - sum(apart)} of {len(apart)}"
     )
     return [Claim.judged(sentence, not all(apart) if whole else None, evidence)]
 
@@ -368,13 +370,13 @@ def _generalises(folds: Sequence[Fold], whole: Mapping[str, bool]) -> list[Claim
     if not gaps:
         return []
     close = {name: abs(float(np.mean(own))) <= CLOSE for name, own in gaps.items()}
-    told = "; ".join(f"{name} {np.mean(own):+.2%}" for name, own in gaps.items())
+    reported = "; ".join(f"{name} {np.mean(own):+.2%}" for name, own in gaps.items())
     sentence = (
         f"§5: training and test accuracy are close for sparse trees (within {CLOSE:.0%} on most "
         "data sets)"
     )
     evidence = (
-        f"training less test accuracy of optimal trees of 2 to {SPARSE} leaves, mean: {told}; "
+        f"training less test accuracy of optimal trees of 2 to {SPARSE} leaves, mean: {reported}; "
         f"close on {sum(close.values())} of {len(close)}"
     )
     return [
@@ -398,7 +400,7 @@ def _monk2(folds: Sequence[Fold]) -> list[Claim]:
     if not pairs:
         return []
     training, test = np.mean(pairs, axis=0)
-    told = (
+    reported = (
         f"mean over {len(pairs)} trees of CART and the best tree with no more leaves: "
         f"{training:+.2%} in training, {test:+.2%} on test rows"
     )
@@ -406,7 +408,7 @@ def _monk2(folds: Sequence[Fold]) -> list[Claim]:
         Claim.judged(
             "I.6: the difference in training accuracy on monk2 shows in test accuracy",
             bool(training > 0 and test > 0),
-            told,
+            reported,
         )
     ]
 
@@ -419,14 +421,14 @@ def _finished(
     if not both:
         return []
     osdt, gosdt = (sum(len(one[m]["points"]) for one in both) for m in ("osdt", "gosdt_reference"))
-    told = (
+    reported = (
         f"{osdt} of OSDT and {gosdt} of GOSDT, of {len(both) * len(published()['regularisations'])}"
     )
     return [
         Claim.judged(
             "I.10: within the time limit OSDT yields fewer points of the frontier than GOSDT",
             osdt < gosdt,
-            told,
+            reported,
         )
     ]
 
@@ -441,7 +443,7 @@ def _how_close(folds: Sequence[Fold]) -> list[Claim]:
                     lacking.setdefault(method, []).append(fold.lacking(point))
     if "cart" not in lacking:
         return []
-    told = ", ".join(
+    reported = ", ".join(
         f"{CALLED[m]} {np.mean(one):.2%} on average, {np.max(one):.2%} for the worst tree"
         for m, one in lacking.items()
     )
@@ -450,7 +452,8 @@ def _how_close(folds: Sequence[Fold]) -> list[Claim]:
         Claim.judged(
             sentence,
             bool(np.mean(lacking["cart"]) > 0),
-            f"training accuracy lacking, at most, beside the best tree with as many leaves: {told}",
+            f"training accuracy lacking, at most, beside the best tree with as many leaves: "
+            f"{reported}",
         )
     ]
 
@@ -488,11 +491,11 @@ def _picture(folds: Sequence[Fold], names: Sequence[str], what: str, column: int
                 )
             )
         charts.append(LineChart(name, lines, Axis("leaves"), Axis(f"{what} accuracy, %")))
-    told = "median over five contiguous folds; bars: quartiles; runs out of time are left out"
+    reported = "median over five contiguous folds; bars: quartiles; runs out of time are left out"
     return Panels(
         f"{what.capitalize()} accuracy against leaves",
         charts,
         2,
-        told,
+        reported,
         (f"Trees of more than {MOST} leaves are not drawn.",),
     )

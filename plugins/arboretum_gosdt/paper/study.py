@@ -237,11 +237,11 @@ def _replayed(
         )
     value = float(objective.value(tree, problem))
     plain = objective.name == "accuracy" and table.weights is None
-    told = errors / table.n_rows + objective.lam * tree.n_leaves
-    if abs(value - solution.value) > 1e-9 or (plain and abs(value - told) > 1e-9):
+    reported = errors / table.n_rows + objective.lam * tree.n_leaves
+    if abs(value - solution.value) > 1e-9 or (plain and abs(value - reported) > 1e-9):
         raise VerificationError(
             f"verification failed: the value is {solution.value:g}, of the tree {value:g}, "
-            f"by its rows {told:g}"
+            f"by its rows {reported:g}"
         )
     finished = solution.status is Status.optimal
     return Run(

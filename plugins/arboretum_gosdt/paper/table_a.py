@@ -426,12 +426,17 @@ def judge(results: Keyed) -> Judgement:
         "cells_found": float(judged),
         "cells_stated": float(counts["STATED"]),
     }
-    told = (
+    reported = (
         f"Table A: {counts['PASS']} of {judged} cells that are found say what is printed; "
         f"{counts['STATED']} are stated, and judged by nothing; {counts['OPEN']} are open."
     )
     return Judgement.of_chapter(
-        "Table A", {}, metrics, claims=claims, tables={"table_a.csv": csv_text(lines)}, notes=[told]
+        "Table A",
+        {},
+        metrics,
+        claims=claims,
+        tables={"table_a.csv": csv_text(lines)},
+        notes=[reported],
     )
 
 
@@ -445,16 +450,16 @@ def _claim(row: str, cells: Sequence[Sequence[str]]) -> Claim:
         f"{column} {ours} (printed: {words}; {why})"
         for _, column, words, ours, _, _, why in by["FAIL"] + by["KNOWN"]
     ]
-    told = [", ".join(unlike)]
+    reported = [", ".join(unlike)]
     for verdict, heading in (
         ("PASS", "found as printed"),
         ("STATED", "stated"),
         ("OPEN", "not judged"),
     ):
-        told.append(
+        reported.append(
             f"{heading}: {', '.join(f'{cell[1]} {cell[3]}' for cell in by[verdict])}"
             * bool(by[verdict])
         )
     reason = KNOWN[row][0] if by["KNOWN"] and not by["FAIL"] else ""
     holds = False if unlike else True if by["PASS"] else None
-    return Claim.judged(f"Table A: {row}", holds, "; ".join(filter(None, told)), reason)
+    return Claim.judged(f"Table A: {row}", holds, "; ".join(filter(None, reported)), reason)

@@ -71,7 +71,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     held = {"stopping.standard.max_depth": DATA[name], "objective.lam": 0.0}
     found = run(services, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
     title = f"{CALLED[method]}: {name}, {found.errors} of {table.n_rows} rows wrong"
-    told = {
+    reported = {
         "errors": found.errors,
         "rows": table.n_rows,
         "leaves": found.leaves,
@@ -79,8 +79,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         "svg": found.tree.to_svg(title=title),
     }
     if name.startswith("monk"):
-        told |= _against_concept(found.tree, loaded(services, f"{name}-full"))
-    return told
+        reported |= _against_concept(found.tree, loaded(services, f"{name}-full"))
+    return reported
 
 
 def _against_concept(tree: Tree, whole: Table) -> Facts:
@@ -152,7 +152,7 @@ def judge(results: Keyed) -> Judgement:
             found.setdefault(key["dataset"], {})[key["method"]] = result
     parts = [_judged(name, found[name]) for name in DATA if found.get(name)]
     if graph:
-        told = (
+        reported = (
             f"Figure 10: the dependency graph of {GRAPH['dataset']} with λ = {GRAPH['lam']:g} "
             f"has {graph[0]['sets']} sets after {graph[0]['iterations']} iterations."
         )
@@ -162,7 +162,7 @@ def judge(results: Keyed) -> Judgement:
                 GRAPH,
                 {"sets": float(graph[0]["sets"])},
                 pictures={"figure_10": graph[0]["svg"]},
-                notes=[told],
+                notes=[reported],
             )
         )
     return Judgement.joined(parts)
@@ -171,7 +171,7 @@ def judge(results: Keyed) -> Judgement:
 def _judged(name: str, own: Plain) -> Judgement:
     figure, cells, claims = f"Figure {FIGURES[name]}", [], []
     correct = {method: one["rows"] - one["errors"] for method, one in own.items()}
-    told = "; ".join(
+    reported = "; ".join(
         f"{CALLED[m]}: {correct[m]} of {one['rows']} with {one['leaves']} "
         f"leaves{'' if one['proven'] else ' (not proven)'}"
         for m, one in own.items()
@@ -193,7 +193,7 @@ def _judged(name: str, own: Plain) -> Judgement:
             )
         )
     claims += {"monk1": _monk1, "monk2": _monk2, "tic-tac-toe": _tic_tac_toe}[name](
-        own, correct, told
+        own, correct, reported
     )
     rows = [
         [
@@ -232,7 +232,7 @@ def _judged(name: str, own: Plain) -> Judgement:
     )
 
 
-def _monk1(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
+def _monk1(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     claims = []
     if "gosdt" in own:
         one = own["gosdt"]
@@ -257,7 +257,7 @@ def _monk1(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
             Claim.judged(
                 "I.9: GOSDT is 20 % more accurate than BinOCT on monk1, both with 8 leaves",
                 round(100 * gain) >= 20,
-                f"{gain:.1%} more; {told}{best}",
+                f"{gain:.1%} more; {reported}{best}",
             )
         )
         wrong = own["binoct"]["wrong"]
@@ -274,7 +274,7 @@ def _monk1(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
     return claims
 
 
-def _monk2(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
+def _monk2(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     if not {"gosdt", "dl85"} <= set(own):
         return []
     gain = correct["gosdt"] / correct["dl85"] - 1
@@ -285,15 +285,15 @@ def _monk2(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
         Claim.judged(
             sentence,
             same and round(100 * gain) == 3,
-            f"{gain:.1%} more rows right, {points:.1%} of all rows; {told}",
+            f"{gain:.1%} more rows right, {points:.1%} of all rows; {reported}",
         )
     ]
 
 
-def _tic_tac_toe(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
+def _tic_tac_toe(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     others = [m for m in ("dl85", "binoct") if m in own]
     if "gosdt" not in own or not others:
         return []
     holds = own["gosdt"]["leaves"] <= 16 and all(correct["gosdt"] > correct[m] for m in others)
     sentence = "I.9: GOSDT is more accurate than BinOCT and DL8.5 on tic-tac-toe with 16 leaves"
-    return [Claim.judged(sentence, holds if len(others) == 2 or not holds else None, told)]
+    return [Claim.judged(sentence, holds if len(others) == 2 or not holds else None, reported)]

@@ -417,7 +417,7 @@ class TreeSet:
             (
                 int(self.merged.rows[u]),
                 {str(classes[k]): float(x) for k, x in enumerate(self.said[u]) if x > 0},
-                _told(
+                _reported(
                     [
                         (rule.subject, rule.outcome_label(int(one)), rule.cuts)
                         for rule, one in zip(rules, outcome[u], strict=True)
@@ -429,7 +429,7 @@ class TreeSet:
         ]
 
 
-def _told(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
+def _reported(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
     """What holds, without what a column is not where something says what it is; of its
     thresholds the nearest on each side.
     """

@@ -111,7 +111,7 @@ def _columns(details: Mapping[str, Any]) -> str:
                 f"class=scale>{bar}</span></td>"
             )
         lines.append(f"<tr>{cells}</tr>")
-    told, more = (
+    reported, more = (
         (
             IMPORTANCE.format(details["compared"]),
             "<th class=n>importance from</th><th class=n>to</th><th></th>",
@@ -121,7 +121,7 @@ def _columns(details: Mapping[str, Any]) -> str:
     )
     head = f"<tr><th>column</th><th class=n>trees that ask it</th>{more}</tr>"
     unused = [column for column in details["columns"] if column not in used]
-    return f"{told}<table>{head}{''.join(lines)}</table>" + (
+    return f"{reported}<table>{head}{''.join(lines)}</table>" + (
         f"<p>Asked by none: {escape(', '.join(unused))}.</p>" if unused else ""
     )
 

@@ -104,12 +104,12 @@ class Combined:
         (_, worst, _), (_, _, mean), (_, most, average) = (
             map(float, values_of(each, problem.objects)) for each in (one.tree, other.tree, tree)
         )
-        told = (
+        reported = (
             f"max cost {most:g} is at most {1 + self.rho:g} · {worst:g}, that of the first "
             f"tree; expected cost {average:.4g} is at most "
             f"{1 + 1 / self.rho:.4g} · {mean:.4g}, that of the second"
         )
-        notes = tuple(dict.fromkeys((*one.notes, *other.notes, told)))
+        notes = tuple(dict.fromkeys((*one.notes, *other.notes, reported)))
         steps, finished = one.subproblems + other.subproblems, one.finished and other.finished
         return attrs.evolve(one, tree=tree, subproblems=steps, finished=finished, notes=notes)
 

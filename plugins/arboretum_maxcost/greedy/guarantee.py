@@ -202,9 +202,9 @@ def overstated(impurity: Any, n_classes: int) -> str:
     value = np.asarray(impurity.value(sets))
     for whole in sets[(sets > 0).sum(axis=1) > 1]:
         below = np.where((sets <= whole).all(axis=1) & (value > 0), value, np.inf)
-        if (told := impurity.least_positive(whole)) > below.min() * (1 + TIES):
+        if (reported := impurity.least_positive(whole)) > below.min() * (1 + TIES):
             least = f"F({', '.join(f'{n:g}' for n in sets[int(below.argmin())])}) = {below.min():g}"
-            return f"least_positive of impurity {impurity.name} says {told:g} where {least}"
+            return f"least_positive of impurity {impurity.name} says {reported:g} where {least}"
     return ""
 
 

@@ -110,8 +110,12 @@ def judge(results: Keyed) -> Judgement:
         for name, one in found.items()
     ]
     metrics = {f"objects/{name}": float(one["objects"]) for name, one in found.items()}
-    told = {"cells": cells, "claims": claims, "tables": {"datasets.csv": csv_text([header, *rows])}}
-    return Judgement.of_chapter("data sets", {"datasets": ",".join(found)}, metrics, **told)
+    reported = {
+        "cells": cells,
+        "claims": claims,
+        "tables": {"datasets.csv": csv_text([header, *rows])},
+    }
+    return Judgement.of_chapter("data sets", {"datasets": ",".join(found)}, metrics, **reported)
 
 
 def _known(what: str, one: Plain) -> Known:

@@ -232,7 +232,7 @@ def judge(results: Keyed) -> Judgement:
             cost > (factor * least if least else 0) + 1e-9 for _, _, cost, _, least, factor in rows
         )
         most = max((cost / least for _, _, cost, _, least, _ in rows if least), default=0.0)
-        told = (
+        reported = (
             f"beyond (ln F + 1) · OPT on {beyond_it} of {len(rows)} tables; cost over OPT is at "
             f"most {most:.3g}"
         )
@@ -241,7 +241,7 @@ def judge(results: Keyed) -> Judgement:
                 "Theorem 4.6: GREEDYTREE with hinged Pairs, α = ε n, costs at most (ln F + "
                 "1) times the least cost with an error of ε",
                 not beyond_it,
-                told,
+                reported,
             )
         )
     header = [

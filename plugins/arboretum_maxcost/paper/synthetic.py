@@ -219,7 +219,7 @@ def _constant(one: Plain) -> bool:
 
 def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
     paper, computed = published()["synthetic"], published()["computed"]["synthetic"]
-    told, text, greedy, hinged = (
+    reported, text, greedy, hinged = (
         "Figure 3",
         "Figure 3, from the text",
         one["greedy"],
@@ -227,14 +227,14 @@ def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
     )
     inverse = [float(1 / Fraction(r)) for r in computed["R"]]
     pairs = [
-        (told, "Pairs", "max cost", paper["max_cost"], greedy["max_cost"]),
-        (told, "optimum", "max cost", paper["optimal_max_cost"], one["least"]),
+        (reported, "Pairs", "max cost", paper["max_cost"], greedy["max_cost"]),
+        (reported, "optimum", "max cost", paper["optimal_max_cost"], one["least"]),
         *(
-            (told, "Pairs", f"errors at depth {d}", wanted, one["errors"][d])
+            (reported, "Pairs", f"errors at depth {d}", wanted, one["errors"][d])
             for d, wanted in enumerate(paper["errors"])
         ),
         (
-            told,
+            reported,
             "Pairs, stopped early",
             "error at depth 2, %",
             paper["error_percent_at_2"],

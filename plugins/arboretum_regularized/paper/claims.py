@@ -347,14 +347,14 @@ def _largest(
     values: Mapping[str, float],
     holds: Callable[[float], bool],
     what: str,
-    told: str,
+    reported: str,
     unit: float = 1.0,
 ) -> Answer | None:
     """Whether the largest value is as large as that, certain on all twenty data sets; the first
     three in words.
     """
     top = sorted(values, key=values.__getitem__)[::-1][:3]
-    words = what + ", ".join(f"{name} {told.format(unit * values[name])}" for name in top)
+    words = what + ", ".join(f"{name} {reported.format(unit * values[name])}" for name in top)
     return (
         Answer(
             holds(values[top[0]]), words, len(x.found.datasets(x.part)) == len(published().datasets)

@@ -121,9 +121,9 @@ def judge(results: Keyed) -> Judgement:
                     for value, values, (word, digit) in printed
                 ]  # a caption is of one tree
     cells.sort(key=lambda cell: cell.table)
-    told = {
+    reported = {
         "metrics": {"trees": float(len(pictures))},
         "tables": {"drawn_trees.csv": csv_text(rows)},
         "pictures": pictures,
     }
-    return Judgement.of_chapter("drawn trees (Figures 1, 16 to 30)", {}, cells=cells, **told)
+    return Judgement.of_chapter("drawn trees (Figures 1, 16 to 30)", {}, cells=cells, **reported)

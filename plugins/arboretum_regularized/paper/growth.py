@@ -181,9 +181,9 @@ def judge(results: Keyed) -> Judgement:
         for (name, method), own in laws.items()
         for over, law in zip(OVER, own, strict=True)
     }
-    told = {"claims": claims, "tables": tables, "pictures": pictures}
+    reported = {"claims": claims, "tables": tables, "pictures": pictures}
     return Judgement.of_chapter(
-        "growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **told
+        "growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **reported
     )
 
 
@@ -259,9 +259,9 @@ def _claim(
         f"{name}, {method}: " + ", ".join(f"{w} {law}" for w, law in zip(over, own, strict=True))
         for (name, method), own in shown.items()
     )
-    told = f"Figure 15 (two data sets, unit prices): {sentence}"
+    reported = f"Figure 15 (two data sets, unit prices): {sentence}"
     return Claim.judged(
-        told, None if undecided else all(answers), "exponents of " + "; ".join(words)
+        reported, None if undecided else all(answers), "exponents of " + "; ".join(words)
     )
 
 

@@ -82,9 +82,12 @@ def pictures_of(found: Results) -> Facts:
             ({"base": 0.5}, {"own_scales": True}, {"own_scales": True}),
             strict=True,
         ):
-            title, told = f"{WORDS[measure][0]}, {part.words}", "means over splits ± standard error"
+            title, reported = (
+                f"{WORDS[measure][0]}, {part.words}",
+                "means over splits ± standard error",
+            )
             made[f"bars_{measure}_{part.slug}"] = comparing.bar_chart(
-                scores, title, subtitle=told, **options
+                scores, title, subtitle=reported, **options
             )
         with contextlib.suppress(DataError):  # no data set with all methods
             title = f"How well it ranks against what it costs, {part.words}"

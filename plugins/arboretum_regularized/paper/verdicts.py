@@ -247,7 +247,7 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
     the algorithms has an error of its own, from the same splits, which knows how far they go
     together.
     """
-    told = []
+    reported = []
     for measure in MEASURES:
         table, far, beyond = WORDS[measure][0], [], False
         rows: dict[str, list[Cell]] = {}
@@ -278,8 +278,8 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
                 f"Unit prices: taken together the algorithms of every data set ({len(rows)}) "
                 f"have the published {table}"
             )
-            told.append(Claim.judged(sentence, not beyond, words))
-    return told
+            reported.append(Claim.judged(sentence, not beyond, words))
+    return reported
 
 
 # -- tables, chapters, notes -----------------------------------------------------------------------
@@ -355,20 +355,20 @@ def chapter(
 def notes(found: Results, made: Sequence[Cell]) -> list[str]:
     """How many there are, how far off, and what is missing."""
     trees, runs = sum(len(noted) for noted in found.found.values()), published().runs
-    told = [
+    reported = [
         f"{trees:,} trees on {len(found.datasets())} of {len(published().datasets)} data "
         "sets; each was replayed on all its training "
         "objects, and its rows, class weights and prices counted anew (a tree that fails "
         "stops its piece)."
     ]
     if missing := [name for name in published().datasets if name not in found.datasets()]:
-        told.append(f"Without results, not asked for or not to be had: {', '.join(missing)}.")
+        reported.append(f"Without results, not asked for or not to be had: {', '.join(missing)}.")
     splits = {
         n: max(len(found.found.get((JUDGED, n, a), ())) for a in ALGORITHMS)
         for n in found.datasets(JUDGED)
     }
     if few := [name for name, n in splits.items() if 0 < n < runs]:
-        told.append(
+        reported.append(
             f"Not held against the published means, for they have fewer than {runs} splits "
             f"here: {', '.join(few)}."
         )
@@ -378,12 +378,12 @@ def notes(found: Results, made: Sequence[Cell]) -> list[str]:
         )
         if len(z):
             within = [int((z <= limit).sum()) for limit in (2, 4)]
-            told.append(
+            reported.append(
                 f"{WORDS[measure][0]}: of {len(z)} published cells {within[0]} lie within "
                 "two standard errors of the difference, "
                 f"{within[1]} within four; median deviation {np.median(z):.2f}."
             )
-    return told
+    return reported
 
 
 # -- Figure 2 --------------------------------------------------------------------------------------

@@ -87,8 +87,8 @@ class NodeTestEngine(TableEngine):
             by, groups = list[Predicate](), list[CodedTests]()
             for predicate in self._predicates:
                 found = self.asked(predicate, rows)
-                if cell.depth == 0 and [*map(_told, found)] != [
-                    *map(_told, self.asked(predicate, rows))
+                if cell.depth == 0 and [*map(_reported, found)] != [
+                    *map(_reported, self.asked(predicate, rows))
                 ]:
                     msg = (
                         f"predicate {predicate.name!r}: candidates answers the same question in "

@@ -81,12 +81,14 @@ def broken_sums(trial: SumTrial) -> str:
         low, high, *along = _scored(trial, *given, price, node, trial.sum_at)
         if not low <= score <= high and score == score:
             sides = (", ".join(f"{w:g}" for w in side[side > 0]) for side in weights)
-            told = f"a table of the class weights ({') | ('.join(sides)})"
-            return f"{told} scores {score:.9g}, and its {sum_of.__name__} alone {low:.9g}"
+            reported = f"a table of the class weights ({') | ('.join(sides)})"
+            return f"{reported} scores {score:.9g}, and its {sum_of.__name__} alone {low:.9g}"
         if (np.diff(along) > 0).any():
             k = int((np.diff(along) > 0).argmax())
-            told = f"with {sum_of.__name__} from {sums[k + 2]:g} to {sums[k + 3]:g} its score rises"
-            return f"{told} from {along[k]:.9g} to {along[k + 1]:.9g}"
+            reported = (
+                f"with {sum_of.__name__} from {sums[k + 2]:g} to {sums[k + 3]:g} its score rises"
+            )
+            return f"{reported} from {along[k]:.9g} to {along[k + 1]:.9g}"
     return ""
 
 

@@ -132,16 +132,16 @@ def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
     )
     for i in np.flatnonzero(above)[:1]:
         b, (one, other) = bins.bin[i], weight * bins.counts[i]
-        told = [_told(weight * part[b]) for part in (bins.left, bins.inside, bins.right)]
+        reported = [_reported(weight * part[b]) for part in (bins.left, bins.inside, bins.right)]
         return (
-            f"of a bin of the class weights {told[1]}, with {told[0]} before and {told[2]} "
-            f"behind it, the division {_told(one)} | {_told(other)} "
+            f"of a bin of the class weights {reported[1]}, with {reported[0]} before and "
+            f"{reported[2]} behind it, the division {_reported(one)} | {_reported(other)} "
             f"scores {scores[i]:.6g} and the best vertex {bound[i]:.6g}"
         )
     return ""
 
 
-def _told(weights: np.ndarray) -> str:
+def _reported(weights: np.ndarray) -> str:
     return f"({', '.join(f'{w:g}' for w in weights.tolist())})"
 
 

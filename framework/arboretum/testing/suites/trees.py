@@ -101,14 +101,14 @@ class PrunerSuite(ComponentSuite):
             elif hasattr(component, "choose"):
                 chosen = component.choose(tree, valid)
                 assert all(key.startswith("pruner.") for key in chosen.kept)
-                told = attrs.evolve(
+                reported = attrs.evolve(
                     component,
                     **{key.removeprefix("pruner."): value for key, value in chosen.kept.items()},
                 )
-                assert not told.needs_validation, (
+                assert not reported.needs_validation, (
                     "with the chosen values it needs no validation rows"
                 )
-                assert told.prune(tree, train, None) == component.prune(tree, train, valid)
+                assert reported.prune(tree, train, None) == component.prune(tree, train, valid)
 
     def test_it_says_whether_it_reads_the_trees_impurity(self, component):
         skip_if(
@@ -193,8 +193,8 @@ class TunerSuite(ComponentSuite):
                 values for values, _ in workshop.asked
             ]
             score = workshop.score(selection.measure)
-            for (_, told), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
-                assert told == pytest.approx(score.of(solution.tree))
+            for (_, reported), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
+                assert reported == pytest.approx(score.of(solution.tree))
 
     def test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one(
         self, component
