@@ -233,9 +233,9 @@ class Peer:
             )
         return solution
 
-    def _nothing(self, matrix: Matrix, spent: str) -> Solution:
+    def _nothing(self, matrix: Matrix, budget: str) -> Solution:
         note = (
-            f"{self.distribution} gave no tree within the budget of {spent}; a single leaf "
+            f"{self.distribution} gave no tree within the budget of {budget}; a single leaf "
             "stands in for it"
         )
         return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, (note,))

@@ -64,7 +64,7 @@ def main(argv: list[str]) -> int:
     )
     false = [sentence for each in found for sentence in each.false]
     for sentence in false:
-        terminal.tell(f"arboretum: error: {sentence}")
+        terminal.report(f"arboretum: error: {sentence}")
     return 1 if false else 0
 
 

@@ -14,10 +14,10 @@ from arboretum.cli.terminal import (
     columns,
     ending_like_ctrl_c,
     open_output,
+    report,
     report_error,
     say,
     status_of,
-    tell,
     word_of,
 )
 from arboretum.errors import ConfigError, closest
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except KeyboardInterrupt as error:
-        tell(f"arboretum: {word_of(error)}")
+        report(f"arboretum: {word_of(error)}")
         return status_of(error)
     except BrokenPipeError:
         close_output()  # the reader of our output has gone; so do we, without a word

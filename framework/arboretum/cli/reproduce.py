@@ -331,7 +331,9 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if work.interrupted:
         kept = f"{len(work.found)} of {len(pieces)} pieces are finished and kept in {folder}"
         again = " (without --fresh)" if arguments.fresh else ""
-        terminal.tell(f"arboretum: interrupted; {kept}; the same command goes on from there{again}")
+        terminal.report(
+            f"arboretum: interrupted; {kept}; the same command goes on from there{again}"
+        )
         return status_of(KeyboardInterrupt())
     judged = component.judge(work.results)
     pictures = {
@@ -365,7 +367,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
     if trouble:
-        terminal.tell(
+        terminal.report(
             f"arboretum: error: {trouble}; everything is kept in {folder}, the same command "
             "sends it again"
         )
@@ -383,7 +385,7 @@ def _present(work: Work, failures: Sequence[tuple[Plain, str]], workers: int, fo
         pieces.setdefault(text, []).append(key)
     for text, (first, *others) in pieces.items():
         more = f" and {len(others)} more" if others else ""
-        terminal.tell(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
+        terminal.report(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
     words = (
         f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, "
         f"{workers} worker{'s' * (workers > 1)}"

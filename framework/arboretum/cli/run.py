@@ -179,7 +179,7 @@ class Application:
                 (word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir"
             )
             ways = f"where something is written is for the command to say: add {one}=…"
-            terminal.tell(
+            terminal.report(
                 f"arboretum: not taken over from {arguments.run}: "
                 f"{', '.join(start.left_out)}; {ways}"
             )
@@ -246,7 +246,7 @@ class Application:
             if fresh:
                 remove_empty(folder)
             if isinstance(error, KeyboardInterrupt) and fresh and (folder / RECORD).exists():
-                terminal.tell(f"arboretum: what is known is kept in {folder}")
+                terminal.report(f"arboretum: what is known is kept in {folder}")
             if isinstance(error, Exception):  # Ctrl-C ends the command at once
                 self.session.fail(resolved, folder, "", error_text(error))
                 if unforeseen(error):

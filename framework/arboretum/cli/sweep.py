@@ -32,8 +32,8 @@ from arboretum.cli.terminal import (
     TRACKER_FAILED,
     error_text,
     fit,
+    report,
     status_of,
-    tell,
     word_of,
 )
 from arboretum.config.compose import Loader
@@ -197,7 +197,7 @@ class Job:
         """Leave word of a job that failed, and tell the tracker."""
         folder, trouble = Path(note.folder), ""
         if os.environ.get(DEBUG) == "1":
-            tell("".join(traceback.format_exception(error)).rstrip())
+            report("".join(traceback.format_exception(error)).rstrip())
         if resolved is not None:
             trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
         warnings = tuple(filter(None, [explain_failure(folder, error)]))
@@ -301,7 +301,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     )
     kept += "(the same command with skip_finished=true does the others)"
     if ended is not None:
-        terminal.tell(f"arboretum: {word_of(ended)}; {kept}")
+        terminal.report(f"arboretum: {word_of(ended)}; {kept}")
         return status_of(ended)
     if isinstance(broken, BrokenExecutor):
         raise StoreError(f"{DIED}; {kept}") from broken
@@ -517,9 +517,9 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
     failures = [note for note in notes if note.status == FAILED]
     terminal.say(f"{counts_of(notes, total)}; {terminal.duration(seconds)}; kept in {folder}")
     for note in failures[:SHOWN_FAILURES]:
-        terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
+        terminal.report(f"arboretum: failed: {note.label}: {note.error}")
     if len(failures) > SHOWN_FAILURES:
-        terminal.tell(
+        terminal.report(
             f"arboretum: {len(failures) - SHOWN_FAILURES} more failed; each folder below "
             f"{folder} holds error.txt"
         )

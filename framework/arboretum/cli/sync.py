@@ -225,7 +225,7 @@ def main(argv: list[str]) -> int:
         failures += 1
     for facts in (facts for root in roots for facts in unsent(root)):
         failures += 1
-        terminal.tell(f"a reproduction is sent by its own command: {facts.get('command')}")
+        terminal.report(f"a reproduction is sent by its own command: {facts.get('command')}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
     terminal.say(
         f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}"
@@ -266,7 +266,7 @@ def ui_main(argv: list[str]) -> int:
         raise CapabilityError(
             f"tracker {name} has no user interface; choose another with tracker=NAME"
         )
-    terminal.tell(
+    terminal.report(
         f"starting the user interface of tracker {tracker.name}, which takes some seconds"
     )
     with suppress(KeyboardInterrupt):

@@ -63,7 +63,7 @@ def say(text: str = "", *, painted: bool = False) -> None:
     print(text if painted else fit(text))
 
 
-def tell(text: str) -> None:
+def report(text: str) -> None:
     """Print a line beside the results (stderr)."""
     print(fit(text), file=sys.stderr)
 
@@ -77,14 +77,14 @@ def fit(text: str) -> str:
 
 def warn(text: str) -> None:
     """Print a warning in one line beside the results (stderr)."""
-    tell(f"arboretum: warning: {' '.join(text.split())}")
+    report(f"arboretum: warning: {' '.join(text.split())}")
 
 
 def report_error(error: BaseException) -> None:
     """Print an error in one line; ARBORETUM_DEBUG=1 prints the traceback, too."""
     if os.environ.get(DEBUG) == "1":
-        tell("".join(traceback.format_exception(error)).rstrip())
-    tell(f"arboretum: error: {error_text(error)}")
+        report("".join(traceback.format_exception(error)).rstrip())
+    report(f"arboretum: error: {error_text(error)}")
 
 
 def error_text(error: BaseException) -> str:

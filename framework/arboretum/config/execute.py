@@ -229,7 +229,7 @@ class Session:
             resolved.parts.tracker,
             "",
         )
-        tell = progress or (lambda *what: None)
+        report = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
             # whether by this very run is known once the data are loaded; a refusal is no failed run
@@ -240,7 +240,7 @@ class Session:
         # before other data are read, so that it can be told of what fails, and loads while the run
         # works
         if tracker is not None:
-            tell(0, None, f"opening tracker {tracker.name}")
+            report(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
             # else a run that is being handed in is not waited for
             if tracker not in self._prepared:
@@ -261,7 +261,7 @@ class Session:
             if index is not None and folder is not None:
                 warnings.append(index.add(record.fingerprint, folder))
         if tracker is not None and not trouble:
-            tell(0, None, f"giving the run to tracker {tracker.name}")
+            report(0, None, f"giving the run to tracker {tracker.name}")
             tracker, name = self._prepared[tracker], run_name(resolved.config, varied)
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))

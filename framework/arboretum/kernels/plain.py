@@ -47,7 +47,7 @@ class Interpreter:
         self.active, self.patience = False, 0.0
         self.at: dict[int, Callable] = {}
         self._kept: dict[tuple[Any, tuple[Any, ...]], bool] = {}
-        self._spent: dict[Any, float] = {}
+        self._elapsed: dict[Any, float] = {}
 
     def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
         """Whether a kernel that this process has not compiled for these numba types is run here."""
@@ -56,7 +56,7 @@ class Interpreter:
             from arboretum.kernels.disk_cache import is_kept  # with numba, which not all need
 
             self._kept[key] = is_kept(kernel, kinds)
-        return not self._kept[key] and self._spent.get(kernel, 0.0) < self.patience
+        return not self._kept[key] and self._elapsed.get(kernel, 0.0) < self.patience
 
     def __call__(self, kernel: Any) -> Callable:
         """The kernel as a Python function, under a clock."""
@@ -71,7 +71,7 @@ class Interpreter:
                 raise OnlyCompiled(f"{type(error).__name__}: {error}") from error
             finally:
                 took = time.thread_time() - start
-                self._spent[kernel] = self._spent.get(kernel, 0.0) + took
+                self._elapsed[kernel] = self._elapsed.get(kernel, 0.0) + took
 
         return timed
 

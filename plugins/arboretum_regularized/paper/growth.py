@@ -33,7 +33,7 @@ from arboretum_regularized.paper.protocol import (
     Measured,
     TrainingSplit,
     price_list,
-    taught,
+    training_objects,
     training_split,
 )
 from arboretum_regularized.paper.results import PAPER, UNIT
@@ -101,7 +101,7 @@ def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
     rows = np.sort(
         np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
     )
-    objects, origin = taught(whole.coded, rows)
+    objects, origin = training_objects(whole.coded, rows)
     return attrs.evolve(
         whole, objects=objects, origin=origin, train=whole.coded.tally(rows), rows=rows
     )

@@ -144,14 +144,14 @@ def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
     """
     data = coded(services, name)
     division = services.component("split", "holdout").divide(data.table, seed)
-    objects, origin = taught(data, division.train)
+    objects, origin = training_objects(data, division.train)
     tallies = [data.tally(rows) for rows in (division.train, division.valid, division.test)]
     return TrainingSplit(
         data, objects, origin, *tallies, theta_of(len(division.train)), division.train
     )
 
 
-def taught(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
+def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
     """The training rows as objects, and which distinct row of the data set each is
     (int64[objects]).
 
@@ -297,18 +297,18 @@ class Measured:
         alone = branches == 1
         return float((tree.price[alone] * tree.mass[alone]).sum() / tree.mass[0])
 
-    def auc(self, tally: np.ndarray, *, taught: bool = False) -> float:
+    def auc(self, tally: np.ndarray, *, trained: bool = False) -> float:
         """Area under the ROC curve on the rows tallied; see :func:`area`.
 
-        taught : leave out classes that no training object is labelled with, as the authors' program
-            does: its trees do not know that such a class exists (on firewall, 54 of 65,532 rows,
-            never the majority among equal rows).
+        trained : leave out classes that no training object is labelled with, as the authors'
+            program does: its trees do not know that such a class exists (on firewall, 54 of 65,532
+            rows, never the majority among equal rows).
         """
         used = np.flatnonzero(tally.sum(axis=1))
         nodes, group = np.unique(self.rest[used], return_inverse=True)
         counts = np.zeros((len(nodes), tally.shape[1]))
         np.add.at(counts, group, tally[used])
-        classes = np.flatnonzero(self.tree.weights[0]) if taught else np.arange(tally.shape[1])
+        classes = np.flatnonzero(self.tree.weights[0]) if trained else np.arange(tally.shape[1])
         return area(self.tree.distribution()[nodes], counts, classes)
 
 

@@ -223,7 +223,7 @@ class Piece:
 
     def auc(self, found: Measured, tally: np.ndarray) -> float:
         """Area under the ROC curve, over the classes that the reading counts."""
-        return found.auc(tally, taught=self.variant == AUTHORS)
+        return found.auc(tally, trained=self.variant == AUTHORS)
 
     def numbers(self, found: Measured) -> list[float | None]:
         """Validation AUC, test AUC (None: not a number), expected cost."""

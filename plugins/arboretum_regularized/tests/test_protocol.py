@@ -121,19 +121,19 @@ def test_most_data_sets_are_encoded_as_they_are_and_the_others_say_what_is_chang
 
 @pytest.mark.parametrize("name", ["iris", "tic-tac-toe", "balance-scale"])
 def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(services, name):
-    taught = training_split(services, name, 3)
-    table = taught.coded.table
+    trained = training_split(services, name, 3)
+    table = trained.coded.table
     division = services.component("split", "holdout").divide(table, 3)
     own = services.component("encoder", ENCODER, BINS).encode(
         table.take(division.train), table, raw_thresholds=False, seed=3
     )
     for field in ("codes", "label", "weight", "count", "object_of_row"):
-        assert np.array_equal(getattr(taught.objects, field), getattr(own, field)), field
-    assert taught.objects.features == own.features
+        assert np.array_equal(getattr(trained.objects, field), getattr(own, field)), field
+    assert trained.objects.features == own.features
     sizes = [len(division.train), len(division.valid), len(division.test)]
-    assert [int(tally.sum()) for tally in (taught.train, taught.valid, taught.test)] == sizes
+    assert [int(tally.sum()) for tally in (trained.train, trained.valid, trained.test)] == sizes
     whole = np.bincount(table.target.codes, minlength=table.n_classes)
-    assert np.array_equal((taught.train + taught.valid + taught.test).sum(axis=0), whole)
+    assert np.array_equal((trained.train + trained.valid + trained.test).sum(axis=0), whole)
 
 
 @pytest.mark.parametrize(
@@ -210,39 +210,44 @@ def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(service
 
 @pytest.fixture
 def grown(services):
-    taught = training_split(services, "tic-tac-toe", 0)
+    trained = training_split(services, "tic-tac-toe", 0)
     parts, prices = (
         services.parts({"method": "cc45"}, {"theta": 0.005}),
-        price_list(services, taught.objects, "random", 0),
+        price_list(services, trained.objects, "random", 0),
     )
-    return parts.method.fit(Problem(taught.objects, prices, parts), Context()).tree, taught, prices
+    return (
+        parts.method.fit(Problem(trained.objects, prices, parts), Context()).tree,
+        trained,
+        prices,
+    )
 
 
 def test_coded_rows_rest_where_the_raw_rules_send_them(grown):
-    tree, taught, _ = grown
+    tree, trained, _ = grown
     assert np.array_equal(
-        rests(tree, taught.coded)[taught.coded.whole.object_of_row], tree.rest(taught.coded.table)
+        rests(tree, trained.coded)[trained.coded.whole.object_of_row],
+        tree.rest(trained.coded.table),
     )
 
 
 @pytest.mark.parametrize("field", ["counts", "weights", "price"])
 def test_a_tree_that_is_not_what_it_says_is_refused(grown, field):
-    tree, taught, prices = grown
-    Measured.of(tree, taught, prices)
+    tree, trained, prices = grown
+    Measured.of(tree, trained, prices)
     wrong = getattr(tree, field).copy()
     wrong[np.flatnonzero(~tree.is_leaf)[1]] += 1
     with pytest.raises(VerificationError, match="verification failed"):
-        Measured.of(attrs.evolve(tree, **{field: wrong}), taught, prices)
+        Measured.of(attrs.evolve(tree, **{field: wrong}), trained, prices)
 
 
 def test_a_cut_tree_is_measured_without_walking_again(grown):
-    tree, taught, prices = grown
-    whole = Measured.of(tree, taught, prices)
+    tree, trained, prices = grown
+    whole = Measured.of(tree, trained, prices)
     cut = [node for node in range(1, tree.n_nodes) if not tree.is_leaf[node]][:3]
-    walked = Measured.of(tree.cut(cut), taught, prices)
+    walked = Measured.of(tree.cut(cut), trained, prices)
     moved = attrs.evolve(whole, rest=tree.nearest_kept(cut)[whole.rest])
-    assert moved.auc(taught.valid) == walked.auc(taught.valid)
-    assert moved.auc(taught.test) != whole.auc(taught.test)
+    assert moved.auc(trained.valid) == walked.auc(trained.valid)
+    assert moved.auc(trained.test) != whole.auc(trained.test)
 
 
 @pytest.mark.skipif(

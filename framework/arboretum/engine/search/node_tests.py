@@ -274,12 +274,12 @@ def _told(tests: CodedTests) -> tuple[object, ...]:
 
 
 def column_prices(
-    objects: Encoded, prices: Prices, asked: frozenset[str], spent: float = 0.0
+    objects: Encoded, prices: Prices, asked: frozenset[str], path_cost: float = 0.0
 ) -> dict[str, float]:
     """What a test made at a node pays for each column that it reads: the largest price of the
     column's tests.
 
-    asked, spent : raw columns asked, and what was paid, on the path.
+    asked, path_cost : raw columns asked, and what was paid, on the path.
     """
     here, found = prices.at(asked, spent), dict[str, float]()
     first = objects.test_offset
