@@ -67,7 +67,7 @@ edges : float[columns, 256], many : bool[columns, 256], see ``binning``.
 """
 
 
-class Rules(NamedTuple):
+class BoundedRules(NamedTuple):
     """gap : neighbours not further apart are not separated.
 
     crowd : share of the rows, over all columns, in the bins in question, from which on the node is

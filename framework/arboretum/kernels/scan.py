@@ -88,14 +88,14 @@ prefix : address of a prefix kernel, whose answers take their place (k = 1).
 """
 
 
-class Rules(NamedTuple):
+class ScanRules(NamedTuple):
     """gap : neighbours not further apart are not separated."""
 
     least: Least
     gap: np.floating
 
 
-Table = namedtuple("Table", "weights counts extra left_w left_c lost_w lost_c own")
+ScanTable = namedtuple("ScanTable", "weights counts extra left_w left_c lost_w lost_c own")
 """The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed
 up for it.
 
@@ -167,7 +167,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
     )
     if not OWN and (CLASSES > 0 or MOMENTS):
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
-        table = Table(
+        table = ScanTable(
             float_table(2, width),
             int_table(2, n_counts),
             float_table(2, 0),
@@ -178,7 +178,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
             sums,
         )
     else:
-        table = Table(
+        table = ScanTable(
             np.empty((2, width)),
             np.empty((2, n_counts), np.int64),
             float_table(2, 0),
@@ -225,8 +225,8 @@ def scan_column(
     """Score every cut of a sorted run, with missing rows once with them left, then right; at last
     these rows alone right.
 
-    scratch : a :class:`Table`, its widths, int32[m] for a prefix kernel, and a block of tables for
-        calls through an address.
+    scratch : a :class:`ScanTable`, its widths, int32[m] for a prefix kernel, and a block of tables
+        for calls through an address.
     best : the score to beat, −inf without one. Returns (position, side, score) of the best cut that
         beats it, position NOTHING if none does.
     """

@@ -81,7 +81,7 @@ n_rows : int64[n], rows that each object stands for, where ``count`` is somethin
 """
 
 
-class Rules(NamedTuple):
+class SubtreeRules(NamedTuple):
     """Which nodes and branches are allowed.
 
     max_depth : −1 without one.
@@ -167,7 +167,7 @@ Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare 
 bounds of pieces and counts before them; Sums.
 """
 
-Scratch = namedtuple("Scratch", "bins block runs lists free spare goes start")
+SubtreeScratch = namedtuple("SubtreeScratch", "bins block runs lists free spare goes start")
 """Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.
 
 lists : features worth looking at: a node's lie in lists[first : stop].
@@ -183,7 +183,7 @@ def scratch_for(
     own: int,
     shared: bool = False,
     sums: Sums | None = None,
-) -> Scratch:
+) -> SubtreeScratch:
     """Memory for subtrees over at most ``n_rows`` objects.
 
     by_units : weights are counts.
@@ -218,7 +218,7 @@ def scratch_for(
         sums or sums_for(NO_SUMS, 0, 0, 0),
     )
     lists = np.empty(min(n_features * (n_features + 3) // 2, LEVELS * n_features) + 1, np.int32)
-    return Scratch(
+    return SubtreeScratch(
         counted,
         block_for(arity, width, count_width, own),
         runs,

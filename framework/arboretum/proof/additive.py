@@ -144,7 +144,9 @@ class Additive:
             np.empty(self.planes * columns, np.int64),
         )
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
-        return counting.Scratch(rows, block, words, both, *cells, *np.empty((2, width), np.uint64))
+        return counting.CountingScratch(
+            rows, block, words, both, *cells, *np.empty((2, width), np.uint64)
+        )
 
     def new_nodes(self, n: int, most_leaves: int) -> counting.Node:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""

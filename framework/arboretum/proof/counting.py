@@ -29,7 +29,8 @@ Invariants:
 - Sides lie at (2 · level + side) · columns + column; with a limit on leaves, level counts from one
   leaf on, and the two sides of a column share the leaves: levels that add up to the last one.
 - Plane k of ``ones`` has a number per column, that of objects with it; ``totals`` has all.
-- In ``Scratch``, ``both`` and the four arrays of cells are of the column that was counted last.
+- In ``CountingScratch``, ``both`` and the four arrays of cells are of the column that was counted
+  last.
 - A record is words[start[i] : start[i + 1]]: length of the path, limits, bound (low and high half),
   literals.  Records of one fingerprint are a chain from ``slots`` on by ``before``, −1 at its end;
   some slot is always free.
@@ -114,7 +115,9 @@ rank : int64, weight of the smaller side.
 numbers : NUMBERS.
 """
 
-Scratch = namedtuple("Scratch", "rows block words both most loss mass busy mask path")
+CountingScratch = namedtuple(
+    "CountingScratch", "rows block words both most loss mass busy mask path"
+)
 """rows : int64[objects].
 
 block : uint64[64].

@@ -68,7 +68,7 @@ undercuts, the first test of that tree.
 row_sets : a second table, of the sets of rows; of length 1: they are not counted.
 """
 
-Levels = namedtuple("Levels", "rows sums one key number feature phase limit best first")
+Dl8Levels = namedtuple("Dl8Levels", "rows sums one key number feature phase limit best first")
 """A level per test on the path: the rows that are left, their weights per lane, those with outcome
 1 of the test in turn, the key and the number of the itemset, the test in turn, which of its sides
 is tried (0: none yet), what the error must stay below, the best error, that of side 0.

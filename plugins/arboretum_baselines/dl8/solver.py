@@ -88,11 +88,11 @@ class Dl85:
             details,
         )
 
-    def _search(self, found: TwoWay, depth: int, least: int) -> Search:
-        return Search(found, depth, least, self.row_sets)
+    def _search(self, found: TwoWay, depth: int, least: int) -> Dl8Search:
+        return Dl8Search(found, depth, least, self.row_sets)
 
     @staticmethod
-    def _report(found: TwoWay, search: Search, context: Context) -> None:
+    def _report(found: TwoWay, search: Dl8Search, context: Context) -> None:
         context.proven(
             found.value(found.inevitable + found.leaf), found.value(search.error + found.inevitable)
         )
@@ -130,11 +130,11 @@ class Dl8(Dl85):
         "stopping.standard.max_depth=3"
     )
 
-    def _search(self, found: TwoWay, depth: int, least: int) -> Search:
+    def _search(self, found: TwoWay, depth: int, least: int) -> Dl8Search:
         return BottomUp(found, depth, least, self.row_sets)
 
 
-class Search:
+class Dl8Search:
     """DL8.5 on a problem; costs are counted beyond what every tree makes."""
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
@@ -161,7 +161,7 @@ class Search:
         self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
         sums = np.zeros((2, n, lanes.shape[1]), np.int64)
-        self._levels = kernels.Levels(
+        self._levels = kernels.Dl8Levels(
             np.zeros((n, len(self._planes.full)), np.uint64),
             *sums,
             np.zeros((n, 2), np.uint64),
@@ -243,7 +243,7 @@ class Search:
         return np.array(nodes)
 
 
-class BottomUp(Search):
+class BottomUp(Dl8Search):
     """DL8 on a problem, depth by depth."""
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:

@@ -129,13 +129,13 @@ class Rank:
             search.tree(), search.lower, ended, (search.sets, "sets of leaves"), details
         )
 
-    def _search(self, problem: Problem, seed: int, found: TwoWay, loss: Loss) -> Search:
+    def _search(self, problem: Problem, seed: int, found: TwoWay, loss: Loss) -> OsdtSearch:
         limits = problem.parts.limits()
         settings = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(
             1 << k for k, name in enumerate(BOUNDS) if name not in (*self.without, *self._unused)
         )
-        return Search(found, loss, settings, self.rule, seed, self.ahead, used)
+        return OsdtSearch(found, loss, settings, self.rule, seed, self.ahead, used)
 
     _unused: ClassVar[tuple] = ()
 
@@ -186,7 +186,7 @@ def in_order(found: TwoWay) -> TwoWay:
     )
 
 
-class Search:
+class OsdtSearch:
     """The search on a problem, to be left and entered again: a greedy tree, sums over leaves
     that touch the loss near it, sets of leaves.
     """

@@ -15,7 +15,7 @@ from arboretum.api import Context, Parts, Status, two_way_problem
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
-from arboretum_baselines.dl8.solver import BottomUp, Dl8, Dl85, Search
+from arboretum_baselines.dl8.solver import BottomUp, Dl8, Dl8Search, Dl85
 from arboretum_basics.stopping import Standard
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -127,7 +127,7 @@ def test_bounds_of_itemsets_are_bounds_whenever_the_search_is_left():
     for seed in range(12):
         problem = drawn_problem(seed, Accuracy(lam=0.0), n_rows=40, n_columns=4, max_depth=3)
         found = two_way_problem(problem, "it", ("max_depth",))
-        exact, search = (kind(found, 3, 1, False) for kind in (BottomUp, Search))
+        exact, search = (kind(found, 3, 1, False) for kind in (BottomUp, Dl8Search))
         while exact.work() != exact.kernels.FINISHED:
             assert exact.make_room(10**8)
         truth = dict(

@@ -231,7 +231,7 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     given = given._replace(
         logs=logs if unit and full else logs[:0], weight=given.weight[: 0 if unit else n]
     )
-    scratch = kernels.Scratch(
+    scratch = kernels.C45Scratch(
         np.empty(n),
         np.empty(n, np.int16),
         np.empty(n, np.int32),

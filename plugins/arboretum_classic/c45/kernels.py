@@ -110,7 +110,7 @@ Found = namedtuple("Found", "gain split place cut usable")
 of the cut, cut; and whether it has one.
 """
 
-Scratch = namedtuple("Scratch", "own goes place to bins left total slope")
+C45Scratch = namedtuple("C45Scratch", "own goes place to bins left total slope")
 """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and
 its place there. to : int32[open branches, n], the same branch by branch (see :func:`pick`), where
 there are no more. bins : float64[bins, classes].

@@ -22,7 +22,13 @@ from arboretum.api import (
 from arboretum_classic.fuzzy.kernels import soft_tables, totals
 from arboretum_classic.fuzzy.rule import FuzzyThreshold, Shape, shares_above
 from arboretum_classic.oblivious.level_kernels import Columns, Level, Objects
-from arboretum_classic.oblivious.levels import Found, Search, judged, refuse, sorted_columns
+from arboretum_classic.oblivious.levels import (
+    Found,
+    ObliviousSearch,
+    judged,
+    refuse,
+    sorted_columns,
+)
 
 GRID = 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0
 """Widths that are tried, in standard deviations of the column, beside 0."""
@@ -65,7 +71,7 @@ class FuzzyGrowth(FractionalGrowth):
             method.shape.value,
         )
         self.share_of_spread = method.width
-        self.search = Search(self, True, max(1, self.limits.min_leaf) - ROUNDED)
+        self.search = ObliviousSearch(self, True, max(1, self.limits.min_leaf) - ROUNDED)
         self.spread = cache(self._spread)
         self.bins = np.empty_like(self.search.columns.bin)
         self.place, self.weight = np.full(n, -1, np.int32), np.zeros(n)

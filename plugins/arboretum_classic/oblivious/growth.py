@@ -7,7 +7,7 @@ import numpy as np
 
 from arboretum.api import Candidate, Growth, GrowthCell, TestRule, midpoints
 from arboretum_classic.oblivious.level_kernels import Level, Objects
-from arboretum_classic.oblivious.levels import Found, Search, judged, refuse
+from arboretum_classic.oblivious.levels import Found, ObliviousSearch, judged, refuse
 
 
 class LevelTest:
@@ -15,7 +15,7 @@ class LevelTest:
 
     rank = 0
 
-    def __init__(self, search: Search, growth: Growth, found: Found) -> None:
+    def __init__(self, search: ObliviousSearch, growth: Growth, found: Found) -> None:
         objects, f = growth.problem.objects, found.feature
         self._objects, self._rows, self.found = objects, growth.space.rows, found
         self._feature = (objects.raw_features if found.raw else objects.features)[f]
@@ -72,7 +72,7 @@ class ObliviousGrowth(Growth):
         """
         refuse(self, "oblivious")
         stats = self.space.statistics
-        search = Search(self, False, float(max(1, self.limits.min_leaf)))
+        search = ObliviousSearch(self, False, float(max(1, self.limits.min_leaf)))
         objects = Objects(stats.y, stats.weight, stats.count.astype(np.float64))
         first = self.evaluate(self.root())
         nodes, self.levels = [first], []

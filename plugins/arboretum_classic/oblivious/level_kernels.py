@@ -98,7 +98,7 @@ total : weight of the root.
 Objects = namedtuple("Objects", "y weight rows")
 """float64[n] by row: target, weight and number of rows as they are in the level."""
 
-Rules = namedtuple("Rules", "rows weight gap shared piece")
+LevelRules = namedtuple("LevelRules", "rows weight gap shared piece")
 """rows, weight : of every branch that receives any.
 
 gap : neighbours not further apart are not separated.

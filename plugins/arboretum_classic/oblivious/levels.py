@@ -126,7 +126,7 @@ def judged(scorer: Any, weights: np.ndarray, counts: np.ndarray, price: float, n
     return float(score[0])
 
 
-class Search:
+class ObliviousSearch:
     """Finds the best test of a level.
 
     growth : of the run.
@@ -152,7 +152,7 @@ class Search:
             else kernels.NO_BOUND
         )
         bound = kernels.VARIANCE if scorer.kernel is reduction_variance else bound
-        self._rules = kernels.Rules(
+        self._rules = kernels.LevelRules(
             min_rows, growth.space.min_weight, self.gap, shared, PIECE[bound]
         )
         if scorer.kernel is not None:

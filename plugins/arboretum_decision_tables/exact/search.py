@@ -37,13 +37,13 @@ def search(
     ease: float = EASE,
     widths: bool = True,
     ahead: bool = True,
-) -> Search:
+) -> SubtableSearch:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
     Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds
     and a moment.
     """
-    return Search(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
+    return SubtableSearch(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
 
 
 def load(space: Space, form: Form) -> None:
@@ -55,7 +55,7 @@ def load(space: Space, form: Form) -> None:
     rehash(slots, slots.copy())
 
 
-class Search:
+class SubtableSearch:
     """Owns the arrays of search_kernels and enlarges them.  It may run again, with more of a
     budget, and goes on where it stopped.
 
@@ -147,7 +147,7 @@ class Search:
 
         return laid_out(space, space.price, None, choose)
 
-    def run(self, context: Context, *, widths: bool = True) -> Search:
+    def run(self, context: Context, *, widths: bool = True) -> SubtableSearch:
         """Minimise within the context's seconds and bytes; what an earlier run found of
         subtables is known.
         """

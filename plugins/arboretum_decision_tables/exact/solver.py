@@ -30,7 +30,7 @@ from arboretum.api import (
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.exact.graph import Builder, Graph, build
 from arboretum_decision_tables.exact.proof import write
-from arboretum_decision_tables.exact.search import Search, load
+from arboretum_decision_tables.exact.search import SubtableSearch, load
 from arboretum_decision_tables.exact.space import Space, rehearsal, space_of
 from arboretum_decision_tables.exact.trees import best_known_tree, optimal_tree
 from arboretum_decision_tables.exact.values import (
@@ -253,7 +253,7 @@ class SubtableAttempt:
     problem: Problem
     costs: list[Cost]
     builder: Builder
-    search: Search | None = None
+    search: SubtableSearch | None = None
 
     def go_on(self, context: Context) -> Solution:
         """Solve within the budget, from where the call before ended; Ctrl-C and signals leave
@@ -284,7 +284,7 @@ class SubtableAttempt:
                 else found
             )
         if self.search is None and cost.form is not None:
-            self.search = Search(space, cost.form)
+            self.search = SubtableSearch(space, cost.form)
         found = _searched(graph, cost, context, start, self.search)
         if solver.proof:
             note = (
@@ -324,7 +324,7 @@ def _searched(
     cost: Cost,
     context: Context,
     start: float,
-    walk: Search | None = None,
+    walk: SubtableSearch | None = None,
     costs_left: int = 1,
 ) -> Solution:
     """The graph did not fit: branch and bound with what is left, shared by the complexities that
@@ -345,7 +345,7 @@ def _searched(
         else max(0.0, context.deadline - now) / costs_left
     )
     until = now + seconds
-    found = (walk or Search(space, cost.form)).run(
+    found = (walk or SubtableSearch(space, cost.form)).run(
         attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2)
     )
     n, tree = found.subproblems, found.tree()

@@ -180,7 +180,7 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
         or (complexity.FORM.combine == "sum" and not complexity.FORM.per_mass)
     ):
         return
-    walk = searching.Search(space, complexity.FORM, ease=0.0)
+    walk = searching.SubtableSearch(space, complexity.FORM, ease=0.0)
     bound = conjunction_bound_of_all(walk.table, walk.form, walk.setting, depth)
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
 
@@ -190,7 +190,7 @@ def test_cubes_of_parity_give_its_depth():
     codes = np.array(list(np.ndindex(2, 2, 2, 2)))
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
-        walk = searching.Search(space, complexity.FORM, ease=0.0)
+        walk = searching.SubtableSearch(space, complexity.FORM, ease=0.0)
         from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_all
 
         assert conjunction_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(

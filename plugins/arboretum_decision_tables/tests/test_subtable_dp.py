@@ -422,7 +422,7 @@ def test_the_bound_by_class_weights_alone_is_a_bound(problem, complexity):
     whole = frozenset(range(space.n_objects))
     if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole):
         return  # a leaf is not searched
-    bound = searching.Search(space, complexity.form(), ease=0.0)._bound_by_classes()
+    bound = searching.SubtableSearch(space, complexity.form(), ease=0.0)._bound_by_classes()
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + 1e-12)
 
 

@@ -118,7 +118,7 @@ class AllTrees:
             np.ascontiguousarray(one, kind)
             for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
         )
-        self._table = kernels.Table(
+        self._table = kernels.GraphTable(
             table.outcome,
             planes,
             excess,
@@ -140,7 +140,7 @@ class AllTrees:
         def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
             return np.empty((levels, *shape), of)
 
-        self._levels = kernels.Levels(
+        self._levels = kernels.GraphLevels(
             np.empty(n * (levels + 1) + 64, kind),
             np.empty(levels + 1, kind),
             level(words, of=np.uint64),
@@ -158,7 +158,7 @@ class AllTrees:
         )
         lane = np.int32 if excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
         pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)
-        self._scratch = kernels.Scratch(
+        self._scratch = kernels.GraphScratch(
             np.empty((answers + 5, tests), kind),
             pairs,
             np.empty(tests, kind),

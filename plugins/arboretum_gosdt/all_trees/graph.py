@@ -64,7 +64,7 @@ NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
 
 
-class Table(NamedTuple):
+class GraphTable(NamedTuple):
     """What is searched.
 
     outcome : uint8[objects, tests], 0 or 1.
@@ -100,7 +100,7 @@ NUMBERS = np.dtype(
 )
 
 
-class Levels(NamedTuple):
+class GraphLevels(NamedTuple):
     """The sets on the way from the one that was taken; sides are that of outcome 1, then the other;
     one level a row.
 
@@ -135,7 +135,7 @@ class Levels(NamedTuple):
 NODE = np.dtype(
     [
         ("width", "i8"),  # tests that divide the set
-        ("open", "i8"),  # those of ``Levels.open``
+        ("open", "i8"),  # those of ``GraphLevels.open``
         ("budget", "i8"),  # what its trees may cost
         ("best", "i8"),  # least cost known
         ("leaf", "i8"),  # cost of a leaf
@@ -200,7 +200,7 @@ EDGE = np.dtype(
 )
 
 
-class Scratch(NamedTuple):
+class GraphScratch(NamedTuple):
     """Room.
 
     sums : int64[answers + 5, tests].

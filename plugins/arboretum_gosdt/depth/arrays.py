@@ -10,9 +10,9 @@ binary digits::
 
 Invariants: rows are in the order of their groups; of two classes groups take turns (class 0, 1 of
 one weight), of more they are by class; in both the weight falls to 1.  The place after the last row
-is that of zeros, which fill up words.  Level v of ``Levels`` has the set v literals below the root.
-All arrays of ``arena`` begin at multiples of 64 bytes in one piece of memory that they share.  HUGE
-is the loss of what is not known, and two of them add up.
+is that of zeros, which fill up words.  Level v of ``DepthLevels`` has the set v literals below the
+root. All arrays of ``arena`` begin at multiples of 64 bytes in one piece of memory that they share.
+HUGE is the loss of what is not known, and two of them add up.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ width : bits of a word.
 groups : of rows.
 """
 
-Table = namedtuple("Table", "bits place group power kind first mixed hashes")
+DepthTable = namedtuple("DepthTable", "bits place group power kind first mixed hashes")
 """Rows of one weight 2ᵇ and one class each, in the order of their groups.
 
 bits : int32, outcomes of the merged rows, and a row of zeros, flat.
@@ -100,8 +100,8 @@ mixed : the same of groups of both classes of two.
 hashes : uint64[2 · rows].
 """
 
-Levels = namedtuple(
-    "Levels",
+DepthLevels = namedtuple(
+    "DepthLevels",
     "rows entries words start count weight margin whole total low up key todo sums own frame",
 )
 """The sets on the path that is searched, by level.
@@ -119,7 +119,9 @@ sums : uint64[·, 2, lanes] of fingerprints by feature, own : uint64[·, 2] of t
 frame : FRAME.
 """
 
-Scratch = namedtuple("Scratch", "words flip start entries lanes single margins wholes key shared")
+DepthScratch = namedtuple(
+    "DepthScratch", "words flip start entries lanes single margins wholes key shared"
+)
 """Memory of one pass.
 
 words, flip, start, entries : rows of the smaller side.
@@ -142,7 +144,7 @@ Task = namedtuple("Task", "table layout levels scratch memory setting state")
 """All that the search works on; ``state`` is STATE[1]."""
 
 
-def new_levels(table: Table, layout: Layout, setting: Setting, levels: int) -> Levels:
+def new_levels(table: DepthTable, layout: Layout, setting: Setting, levels: int) -> DepthLevels:
     """Arrays of as many levels."""
     classes, words, of, counts = _sizes(table, layout, setting)
     stride, width, features = layout.stride, setting.width, layout.features
@@ -164,10 +166,10 @@ def new_levels(table: Table, layout: Layout, setting: Setting, levels: int) -> L
         ((levels, 2), U64),
         ((levels,), FRAME),
     ]
-    return Levels(*arena(taken))
+    return DepthLevels(*arena(taken))
 
 
-def new_scratch(table: Table, layout: Layout, setting: Setting) -> Scratch:
+def new_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScratch:
     """Arrays of one pass."""
     classes, words, of, counts = _sizes(table, layout, setting)
     stride = layout.stride
@@ -183,10 +185,12 @@ def new_scratch(table: Table, layout: Layout, setting: Setting) -> Scratch:
         ((stride,), counts),
         ((stride,), I64),
     ]
-    return Scratch(*arena(taken))
+    return DepthScratch(*arena(taken))
 
 
-def _sizes(table: Table, layout: Layout, setting: Setting) -> tuple[int, int, np.dtype, np.dtype]:
+def _sizes(
+    table: DepthTable, layout: Layout, setting: Setting
+) -> tuple[int, int, np.dtype, np.dtype]:
     """(classes, most words, their dtype, dtype of counts)."""
     width = setting.width
     of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]

@@ -237,7 +237,7 @@ class LimitedSearch:
         bits = np.zeros(empty + chunks, np.int32)
         bits[:empty] = self.bits.reshape(-1).view(np.int32)
         power, kind = np.array(groups, np.int64).T.copy()
-        table = arrays.Table(
+        table = arrays.DepthTable(
             bits,
             np.full(at + 1, empty, np.int32),
             np.empty(at, np.int32),

@@ -86,7 +86,7 @@ class Setting(NamedTuple):
     """What a call does not change.
 
     p, q : price of a leaf and of a loss.
-    least, split, light, members, worst : of :class:`general.Rules`.
+    least, split, light, members, worst : of :class:`general.SplitRules`.
     cheapest : the least price of a test.
     path_cost : what the costliest path may cost, where ``worst``.
     deep : whether children may have three leaves.

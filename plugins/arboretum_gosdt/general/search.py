@@ -38,7 +38,7 @@ NODE_BYTES = 900
 
 
 @attrs.frozen
-class Rules:
+class SplitRules:
     """Which nodes may be split, and how.
 
     limits : of the whole tree.
@@ -85,7 +85,7 @@ class GeneralSearch:
     set of objects.
     """
 
-    def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:
+    def __init__(self, merged: Merged, p: int, q: int, rules: SplitRules = SplitRules()) -> None:
         self.rules, self.p, self.q = rules, p, q
         n, self.n_features = len(merged.weights), len(merged.tests)
         most = merged.weights.max(axis=1)

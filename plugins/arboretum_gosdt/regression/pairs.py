@@ -32,7 +32,7 @@ NEVER = np.int64(1) << 60
 """The cost of what does not exist."""
 
 
-class Table(NamedTuple):
+class RegressionTable(NamedTuple):
     """What is searched, sorted by target.
 
     outcome : uint8[objects, tests], 0 or 1.
@@ -89,7 +89,7 @@ NODE = np.dtype(
 NEW = -2
 
 
-class Levels(NamedTuple):
+class RegressionLevels(NamedTuple):
     """The sets on the way from the root, one level a row; sides are that of outcome 1, then the
     other.
 
@@ -116,7 +116,7 @@ class Levels(NamedTuple):
     seen: np.ndarray
 
 
-class Scratch(NamedTuple):
+class RegressionScratch(NamedTuple):
     """Room.
 
     sums : int64[7, tests], whole : int64[7].

@@ -152,7 +152,7 @@ class Regression:
         context.progress(0, None, "loading the kernels of regression")
         rng = np.random.default_rng(0)
         for absolute in (False, True):
-            Search(
+            DeviationSearch(
                 rng.integers(0, 2, (40, 5), np.uint8),
                 np.ones(40, np.int64),
                 rng.integers(-9, 9, 40),
@@ -175,7 +175,7 @@ class Regression:
         return objective, self.solve(problem, context)
 
 
-class Search:
+class DeviationSearch:
     """The tree of least deviation + λ · leaves, of a table of whole numbers.
 
     outcome : uint8[objects, tests].
@@ -217,7 +217,7 @@ class Search:
         shift = int(weight.sum()).bit_length()
         shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
         keys = random_words(n).view(kind)
-        self._table = pairs.Table(
+        self._table = pairs.RegressionTable(
             outcome,
             weight,
             total,
@@ -254,7 +254,7 @@ class Search:
         def level(*shape: int) -> np.ndarray:
             return np.zeros((levels, *shape), kind)
 
-        self._levels = pairs.Levels(
+        self._levels = pairs.RegressionLevels(
             np.empty(n * (levels + 1) + 64, kind),
             np.zeros(levels + 1, kind),
             np.zeros(levels, pairs.NODE),
@@ -267,7 +267,7 @@ class Search:
             np.zeros((levels, 2, tests), np.uint8),
         )
         cells = np.empty((3, tests, 2, 2, tests + 1)) if absolute else np.empty((3, 0, 2, 2, 0))
-        self._scratch = pairs.Scratch(
+        self._scratch = pairs.RegressionScratch(
             np.empty((7, tests), kind),
             np.empty(7, kind),
             np.empty((3, tests * tests), kind),
@@ -511,7 +511,7 @@ class RegressionSearch:
             "memory_bytes": within_bytes(context).memory_bytes,
         }
         outcome = bits[:, : len(self.kept)]
-        self.search = Search(
+        self.search = DeviationSearch(
             outcome,
             weight,
             total,

@@ -207,7 +207,7 @@ def _general(
     problem: Problem, limits: TreeLimits, merged: Any, units: Units, context: Context
 ) -> Search:
     from arboretum_gosdt.general.known import ANY, Bounds
-    from arboretum_gosdt.general.search import GeneralSearch, Rules
+    from arboretum_gosdt.general.search import GeneralSearch, SplitRules
 
     # a byte per outcome, and once more while they are made
     needed = 2 * len(merged.bits) * len(merged.tests)
@@ -226,7 +226,7 @@ def _general(
         merged,
         units.p,
         units.q,
-        Rules(bounds, limits.least, limits.split, light, limits.members, units.worst),
+        SplitRules(bounds, limits.least, limits.split, light, limits.members, units.worst),
     )
 
 

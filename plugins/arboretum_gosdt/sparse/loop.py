@@ -100,7 +100,7 @@ class Memo(NamedTuple):
 
 STATE = np.dtype(
     [
-        ("level", "i8"),  # row of ``Levels`` on top of the stack
+        ("level", "i8"),  # row of ``SparseLevels`` on top of the stack
         ("known", "i8"),  # sets in the memo
         ("expanded", "i8"),  # nodes, as often as each was
         ("logged", "i8"),  # sets in the log
@@ -110,7 +110,7 @@ STATE = np.dtype(
     align=True,
 )
 QUERIED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
-"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the
+"""Bits of ``SparseLevels.seen``: the memo was asked; trees of three leaves are known, by side; the
 memo is to be asked.
 """
 NO_TREE = -3

@@ -20,8 +20,8 @@ exactly for one literal.
 
 Invariants:
 
-- A level is one row of every array of ``Levels``.  It has ``node.stride`` lanes, a multiple of
-  PART.  Features that are alive are among the first ``node.n_features``.
+- A level is one row of every array of ``SparseLevels``.  It has ``node.stride`` lanes, a multiple
+  of PART.  Features that are alive are among the first ``node.n_features``.
 - In words, counts and both the lane comes last, so that a vector of features is read at once.  No
   index is checked, and vectors are read to the end of the stride.
 - NEVER marks a cost of what does not exist; two of them still add up in int64.
@@ -85,7 +85,7 @@ NUMBERS = np.dtype(
 SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 
 
-class Levels(NamedTuple):
+class SparseLevels(NamedTuple):
     """The nodes on the way from the root, one row a level; elements as wide as a lane unless said.
 
     words, full : words of the features, bits that stand for rows.
@@ -168,7 +168,7 @@ RANK = 1 << 20
 """Rank = weight of the smaller side · RANK + features behind."""
 
 
-class Scratch(NamedTuple):
+class SparseScratch(NamedTuple):
     """Elements as wide as a lane.
 
     row : one word of every feature of the table.
@@ -194,8 +194,8 @@ class Scratch(NamedTuple):
 
 
 TWO_0, TWO_1, OPEN, WHOLE = 8, 16, 32, 64
-"""Bits of ``Levels.seen``: two leaves of a side may cost less than is known; the feature's pairs
-are counted; row i of ``both`` is there for all features, not only from i's vector on.
+"""Bits of ``SparseLevels.seen``: two leaves of a side may cost less than is known; the feature's
+pairs are counted; row i of ``both`` is there for all features, not only from i's vector on.
 """
 
 

@@ -83,7 +83,7 @@ def lay_rows(bits, planes, group_class, data, random, level, virtual):
     group_class : int64[groups].
     data : shifts of the groups, bits of a word.
     random : uint64[·, 2].
-    level : starts (there), rows, sums and full (out), as in ``Levels``.
+    level : starts (there), rows, sums and full (out), as in ``SparseLevels``.
     virtual : out, the row that each of them is.
     """
     (shifts, word_bits), (starts, rows, sums, full) = data, level

@@ -41,8 +41,8 @@ from arboretum_gosdt.sparse.node import (
     THREE,
     UNLIMITED,
     Data,
-    Levels,
-    Scratch,
+    SparseLevels,
+    SparseScratch,
 )
 from arboretum_gosdt.sparse.pair_counts import feature_of_lane
 from arboretum_gosdt.sparse.rows import BITS, count_groups, counted_planes, lay_rows
@@ -98,7 +98,7 @@ def room_of_levels(
     groups: int,
     priced: bool,
 ) -> Arrays:
-    """Arrays for ``Levels``, by name."""
+    """Arrays for ``SparseLevels``, by name."""
     prices = stride if priced else 0
 
     def level(kind_of: DTypeLike, *shape: int) -> np.ndarray:
@@ -223,7 +223,7 @@ class SparseSearch:
             numbers,
         )
         self._levels = room_of_levels(kind, levels, *shape)
-        self._scratch = Scratch(
+        self._scratch = SparseScratch(
             np.empty(parts * 32, kind),
             np.empty(2 * stride, kind),
             np.empty(2 * stride, kind),
@@ -237,7 +237,7 @@ class SparseSearch:
             np.empty(2 * stride // lanes, np.int64),
             np.array([np.iinfo(kind).max], kind),
         )
-        levels = Levels(*self._levels.values())
+        levels = SparseLevels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
         levels.features[0] = lanes_of
         if len(price):  # lanes are to ascend with it, so that bits move instead
@@ -437,9 +437,13 @@ class SparseSearch:
             self.make_room(memory_bytes)
         return found
 
-    def arrays(self) -> tuple[Levels, Memo, np.record]:
+    def arrays(self) -> tuple[SparseLevels, Memo, np.record]:
         """Its levels, memo and state."""
-        return Levels(*self._levels.values()), Memo(*self._memo.values(), self._log), self._state
+        return (
+            SparseLevels(*self._levels.values()),
+            Memo(*self._memo.values(), self._log),
+            self._state,
+        )
 
     def log_up_to(self, sets: int) -> None:
         """Keep a log of so many sets that were closed last (0: none); it is empty now."""
@@ -456,7 +460,7 @@ class SparseSearch:
         if not self._memo.room_for(known, left):
             return False
         left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
-        return self._levels.make_room(dict.fromkeys(Levels._fields, level + 3), left)
+        return self._levels.make_room(dict.fromkeys(SparseLevels._fields, level + 3), left)
 
     def _read_bounds(self, finished: bool = False) -> None:
         """Read bound and value from the root."""
@@ -607,7 +611,7 @@ class SparseSearch:
         # the root is there
         search(
             self._data,
-            Levels(*self._levels.values()),
+            SparseLevels(*self._levels.values()),
             self._scratch,
             Memo(*memo, self._log),
             self._state,

@@ -9,7 +9,7 @@ from tiny_tables import least, objectives, tiny_problem
 from arboretum.testing.effort import tries
 from arboretum_gosdt.general.known import ANY, Bounds
 from arboretum_gosdt.general.relaxed import attained
-from arboretum_gosdt.general.search import GeneralSearch, Rules
+from arboretum_gosdt.general.search import GeneralSearch, SplitRules
 from arboretum_gosdt.problem.objectives import Accuracy, Price
 from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 
@@ -19,7 +19,7 @@ def search_of(problem, depth=None, leaves=None, **rules):
     merged = merge_equal_rows(problem, all_tests(problem), units)
     bounds = Bounds(ANY if depth is None else depth, ANY if leaves is None else leaves)
     return merged, GeneralSearch(
-        merged, units.p, units.q, Rules(bounds, worst=objective.price is Price.max, **rules)
+        merged, units.p, units.q, SplitRules(bounds, worst=objective.price is Price.max, **rules)
     )
 
 

@@ -87,7 +87,7 @@ def exact_space(problem: Problem, *, priced: bool, context: Context = Context())
     return space
 
 
-class Search:
+class FrontSearch:
     """Owns the arrays of search_kernels and enlarges them.
 
     Rounds: in round D every test is tried at the first D levels, and below them the greedy one;
@@ -161,7 +161,7 @@ class Search:
             self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
         return buffers.one[:n].copy()
 
-    def run(self, context: Context) -> Search:
+    def run(self, context: Context) -> FrontSearch:
         """Work round after round, within the context's seconds and bytes; raises OutOfTime where
         the first, which leaves trees, takes longer.
         """
@@ -355,7 +355,7 @@ class FrontSolver:
 
     def _search(
         self, problem: Problem, context: Context
-    ) -> tuple[Search, tuple[Fraction | int, ...]]:
+    ) -> tuple[FrontSearch, tuple[Fraction | int, ...]]:
         """The search, and per axis the number by which its integers are divided."""
         from arboretum_maxcost.fronts.lists import Form
 
@@ -388,10 +388,10 @@ class FrontSolver:
         scale = {"expected_cost": space.total / space.coin, "max_cost": 1 / space.coin}.get(
             names[1], 1
         )
-        return Search(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
+        return FrontSearch(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
 
     def _trees(
-        self, search: Search, axes: int, context: Context
+        self, search: FrontSearch, axes: int, context: Context
     ) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
         """The tree of each point, None for those that get none, and whether these are more than
         asked for: only few are laid out once the time is up.
@@ -420,7 +420,7 @@ class FrontSolver:
         return {**{values[:axes]: None for values in kept}, **found}, cut
 
     def solution(
-        self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()
+        self, search: FrontSearch, units: tuple[Fraction | int, ...], context: Context = Context()
     ) -> Solution:
         """Trees of all points, or of few where the time is up; what is proven, and how the
         search ended.

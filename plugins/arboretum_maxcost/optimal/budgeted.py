@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, OutOfTime, Problem, Tree
-from arboretum_maxcost.optimal.search import EVER, Search
+from arboretum_maxcost.optimal.search import EVER, MaxCostSearch
 from arboretum_maxcost.optimal.space import Space, space_of
 
 FIRST_TURN = 0.2
@@ -65,7 +65,7 @@ def pareto_step_function(
     Stops early when seconds or bytes run out; what it says then is proven, but has gaps.
     """
     space = space_of(problem, without_error=False)
-    search = Search(space, context, without)
+    search = MaxCostSearch(space, context, without)
     top = EVER if most is None else space.paid(most)
     budget = 0
     while budget <= top and search.ask(budget, EVER):
@@ -79,7 +79,7 @@ def pareto_step_function(
     return _step_function(space, search, budget, top)
 
 
-def _step_function(space: Space, search: Search, solved: int, top: int) -> ParetoStepFunction:
+def _step_function(space: Space, search: MaxCostSearch, solved: int, top: int) -> ParetoStepFunction:
     """solved : below that budget all is known."""
     steps, lower, budget, last = [], [], 0, None
     for path_cost, errors in search.found(top):
@@ -105,7 +105,7 @@ def _step_function(space: Space, search: Search, solved: int, top: int) -> Paret
     )
 
 
-def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]:
+def least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[int, int]:
     """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by
     raising the budget from below.
 

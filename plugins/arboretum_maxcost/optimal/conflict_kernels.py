@@ -73,8 +73,8 @@ def count_ways(table, x, apart, number):
 def list_conflicts(
     table, apart, used, number, order, begin, low, high, conflict, conflict_row, conflict_price
 ):
-    """Fill ``conflict``, ``conflict_row``, ``conflict_price`` (see ``parts.Table``) of the objects
-    low … high − 1, nearest rivals first.
+    """Fill ``conflict``, ``conflict_row``, ``conflict_price`` (see ``parts.MaxCostTable``) of the
+    objects low … high − 1, nearest rivals first.
 
     apart : bool[n], objects that belong to no conflict set.
     used : int64[tests], −1.

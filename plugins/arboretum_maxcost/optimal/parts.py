@@ -80,7 +80,7 @@ FACT = np.dtype(
 )
 
 
-class Table(NamedTuple):
+class MaxCostTable(NamedTuple):
     """Objects and tests, see ``space.Space``.
 
     codes : uint[F, n].
@@ -104,7 +104,7 @@ class Table(NamedTuple):
     conflict_price: np.ndarray
 
 
-class Parts(NamedTuple):
+class MaxCostParts(NamedTuple):
     """Sets of rows, by slot: the bins of a feature, then a run of bins, what a test leaves outside,
     and the whole subtable.
 
@@ -170,8 +170,8 @@ class Task(NamedTuple):
     order : int64[tests], scratch.
     """
 
-    table: Table
-    parts: Parts
+    table: MaxCostTable
+    parts: MaxCostParts
     memory: Memory
     setting: Setting
     mark: np.ndarray
@@ -179,11 +179,11 @@ class Task(NamedTuple):
     order: np.ndarray
 
 
-def new_parts(n_bins: np.ndarray, classes: int) -> Parts:
+def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
     """Room for the tests of any feature."""
     widest = max(2, int(n_bins.max(initial=0)))
     touched, after = np.zeros((2, widest + 1), np.int64)
-    return Parts(
+    return MaxCostParts(
         np.zeros(widest + 3, PART),
         np.zeros((widest + 3, classes), np.int64),
         touched,

@@ -30,7 +30,7 @@ EVER = 1 << 60
 """A budget, and a loss, above all others."""
 
 
-class Search:
+class MaxCostSearch:
     """What the least loss is within a budget, all in whole units of a space.
 
     without : names of ``BOUNDS`` that are not used; it changes no optimum.

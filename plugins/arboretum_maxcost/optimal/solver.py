@@ -36,7 +36,7 @@ from arboretum.api import (
 from arboretum_maxcost.greedy.guarantee import refutation
 from arboretum_maxcost.optimal.budgeted import error_of, least_budget
 from arboretum_maxcost.optimal.objectives import MaxCost, TrainingError
-from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
+from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
 from arboretum_maxcost.optimal.space import Space, space_of
 
 DEFAULT_BYTES = 2_000_000_000
@@ -149,7 +149,7 @@ class MaxCostSolver:
         refuse_unfit(self.name, objects, problem.prices)
         counting = objective is not None and shape_of(objective) is not Shape.complexity
         small = few(problem, 8)
-        search = Search(space_of(small, without_error=not counting), Context())
+        search = MaxCostSearch(space_of(small, without_error=not counting), Context())
         search.ask(EVER // 2, 0)
         search.greedy(EVER)
         search.tree(EVER)
@@ -192,7 +192,7 @@ class MaxCostSolver:
         value : of the complexity, by the maximum path cost.
         """
         top = self._budget(problem, space, EVER)
-        search = Search(space, context, self.without)
+        search = MaxCostSearch(space, context, self.without)
         most = limit(space)
         if most < search.equivalent_loss:
             loss = float(search.equivalent_loss * space.unit)
@@ -221,7 +221,7 @@ class MaxCostSolver:
         """The least error within a budget."""
         space = space_of(problem, without_error=False, context=context)
         top = self._budget(problem, space, None)
-        search, share = Search(space, context, self.without), Fraction(1, space.total)
+        search, share = MaxCostSearch(space, context, self.without), Fraction(1, space.total)
         search.report = lambda low, up: context.proven(float(low * share), float(up * share))
         low, up = search.least_loss(top), search.bounds(top)[2]
         tree = search.tree(top)
@@ -258,7 +258,7 @@ class MaxCostSolver:
         return unlimited
 
     @staticmethod
-    def _none(search: Search, why: str) -> Solution:
+    def _none(search: MaxCostSearch, why: str) -> Solution:
         return Solution(
             None,
             math.inf,
@@ -269,7 +269,7 @@ class MaxCostSolver:
         )
 
     def _solution(
-        self, search: Search, tree: Tree, value: float, low: float, proven: bool
+        self, search: MaxCostSearch, tree: Tree, value: float, low: float, proven: bool
     ) -> Solution:
         notes, space = [], search.space
         if space.equivalent_loss.any() and space.without_error:

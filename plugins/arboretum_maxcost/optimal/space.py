@@ -75,7 +75,7 @@ class Space:
     def table(self) -> Any:
         """As the kernels read it, without conflict sets."""
         from arboretum.kernels.solving.fingerprints import random_words
-        from arboretum_maxcost.optimal.parts import FEATURE, ROW, Table
+        from arboretum_maxcost.optimal.parts import FEATURE, ROW, MaxCostTable
 
         n, features = self.n_objects, np.zeros(len(self.family), FEATURE)
         rows = np.zeros(n, ROW)
@@ -84,7 +84,7 @@ class Space:
         for name in ("label", "purity", "mass", "equivalent_loss", "count"):
             rows[name] = getattr(self, name)
         rows["words"] = random_words(n)
-        return Table(
+        return MaxCostTable(
             self.codes,
             features,
             self.price,

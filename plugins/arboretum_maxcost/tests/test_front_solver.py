@@ -266,7 +266,7 @@ def test_without_time_for_a_tree_the_front_is_the_best_leaf(axes, monkeypatch):
     def out_of_time(*_):
         raise OutOfTime("the budget of seconds ran out before there was any tree")
 
-    monkeypatch.setattr("arboretum_maxcost.fronts.solver.Search.run", out_of_time)
+    monkeypatch.setattr("arboretum_maxcost.fronts.solver.FrontSearch.run", out_of_time)
     found = FrontSolver(axes=axes).solve(problem, Context())
     leaf = found.front.points[0]
     assert (

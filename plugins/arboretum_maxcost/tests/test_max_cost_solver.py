@@ -36,7 +36,7 @@ from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.optimal.objectives import MaxCost
-from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
+from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
 from arboretum_maxcost.optimal.solver import MaxCostSolver
 from arboretum_maxcost.optimal.space import space_of, whole
 
@@ -128,7 +128,7 @@ def test_every_answer_is_that_of_all_trees_whatever_bounds_are_used(batch):
             space = space_of(problem, without_error=without_error)
             truth, search = (
                 least_loss(space),
-                Search(space, Context(), SWITCHES[seed % len(SWITCHES)]),
+                MaxCostSearch(space, Context(), SWITCHES[seed % len(SWITCHES)]),
             )
             budgets = np.unique(np.append(0, space.price[:, None] * np.arange(4)))
             if random.random() < 0.5:

@@ -70,7 +70,7 @@ class BoundedEngine(RawColumns):
         weights, counts = self._histograms.tables(cell)
         rows, raw = space.rows[cell.low : cell.high], self._raw
         dropped = np.zeros(raw.many.shape, np.bool_)
-        rules = bounded.Rules(space.least, self._gap, CROWD)
+        rules = bounded.BoundedRules(space.least, self._gap, CROWD)
         while True:
             f, found = bounded.best_bounded(
                 weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node)

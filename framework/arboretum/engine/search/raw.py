@@ -164,7 +164,7 @@ class PresortedEngine(RawColumns):
                     sure(scorer.kernel), stats.n_classes, stats.moments, not stats.unit
                 )
         runs = scan.Runs(self._order, cell.low, cell.high, self._shift, self._values)
-        own, rules = scan.Own(space.extra, scorer.prefix), scan.Rules(space.least, self._gap)
+        own, rules = scan.Own(space.extra, scorer.prefix), scan.ScanRules(space.least, self._gap)
         feature, index, side, score = self._search(
             runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node)
         )

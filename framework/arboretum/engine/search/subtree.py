@@ -91,8 +91,8 @@ def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -
 
 def rules_of(
     parts: Parts, min_weight: float, total: float, once: bool, **more: bool
-) -> kernels.Rules:
-    """What :class:`arboretum.kernels.subtree.Rules` says."""
+) -> kernels.SubtreeRules:
+    """What :class:`arboretum.kernels.subtree.SubtreeRules` says."""
     limits, rule, judge = (
         parts.limits(),
         sure(leaf_rule_of(parts)),
@@ -100,7 +100,7 @@ def rules_of(
     )
     kernel, each = judge.significance() if judge else (None, False)
     light, mixed = rule.levels(total)
-    return kernels.Rules(
+    return kernels.SubtreeRules(
         max_depth=-1 if limits.max_depth is None else limits.max_depth,
         min_leaf=max(1, limits.min_leaf),
         min_weight=float(min_weight),
@@ -279,7 +279,7 @@ class Subtrees:
     space: Workspace
     scorer: kernels.Scorer
     limits: Limits
-    rules: kernels.Rules
+    rules: kernels.SubtreeRules
     most_entries: int
     most_work: int
     tests: Tests
