@@ -79,7 +79,9 @@ def pareto_step_function(
     return _step_function(space, search, budget, top)
 
 
-def _step_function(space: Space, search: MaxCostSearch, solved: int, top: int) -> ParetoStepFunction:
+def _step_function(
+    space: Space, search: MaxCostSearch, solved: int, top: int
+) -> ParetoStepFunction:
     """solved : below that budget all is known."""
     steps, lower, budget, last = [], [], 0, None
     for path_cost, errors in search.found(top):
