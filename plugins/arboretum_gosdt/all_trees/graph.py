@@ -606,7 +606,11 @@ def keep_edges(table, levels, memo, graph, state):
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
     for i in range(node.width):
-        one, rest, test_cost = levels.high[0, ONE, i], levels.high[0, REST, i], levels.test_cost[0, i]
+        one, rest, test_cost = (
+            levels.high[0, ONE, i],
+            levels.high[0, REST, i],
+            levels.test_cost[0, i],
+        )
         if (
             one == levels.low[0, ONE, i]
             and rest == levels.low[0, REST, i]
@@ -665,7 +669,12 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 else REST
             )
             descend(
-                table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i]
+                table,
+                levels,
+                d,
+                i,
+                side,
+                limit - levels.low[d, 1 - side, i] - levels.test_cost[d, i],
             )
             state.level = d + 1
             continue
