@@ -218,7 +218,7 @@ def read_pairs(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def set_prices_and_masses(data, levels, scratch, d):
-    """Fill ``levels.mass[d]`` (by literal), ``levels.paid[d]`` (price · ``node.mass``) and
+    """Fill ``levels.mass[d]`` (by literal), ``levels.test_cost[d]`` (price · ``node.mass``) and
     ``node.cheapest``; clear ``alive[f]`` where a side has no mass.
 
     The weights of the classes are part of the mass where ``numbers.own`` is 1: those with f are in
