@@ -116,7 +116,7 @@ _LATE = {
         "arboretum.engine.search.grow": "grow",
         "arboretum.engine.search.growth": "Growth",
         "arboretum.engine.search.raw": "gap_of",
-        "arboretum.engine.search.shares": "FractionalGrowth",
+        "arboretum.engine.search.fractional": "FractionalGrowth",
         "arboretum.engine.search.warmup": "sample, warm_up",
         "arboretum.engine.choices": "assemble, best_leaf, Choice",
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",

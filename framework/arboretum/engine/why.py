@@ -122,10 +122,8 @@ def _stopped_by(growth: Growth, item: Open) -> str:
             growth.space.prices.at(item.cell.asked, item.cell.path_cost),
         )
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
-            return (
-                f"max_cost {limits.max_cost:g} leaves "
-                f"{max(0.0, sure(limits.max_cost) - cell.test_cost):g}, and no test costs that little"
-            )
+            left = max(0.0, sure(limits.max_cost) - cell.path_cost)
+            return f"max_cost {limits.max_cost:g} leaves {left:g}, and no test costs that little"
         return (
             "no admissible test is left"
             if limits.min_decrease is None

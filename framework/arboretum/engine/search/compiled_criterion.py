@@ -377,7 +377,7 @@ def _n_parameters(function: Callable[..., object]) -> int:
 
 
 def declares_concave(criterion: Criterion, impurity: Impurity | None) -> bool:
-    """Whether the best cut inside a bin can be bounded by the corners of the bin's class weights.
+    """Whether the best cut inside a bin can be bounded by the vertices of the bin's class weights.
 
     A criterion says so by ``bounded_by_vertices(impurity)``.
     """

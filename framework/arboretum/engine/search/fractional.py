@@ -214,7 +214,7 @@ class MissingValueGrowth(FractionalGrowth):
 
     def _column(self, cell: Part, raw: int, f: int) -> Column:
         """A feature, raw or coded, at a node."""
-        objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.test_cost)
+        objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.path_cost)
         feature: Feature | RawFeature
         rule: Callable[[int], TestRule]
         if raw:
@@ -483,7 +483,7 @@ class MissingValueGrowth(FractionalGrowth):
                 len(here),
                 cell.depth + 1,
                 asked=cell.asked | {*choice.column.names},
-                test_cost=cell.test_cost + price,
+                path_cost=cell.path_cost + price,
                 who=cell.who[here],
                 share=share,
             )

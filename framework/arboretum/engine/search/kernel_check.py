@@ -31,6 +31,7 @@ from arboretum.engine.search.compiled_criterion import (
 )
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.sums import check_sums
+from arboretum.engine.search.vertices import check_vertices
 from arboretum.errors import ContractError, sure
 from arboretum.interfaces.criterion import Criterion, CriterionOptional
 from arboretum.interfaces.impurity import Impurity, ImpurityOfValues

@@ -87,8 +87,8 @@ class NodeTestEngine(TableEngine):
             by, groups = list[Predicate](), list[CodedTests]()
             for predicate in self._predicates:
                 found = self.asked(predicate, rows)
-                if cell.depth == 0 and [*map(_reported, found)] != [
-                    *map(_reported, self.asked(predicate, rows))
+                if cell.depth == 0 and [*map(_described, found)] != [
+                    *map(_described, self.asked(predicate, rows))
                 ]:
                     msg = (
                         f"predicate {predicate.name!r}: candidates answers the same question in "
@@ -263,7 +263,7 @@ class NodeTestEngine(TableEngine):
         self.close(cell)
 
 
-def _told(tests: CodedTests) -> tuple[object, ...]:
+def _described(tests: CodedTests) -> tuple[object, ...]:
     """By what two answers of a predicate are compared: what is asked, with the first test."""
     return (
         tests.columns,
@@ -281,7 +281,7 @@ def column_prices(
 
     asked, path_cost : raw columns asked, and what was paid, on the path.
     """
-    here, found = prices.at(asked, spent), dict[str, float]()
+    here, found = prices.at(asked, path_cost), dict[str, float]()
     first = objects.test_offset
     for f, feature in enumerate(objects.features):
         own = here.tests[first[f] : first[f + 1]]

@@ -358,7 +358,9 @@ class Subtrees:
         root.below = self.subtree(cell, self.rules, late)
         return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
 
-    def subtree(self, cell: Cell, rules: kernels.SubtreeRules, late: Callable[[], bool]) -> Subtree | None:
+    def subtree(
+        self, cell: Cell, rules: kernels.SubtreeRules, late: Callable[[], bool]
+    ) -> Subtree | None:
         """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion
         broke its contract.
 
@@ -453,7 +455,7 @@ class Subtrees:
         )
         of_object = np.empty(n)
         weight, count = (of_object, of_object) if stats.unit else np.empty((2, n))
-        return shares.Shares(
+        return fractional.Fractions(
             SHARED.index(sure(self.missing).kernel),
             forms,
             self.scorer.impurity,
@@ -517,8 +519,12 @@ class Subtrees:
 
 
 def _roomier(
-    features: Features, here: np.ndarray, parts: shares.Shares, scratch: kernels.Scratch, room: int
-) -> tuple[Features, np.ndarray, shares.Shares, kernels.Scratch]:
+    features: Features,
+    here: np.ndarray,
+    parts: fractional.Fractions,
+    scratch: kernels.SubtreeScratch,
+    room: int,
+) -> tuple[Features, np.ndarray, fractional.Fractions, kernels.SubtreeScratch]:
     """The same for so many entries of open nodes."""
     order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
     spare = scratch._replace(
