@@ -135,7 +135,7 @@ class Additive:
         self.scratch = self.new_scratch()
         self.log: counting.Log
 
-    def new_scratch(self) -> counting.Scratch:
+    def new_scratch(self) -> counting.CountingScratch:
         """Room for the counting of one set at a time."""
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]

@@ -379,7 +379,7 @@ class Subtrees:
         paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
         above = kernels.Above(cell.depth, asked, paid, cell.path_cost, listed)
         most = max([2, *np.diff(features.offset).tolist()])
-        parts = self._shares(chosen, most, cell.share) if isinstance(cell, Part) else None
+        parts = self._fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
         room = 2 * n + most + 1
         arrays = [
             *np.empty((6, room), np.int32),
