@@ -82,7 +82,7 @@ def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
     return registry.get(kind, preset.recipe if preset else name)
 
 
-def claimed(lint: Lint) -> str:
+def reported(lint: Lint) -> str:
     """One component: every axiom, every claim, every theorem."""
     from arboretum.engine.axioms import EXHAUSTIVE, LARGEST, TARGETS, TOLERANCE
 

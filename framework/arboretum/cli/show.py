@@ -33,7 +33,7 @@ from arboretum.runs.tracking import load_run
 if TYPE_CHECKING:
     from arboretum.config.resolve import Resolved
     from arboretum.engine.run import Prepared
-    from arboretum.engine.why import Judged, Reasons
+    from arboretum.engine.why import Reasons, ScoredTest
 
 DESCRIPTION = """\
 A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's
@@ -488,7 +488,7 @@ def _standing(tree: Tree, found: Reasons) -> str:
     return ", ".join([*words, f"divided by {taken}"])
 
 
-def _row(tree: Tree, rank: int, one: Judged) -> Facts:
+def _row(tree: Tree, rank: int, one: ScoredTest) -> Facts:
     outcomes = [
         weights for weights, counts in zip(one.weights, one.counts, strict=True) if counts.sum() > 0
     ]

@@ -65,7 +65,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def claimed(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
+def reported(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
     nothing was checked.
     """

@@ -135,10 +135,10 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    chosen, claimed = None, dict[str, np.ndarray]()
+    chosen, reported = None, dict[str, np.ndarray]()
     objective = problem.parts.objective
     if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
-        claimed = {
+        reported = {
             "costs": cast(ObjectiveOptional, objective).label_costs(
                 np.eye(len(tree.classes)), problem
             )

@@ -585,10 +585,10 @@ def propagate_to_sides(ground, node, scratch, c):
 
 
 @jit(inline=True, borrow=True)
-def joined_cost(low, paid, numbers, c):
+def joined_cost(low, test_cost, numbers, c):
     """What trees cost that begin with a column (rule 2).
 
-    low, paid, numbers : of the set; handing on the whole Node took a quarter of the time.
+    low, test_cost, numbers : of the set; handing on the whole Node took a quarter of the time.
     """
     n, leaves = numbers.columns, numbers.leaves
     if leaves < 0:
@@ -625,7 +625,7 @@ def count_columns(ground, node, scratch, goal, thorough):
         for c in range(n):
             whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
             is_open, known, new = (
-                joined_cost(node.low, node.paid, node.numbers, c) < goal,
+                joined_cost(node.low, node.test_cost, node.numbers, c) < goal,
                 node.state[c] & RECORDED != 0,
                 node.state[c] & COUNTED == 0,
             )

@@ -137,7 +137,7 @@ def ask(ground, node, memory, depth, goal):
     for column in range(-1, n):
         if column >= 0:
             node.claimed[column], node.claimed[n + column] = 0, 0
-            if joined_cost(node.low, node.paid, node.numbers, column) >= goal:
+            if joined_cost(node.low, node.test_cost, node.numbers, column) >= goal:
                 continue
         with_one, with_two = np.uint64(0), np.uint64(0)
         for w in range(node.mask.shape[0]):
@@ -277,7 +277,7 @@ def share_done(nodes, frames, at):
     for d in range(min(at, FRAMES_REPORTED)):
         node, still = node_of(nodes, d), np.int64(0)
         for c in range(node.numbers.columns):
-            still += joined_cost(node.low, node.paid, node.numbers, c) < frames[d].goal
+            still += joined_cost(node.low, node.test_cost, node.numbers, c) < frames[d].goal
         first = max(still, frames[d].open, np.int64(1))
         done, part_of = done + part_of * (1.0 - still / first), part_of / first
     return done ** (1 / 3)
