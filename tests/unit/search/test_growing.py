@@ -257,6 +257,7 @@ def test_prices_paid_once_per_column_are_free_below():
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_a_column_of_a_million_values_needs_no_more_memory_than_its_rows():
     import tracemalloc
 
