@@ -126,7 +126,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Tests of what kernels are for interpret those that are compiled nowhere, until one has taken
     as long as compiling it might: most tables of tests are tiny.
     """
-    if KERNELS is None and not _compiles(pyfuncitem):
+    commands = not ROOMS[3].isdisjoint(pyfuncitem.path.parts)  # which say so themselves
+    if KERNELS is None and not commands and not _compiles(pyfuncitem):
         pyfuncitem.obj = partial(_interpreting, pyfuncitem.obj)
 
 

@@ -285,6 +285,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
         and rules.min_weight == 0.0
         and not moments
         and (n_lost == 0 or how != HEAVIEST)
+        and not (family == SORTED and features.close[column])
     )
     bounded, after = (
         rules.vertices and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES,

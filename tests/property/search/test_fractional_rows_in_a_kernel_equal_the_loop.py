@@ -142,3 +142,10 @@ def test_a_tree_whose_rows_are_in_many_nodes_is_grown_in_several_calls(monkeypat
         loop.tree.rules[t] for t in loop.tree.test if t >= 0
     ]
     verify_solution(whole, problem)
+
+
+def test_no_neighbour_stands_in_for_a_cut_where_values_are_close():
+    """0 and 0.30000001 are of one class; the next value is too close for a cut of its own."""
+    raw = np.array([[0.30000004], [-2.0], [-2.0], [0.0], [0.30000001], [np.nan]])
+    objects = encode(np.zeros((6, 0), np.uint8), [], [], raw, np.array([1, 0, 0, 0, 0, 0]))
+    assert_same(attrs.evolve(objects, gap=1e-7), Reduction(), Gini(), Stops(), False)

@@ -227,6 +227,7 @@ def test_a_subtree_in_several_calls_is_what_one_call_grows(objects, work, once, 
     assert_same(pieces, grow(problem, Context()), exactly=unit(objects))
 
 
+@pytest.mark.compiled
 def test_a_deadline_is_looked_at_within_a_subtree(monkeypatch):
     """A chain: every test takes off a few of the highest values, so that the whole costs rows ×
     nodes.

@@ -298,7 +298,7 @@ def test_the_contracts_name_every_kind_and_every_component_of_the_house_keeps_th
 
 def test_a_method_by_its_old_name_is_heard_and_warns():
     with pytest.warns(DeprecationWarning, match="shop: Made.settle is called finalise_scores now"):
-        made = Registry().add(criterion(score_kernel, settle=lambda self, s, t, n: s), OWNER).cls
+        made = Registry().add(criterion(price_list, settle=lambda self, s, t, n: s), OWNER).cls
     assert made().finalise_scores("scores", {}, None) == "scores"
 
 
