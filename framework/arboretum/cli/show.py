@@ -395,7 +395,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         however many are better.
     """
     from arboretum.engine import run as engine
-    from arboretum.engine.interpreting import interpret_small
+    from arboretum.engine.interpreting import interpret_small, or_compiled
     from arboretum.engine.scale import Scale
     from arboretum.engine.why import reasons
 
@@ -406,7 +406,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
     ).problem
     with interpret_small(problem):
-        found = reasons(problem, tree, node, record.seed)
+        found = or_compiled(lambda: reasons(problem, tree, node, record.seed))
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(
         f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"
