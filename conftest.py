@@ -105,7 +105,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is imported is never garbage, and to look for some every 700 objects takes a fifth of
     the time of a compilation.
-
     """
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)

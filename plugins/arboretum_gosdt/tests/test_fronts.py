@@ -173,7 +173,7 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
             loss.learn(
                 cost,
                 min(
-                    test_cost(cost, tree, says)
+                    cost_of(cost, tree, says)
                     for tree in trees
                     for says in itertools.product(range(2), repeat=len(tree))
                 ),
@@ -184,7 +184,7 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                 assert chosen in searched
                 assert room >= 0
                 cheaper = [
-                    test_cost(chosen, tree, says)
+                    cost_of(chosen, tree, says)
                     for tree, says, one in zip(trees, answers, values, strict=True)
                     if one <= value
                 ]
@@ -213,7 +213,7 @@ def test_a_leaf_of_any_price_is_the_best_tree(kind, lam):
     assert NonDominated().solve(problem, Context()).tree.n_leaves == 1
 
 
-def test_cost(cost, tree, answers):
+def cost_of(cost, tree, answers):
     return cost.q * additive(cost, tree, np.array(answers)) + cost.p * len(tree)
 
 
