@@ -354,6 +354,7 @@ def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawfu
     assert last.status is Status.feasible, "the smallest budget is too small for this table"
 
 
+@pytest.mark.compiled  # whose slices are longer
 def test_when_seconds_run_out_it_stops_in_time(monkeypatch):
     """A look at the clock lets a second pass, so what is done after the deadline is counted in
     looks: the greedy tree, 600.

@@ -212,6 +212,7 @@ def test_what_has_not_been_done_is_not_judged(results):
     assert not (part.cells or part.claims or part.chapters or part.pictures)
 
 
+@pytest.mark.compiled  # as commands do outside of runs
 def test_the_command_does_a_part_and_goes_on_from_there(tmp_path, capsys):
     words = [
         "reproduce",
