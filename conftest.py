@@ -130,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
         pyfuncitem.obj = partial(_interpreting, pyfuncitem.obj)
 
 
-def _interpreting(test: Callable[..., None], **given: object) -> None:
+def _interpreting(test: Callable[..., None], /, **given: object) -> None:
     with interpreted(PATIENCE):
         or_compiled(lambda: test(**given))
 

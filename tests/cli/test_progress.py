@@ -207,3 +207,10 @@ def test_two_runs_at_once_into_one_folder_leave_one_whole_record(command, here):
         "tree.txt",
     ]
     assert "cart on toy" in command.run("show", "r").out
+
+
+@pytest.mark.cold
+def test_an_interruption_inside_code_executed_as_text_sets_the_status_too(command, here):
+    (here / "interrupted.py").write_text('exec("raise KeyboardInterrupt")\n')
+    result = command.run("plugins", "--plugin", "interrupted.py")
+    assert (result.status, result.err) == (130, "arboretum: interrupted\n")
