@@ -42,9 +42,9 @@ def interpret_small(problem: Problem, budget: Budget = Budget()) -> AbstractCont
 
 def or_compiled(work: Callable[[], T]) -> T:
     """Return what work finds.  Where interpreted kernels fail (a number leaves its type, or the
-    patience ends) it begins anew with compiled ones.
+    patience ends) it begins anew with compiled ones; not where patience has no end.
     """
-    if active_interpreter():
+    if (found := active_interpreter()) and found.patience < math.inf:
         try:
             return work()
         except OnlyCompiled:

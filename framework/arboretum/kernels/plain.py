@@ -18,6 +18,7 @@ take up what the other has begun.  Kernels of other threads are compiled.
 """
 
 import builtins
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -50,7 +51,11 @@ class Interpreter:
         self._elapsed: dict[Any, float] = {}
 
     def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
-        """Whether a kernel that this process has not compiled for these numba types is run here."""
+        """Whether a kernel that this process has not compiled for these numba types is run here:
+        without an end to patience, also what the cache keeps.
+        """
+        if self.patience == math.inf:
+            return True
         key = (kernel, kinds)
         if key not in self._kept:
             from arboretum.kernels.disk_cache import is_kept  # with numba, which not all need

@@ -32,7 +32,7 @@ FAMILY = {
 WIDE = 4096
 BLOCK_ENTRIES = 1 << 21  # table entries per block for NumPy criteria: 16 MB of weights
 
-NO_SCORER = Scorer(0, np.zeros(4), np.zeros(0), 0, Ties(0.0, 0.0))
+NO_SCORER = Scorer(0, np.zeros(6), np.zeros(0), 0, Ties(0.0, 0.0))
 """In place of a criterion in kernel form: tests are listed, not scored."""
 
 
