@@ -221,18 +221,12 @@ def score_known(w, c, whole, least, scoring, block, scores):
     """Score the cut between known and missing values, if it is allowed; False if the score is
     NaN.
     """
-    (all_w, all_c), lost = whole, c[MISSING_BIN].sum()
+    (all_w, all_c), missing_w, missing_c = whole, w[MISSING_BIN], c[MISSING_BIN]
     for k in range(len(all_c)):
-        block.counts[0, 0, k], block.counts[0, 1, k] = (
-            all_c[k] - c[MISSING_BIN, k],
-            c[MISSING_BIN, k],
-        )
-        known = all_w[k] - w[MISSING_BIN, k]
-        block.weights[0, 0, k], block.weights[0, 1, k] = (
-            known if block.counts[0, 0, k] > 0 else 0.0,
-            w[MISSING_BIN, k],
-        )
-    total = all_c.sum()
+        block.counts[0, 0, k], block.counts[0, 1, k] = all_c[k] - missing_c[k], missing_c[k]
+        known = all_w[k] - missing_w[k] if all_c[k] > missing_c[k] else 0.0
+        block.weights[0, 0, k], block.weights[0, 1, k] = known, missing_w[k]
+    total, lost = all_c.sum(), missing_c.sum()
     if enough_rows(total - lost, total, least) and enough_weight(block.weights[0], False, least):
         score_block(1, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
         scores[LAST_BIN] = block.scores[0]

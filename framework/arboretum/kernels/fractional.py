@@ -161,6 +161,16 @@ def add_word(sums, row, word, by_units, objects, shares):
 
 
 @jit(inline=True, borrow=True)
+def add_row(sums, to, other):
+    """Row ``to`` takes in another."""
+    for k in range(sums.weights.shape[1]):
+        sums.weights[to, k] += sums.weights[other, k]
+    for k in range(sums.rows.shape[1]):
+        sums.rows[to, k] += sums.rows[other, k]
+        sums.tally[to, k] += sums.tally[other, k]
+
+
+@jit(inline=True, borrow=True)
 def subtract(sums, to, whole, part):
     """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is
     left.
@@ -327,11 +337,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
             test, b = at + j, FIRST + j
             if family == EQUALS:
                 clear(sums, LEFT)
-            for k in range(sums.weights.shape[1]):
-                sums.weights[LEFT, k] += sums.weights[b, k]
-            for k in range(sums.rows.shape[1]):
-                sums.rows[LEFT, k] += sums.rows[b, k]
-                sums.tally[LEFT, k] += sums.tally[b, k]
+            add_row(sums, LEFT, b)
             done = mass_of(sums.tally, LEFT, False)
             if (
                 done == 0

@@ -192,10 +192,11 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
     if RECORD not in files:
         raise StoreError(f"{where} has no {RECORD}")
     try:
-        record = Record.from_json(files[RECORD])
-        if TREE not in files:
+        written, tree = files[RECORD], files.get(TREE)
+        record = Record.from_json(written)
+        if tree is None:
             return record
-        record = _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
+        record = _compared(Record.from_json(written, _tree(tree, record)), tree)
         if FRONTS[0] in files and record.solution is not None:
             front = Front.from_json(parse(files[FRONTS[0]]))
             record = _compared(

@@ -307,10 +307,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
     )
     both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
     for i in range(m):
-        if bound[i] <= limit and (
-            levels.low[d, ONE, i] < levels.high[d, ONE, i]
-            or levels.low[d, REST, i] < levels.high[d, REST, i]
-        ):
+        if bound[i] <= limit and (is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)):
             open_tests[n_open] = i
             n_open += 1
             for c in range(n_answers + 1):
@@ -362,14 +359,12 @@ def expand(table, levels, scratch, memo, d):
         f = levels.test[d, i]
         levels.test_cost[d, i] = table.price[f] * mass
         levels.known_bound[d, i] = table.first[f] if whole_table else 0
-        levels.weight[d, ONE, i], levels.weight[d, REST, i] = (
-            sums[n_answers + 4, i],
-            total[n_answers + 4] - sums[n_answers + 4, i],
-        )
-        for word in range(2):
-            levels.side_key[d, ONE, i, word] = sums[n_answers + word, i]
-            levels.side_key[d, REST, i, word] = node.key[word] - sums[n_answers + word, i]
         for side in range(2):
+            weight = sums[n_answers + 4, i]
+            levels.weight[d, side, i] = weight if side == ONE else total[n_answers + 4] - weight
+            for word in range(2):
+                key = sums[n_answers + word, i]
+                levels.side_key[d, side, i, word] = key if side == ONE else node.key[word] - key
             leaf = NEVER
             for c in range(n_answers):
                 leaf = min(leaf, sums[c, i] if side == ONE else total[c] - sums[c, i])
@@ -469,13 +464,37 @@ def limit_of(node, d):
 
 
 @jit(inline=True, borrow=True)
+def is_open(levels, d, side, i):
+    """Whether more than a bound is wanted of a side of test i."""
+    return levels.low[d, side, i] < levels.high[d, side, i]
+
+
+@jit(inline=True, borrow=True)
+def lighter(levels, d, i):
+    """The side of test i that weighs less."""
+    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
+
+
+@jit(inline=True, borrow=True)
+def of_both(costs, d, i):
+    """The cost of both sides of test i."""
+    return costs[d, ONE, i] + costs[d, REST, i]
+
+
+@jit(inline=True, borrow=True)
+def raise_bound(levels, d, side, i, lower):
+    """Enter a lower bound of a side; returns whether it says more than what was known."""
+    low = levels.low[d, side, i]
+    levels.low[d, side, i] = max(low, min(lower, levels.high[d, side, i]))
+    return lower > low
+
+
+@jit(inline=True, borrow=True)
 def refresh(levels, d, i):
     """Bound and best tree by test i."""
     node, test_cost = levels.node[d], levels.test_cost[d, i]
-    levels.bound[d, i] = max(
-        levels.low[d, ONE, i] + levels.low[d, REST, i] + test_cost, levels.known_bound[d, i]
-    )
-    node.best = min(node.best, levels.high[d, ONE, i] + levels.high[d, REST, i] + test_cost)
+    levels.bound[d, i] = max(of_both(levels.low, d, i) + test_cost, levels.known_bound[d, i])
+    node.best = min(node.best, of_both(levels.high, d, i) + test_cost)
 
 
 @jit(inner=True, borrow=True)
@@ -489,10 +508,9 @@ def propagate_to_siblings(table, levels, d, i, side):
         j = levels.open[d, k]
         near = levels.near[d, j * m + i]
         common = near if side == ONE else levels.weight[d, ONE, j] - near
-        one, rest = low - q * (whole - common), low - q * common
-        if one > levels.low[d, ONE, j] or rest > levels.low[d, REST, j]:
-            levels.low[d, ONE, j] = max(levels.low[d, ONE, j], min(one, levels.high[d, ONE, j]))
-            levels.low[d, REST, j] = max(levels.low[d, REST, j], min(rest, levels.high[d, REST, j]))
+        one = raise_bound(levels, d, ONE, j, low - q * (whole - common))
+        rest = raise_bound(levels, d, REST, j, low - q * common)
+        if one or rest:
             refresh(levels, d, j)
 
 
@@ -524,14 +542,11 @@ def next_open(levels, d, limit):
     found, most = np.int64(-1), np.int64(-1)
     for k in range(levels.node[d].open):
         i = levels.open[d, k]
-        if (
-            levels.bound[d, i] <= limit
-            and min(levels.weight[d, ONE, i], levels.weight[d, REST, i]) > most
-        ) and (
-            levels.low[d, ONE, i] < levels.high[d, ONE, i]
-            or levels.low[d, REST, i] < levels.high[d, REST, i]
+        balance = levels.weight[d, lighter(levels, d, i), i]
+        if (levels.bound[d, i] <= limit and balance > most) and (
+            is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)
         ):
-            found, most = np.int64(i), min(levels.weight[d, ONE, i], levels.weight[d, REST, i])
+            found, most = np.int64(i), balance
     return found
 
 
@@ -606,16 +621,14 @@ def keep_edges(table, levels, memo, graph, state):
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
     for i in range(node.width):
+        if is_open(levels, 0, ONE, i) or is_open(levels, 0, REST, i):
+            continue
         one, rest, test_cost = (
             levels.high[0, ONE, i],
             levels.high[0, REST, i],
             levels.test_cost[0, i],
         )
-        if (
-            one == levels.low[0, ONE, i]
-            and rest == levels.low[0, REST, i]
-            and one + rest + test_cost <= node.budget
-        ):
+        if one + rest + test_cost <= node.budget:
             edge = graph.edge[state.edges]
             edge.test, edge.test_cost = levels.test[0, i], test_cost
             edge.one = meet(table, levels, memo, graph, state, i, 0, node.budget - rest - test_cost)
@@ -659,15 +672,8 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         limit = limit_of(node, d)
         i = next_open(levels, d, limit)
         if i >= 0:
-            open_1, open_0 = (
-                levels.low[d, ONE, i] < levels.high[d, ONE, i],
-                levels.low[d, REST, i] < levels.high[d, REST, i],
-            )
-            side = (
-                ONE
-                if open_1 and (not open_0 or levels.weight[d, ONE, i] <= levels.weight[d, REST, i])
-                else REST
-            )
+            side = lighter(levels, d, i)
+            side = side if is_open(levels, d, side, i) else 1 - side
             descend(
                 table,
                 levels,

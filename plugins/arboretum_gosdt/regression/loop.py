@@ -194,9 +194,35 @@ def refresh(levels, d, i):
     node = levels.node[d]
     many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
-        cost = levels.high[d, ONE, i, a] + levels.high[d, REST, i, many - a]
+        cost = of_both(levels.high, d, i, a, many)
         if cost < node.ub:
             node.ub, node.first, node.given = cost, levels.test[d, i], a
+
+
+@jit(inline=True, borrow=True)
+def lighter(levels, d, i):
+    """The side of test i that weighs less."""
+    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
+
+
+@jit(inline=True, borrow=True)
+def of_both(costs, d, i, a, many):
+    """The cost of both sides of test i, where a of its leaves are on the side of outcome 1."""
+    return costs[d, ONE, i, a] + costs[d, REST, i, many - a]
+
+
+@jit(inline=True, borrow=True)
+def is_open(levels, d, side, i, k):
+    """Whether more than a bound is wanted of a side of test i, of at most k leaves."""
+    return levels.low[d, side, i, k] < levels.high[d, side, i, k]
+
+
+@jit(inline=True, borrow=True)
+def raise_bound(levels, d, side, i, k, lower):
+    """Enter a lower bound of a side of at most k leaves."""
+    levels.low[d, side, i, k] = max(
+        levels.low[d, side, i, k], min(lower, levels.high[d, side, i, k])
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -213,12 +239,8 @@ def propagate_to_siblings(table, levels, d, i, side):
         for j in range(m):
             near = levels.near[d, i * m + j]
             common = near if side == ONE else levels.weight[d, ONE, j] - near
-            levels.low[d, ONE, j, k] = max(
-                levels.low[d, ONE, j, k], min(low - (whole - common), levels.high[d, ONE, j, k])
-            )
-            levels.low[d, REST, j, k] = max(
-                levels.low[d, REST, j, k], min(low - common, levels.high[d, REST, j, k])
-            )
+            raise_bound(levels, d, ONE, j, k, low - (whole - common))
+            raise_bound(levels, d, REST, j, k, low - common)
 
 
 @jit(inner=True, borrow=True)
@@ -259,12 +281,11 @@ def next_open(levels, d, limit):
     """
     found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
     for i in range(levels.node[d].width):
-        balance = min(levels.weight[d, ONE, i], levels.weight[d, REST, i])
+        balance = levels.weight[d, lighter(levels, d, i), i]
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
-                one, rest = levels.low[d, ONE, i, a], levels.low[d, REST, i, many - a]
-                if one + rest <= limit and (
-                    one < levels.high[d, ONE, i, a] or rest < levels.high[d, REST, i, many - a]
+                if of_both(levels.low, d, i, a, many) <= limit and (
+                    is_open(levels, d, ONE, i, a) or is_open(levels, d, REST, i, many - a)
                 ):
                     found, given, most = np.int64(i), np.int64(a), balance
     return found, given
@@ -327,7 +348,7 @@ def least_open(levels, d):
     many, lower = node.leaves, node.ub
     for i in range(node.width):
         for a in range(min(many, 1), max(many, 1)):
-            lower = min(lower, levels.low[d, ONE, i, a] + levels.low[d, REST, i, many - a])
+            lower = min(lower, of_both(levels.low, d, i, a, many))
     return lower
 
 
@@ -364,21 +385,11 @@ def search(table, levels, scratch, memo, state, work, most):
         limit = min(node.budget, node.ub - 1)
         i, a = next_open(levels, d, limit)
         if i >= 0:
-            one, rest = a, node.leaves - a
-            open_1, open_0 = (
-                levels.low[d, ONE, i, one] < levels.high[d, ONE, i, one],
-                levels.low[d, REST, i, rest] < levels.high[d, REST, i, rest],
-            )
-            side = (
-                ONE
-                if open_1 and (not open_0 or levels.weight[d, ONE, i] <= levels.weight[d, REST, i])
-                else REST
-            )
-            k, other = (
-                (one, levels.low[d, REST, i, rest])
-                if side == ONE
-                else (rest, levels.low[d, ONE, i, one])
-            )
+            side = lighter(levels, d, i)
+            if not is_open(levels, d, side, i, a if side == ONE else node.leaves - a):
+                side = 1 - side
+            k = a if side == ONE else node.leaves - a
+            other = levels.low[d, 1 - side, i, node.leaves - k]
             if levels.seen[d, side, i] == 0:
                 bound_by_intervals(table, levels, scratch, d, i, side)
                 continue
