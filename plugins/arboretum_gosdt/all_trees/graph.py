@@ -470,7 +470,7 @@ def is_open(levels, d, side, i):
 
 
 @jit(inline=True, borrow=True)
-def lighter(levels, d, i):
+def lightest(levels, d, i):
     """The side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
@@ -542,7 +542,7 @@ def next_open(levels, d, limit):
     found, most = np.int64(-1), np.int64(-1)
     for k in range(levels.node[d].open):
         i = levels.open[d, k]
-        balance = levels.weight[d, lighter(levels, d, i), i]
+        balance = levels.weight[d, lightest(levels, d, i), i]
         if (levels.bound[d, i] <= limit and balance > most) and (
             is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)
         ):
@@ -672,7 +672,7 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         limit = limit_of(node, d)
         i = next_open(levels, d, limit)
         if i >= 0:
-            side = lighter(levels, d, i)
+            side = lightest(levels, d, i)
             side = side if is_open(levels, d, side, i) else 1 - side
             descend(
                 table,

@@ -200,7 +200,7 @@ def refresh(levels, d, i):
 
 
 @jit(inline=True, borrow=True)
-def lighter(levels, d, i):
+def lightest(levels, d, i):
     """The side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
@@ -281,7 +281,7 @@ def next_open(levels, d, limit):
     """
     found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
     for i in range(levels.node[d].width):
-        balance = levels.weight[d, lighter(levels, d, i), i]
+        balance = levels.weight[d, lightest(levels, d, i), i]
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
                 if of_both(levels.low, d, i, a, many) <= limit and (
@@ -385,7 +385,7 @@ def search(table, levels, scratch, memo, state, work, most):
         limit = min(node.budget, node.ub - 1)
         i, a = next_open(levels, d, limit)
         if i >= 0:
-            side = lighter(levels, d, i)
+            side = lightest(levels, d, i)
             if not is_open(levels, d, side, i, a if side == ONE else node.leaves - a):
                 side = 1 - side
             k = a if side == ONE else node.leaves - a
