@@ -5,7 +5,7 @@ Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit
 """
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import (
     ArboretumError,
@@ -19,6 +19,7 @@ from arboretum.errors import (
     StoreError,
     TrackerError,
     VerificationError,
+    sure,
     unknown,
 )
 from arboretum.interfaces.complexity import Form, form_of, value_of
@@ -104,6 +105,28 @@ from arboretum.solving.two_way import (
 )
 from arboretum.solving.whole import WHOLE, common_unit, decimal, whole_numbers
 
+if TYPE_CHECKING:
+    from arboretum.engine.axioms import not_admissible
+    from arboretum.engine.choices import Choice, assemble, best_leaf
+    from arboretum.engine.layout import Level, laid_out
+    from arboretum.engine.lint import lint
+    from arboretum.engine.search import bulk
+    from arboretum.engine.search.assemble import to_tree
+    from arboretum.engine.search.contract import Candidate, Cell as GrowthCell, Part as GrowthPart
+    from arboretum.engine.search.fractional import FractionalGrowth
+    from arboretum.engine.search.grow import grow
+    from arboretum.engine.search.growth import Growth
+    from arboretum.engine.search.raw import gap_of
+    from arboretum.engine.search.warmup import sample, warm_up
+    from arboretum.measure import ValidationScore, better, curves, pareto_front
+    from arboretum.measure.importance import importances
+    from arboretum.measure.metrics import roc_auc
+    from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
+    from arboretum.proof.extract import Extraction, Memo
+    from arboretum.proof.format import read as read_proof
+    from arboretum.proof.writing import ProofWriter
+    from arboretum.report import charts, outline, palette, picture, scene, sheet, table
+
 _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
     for module, names in {
@@ -164,7 +187,7 @@ GROUPS = {
     "reproductions": """Services Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
     "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
-        current_lab""",
+        current_lab sure""",
 }
 """What an author writes → the names for it.  Those of ``inside`` no plugin outside this repository
 needs: they may change in any version.

@@ -45,7 +45,7 @@ def _column_prices(objects: Encoded, prices: dict[str, float], default: float) -
     _known_columns(objects, prices, "prices")
     for name, price in prices.items():
         _check_price(f"prices[{name}]", price)
-    used = {f.column for f in (*objects.features, *objects.raw_features)}
+    used = {f.column for f in objects.all_features}
     return {name: float(prices.get(name, default)) for name in used}
 
 
@@ -305,7 +305,8 @@ class ByOutcome:
             if (outcome := rule.outcome_of({rule.columns[0]: value})) >= 0:
                 held[outcome].append(own.get(value, self.default))
         reported = (
-            next((own[name] for name in _names(label) if name in own), None) for label in labels
+            next((own[name] for name in _names(label) if name and name in own), None)
+            for label in labels
         )
         return [
             max(some, default=self.default) if price is None else price

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arboretum.api import Task, Tree, outline, palette, picture
 
 COUNTS = 10  # of so many classes all weights are written into a node
@@ -31,7 +29,7 @@ def tree_dot(
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _node(tree: Tree, item: Any) -> str:
+def _node(tree: Tree, item: outline.Item) -> str:
     listed = tree.task is Task.classification and len(tree.classes) <= COUNTS
     weights = ["[" + ", ".join(map(outline.spell_short, item.weights)) + "]"] if listed else []
     text = "\n".join([*picture.lines_of(tree, item), *weights, *([item.note] if item.note else [])])

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import ClassVar
 
 import attrs
 
@@ -21,11 +22,14 @@ LEAVES = "leaves shown; the smallest parts of a larger tree are folded, and the 
 class Form:
     """What most forms here share: ``Tree.to_NAME`` with the fields as its options."""
 
-    kind, paper, capabilities = "export", "", ("classification", "regression")
+    name: ClassVar[str]
+    kind, paper = "export", ""
+    capabilities: ClassVar[tuple[str, ...]] = ("classification", "regression")
 
     def write(self, tree: Tree) -> str | bytes:
         """The text, or the bytes.  Raises CapabilityError for a tree that this form cannot hold."""
-        return getattr(tree, f"to_{self.name}")(**attrs.asdict(self))
+        form: str | bytes = getattr(tree, f"to_{self.name}")(**attrs.asdict(self))
+        return form
 
 
 @attrs.frozen

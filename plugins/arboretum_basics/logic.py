@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import attrs
 
@@ -23,6 +22,7 @@ from arboretum.api import (
     Tree,
     policies,
     spell,
+    sure,
 )
 
 Box = tuple[int, ...]
@@ -43,7 +43,7 @@ class Dimension:
     """
 
     subject: str
-    values: tuple[Any, ...]
+    values: tuple[str | float | None, ...]
     cuts: tuple[float, ...] | None = None
     digits: Mapping[float, int] = attrs.field(factory=dict)
     unit: str = ""
@@ -117,11 +117,12 @@ class Dimension:
         return _either(named + missing)
 
     def _spelled(self, cut: int) -> str:
-        return spell(self.cuts[cut], self.unit, self.digits[self.cuts[cut]])
+        at = sure(self.cuts)[cut]
+        return spell(at, self.unit, self.digits[at])
 
     def _between(self, first: int, last: int) -> str:
         low = None if first == 0 else self._spelled(first - 1)
-        high = None if last == len(self.cuts) else self._spelled(last)
+        high = None if last == len(sure(self.cuts)) else self._spelled(last)
         if low is None or high is None:
             return (
                 f"{self.subject} is known"
@@ -197,14 +198,16 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
     """What the tests read, and of each class the boxes of its leaves and of nodes where rows
     stop.
     """
-    specs, dimensions, place = {column.name: column for column in tree.columns}, [], {}
+    specs = {column.name: column for column in tree.columns}
+    dimensions: list[Dimension] = []
+    place: dict[str | TestRule, int] = {}
     for node in (~tree.is_leaf).nonzero()[0].tolist():
         rule = tree.rule(node)
         key = _key(rule, specs)
         if key in place:
             continue
         place[key] = len(dimensions)
-        if key is rule:
+        if not isinstance(key, str):
             dimensions.append(Dimension(rule.subject, tuple(range(rule.arity)), rule=rule))
             continue
         spec, own = specs[key], [one for one in tree.rules if _key(one, specs) == key]
@@ -279,7 +282,7 @@ def _widened(
             for other in others:
                 if all(a & b for k, (a, b) in enumerate(zip(box, other, strict=True)) if k != at):
                     near |= other[at]
-            more = True
+            more: int = True
             while more:
                 more = next(
                     (

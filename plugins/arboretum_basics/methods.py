@@ -106,17 +106,18 @@ class Exact:
         except OutOfTime as why:
             return best_leaf(problem, why)
         except KeyboardInterrupt as why:  # before a solver had anything to keep
-            reported = {
-                "details": {"interrupted": (*why.args, True)[0]},
-                "notes": ("interrupted before the search began; the tree is the best leaf",),
-            }
-            return attrs.evolve(best_leaf(problem, why), **reported)
+            return attrs.evolve(
+                best_leaf(problem, why),
+                details={"interrupted": (*why.args, True)[0]},
+                notes=("interrupted before the search began; the tree is the best leaf",),
+            )
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Let the solver load its kernels, so that none of the budget goes into compilation."""
-        if hasattr(problem.parts.solver, "warm_up"):
+        solver = problem.parts.solver
+        if solver is not None and hasattr(solver, "warm_up"):
             with suppress(OutOfTime):  # which it is then, too
-                problem.parts.solver.warm_up(problem, context)
+                solver.warm_up(problem, context)
 
 
 @attrs.frozen

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from arboretum.api import Tree, picture, scene
+from arboretum.api import Facts, Tree, picture, scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
 POINTS_PER_PIXEL = 0.72
@@ -29,14 +33,18 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, shown.width), ylim=(shown.height, 0))
     axes.set_axis_off()
-    paint = {scene.Box: _box, scene.Label: _label, scene.Curve: _curve}
+    paint: dict[type, Callable[..., None]] = {
+        scene.Box: _box,
+        scene.Label: _label,
+        scene.Curve: _curve,
+    }
     for order, shape in enumerate(shown.shapes):
         paint[type(shape)](shape, axes, order)
     FigureCanvasAgg(figure).print_png(file)
     return file.getvalue()
 
 
-def _box(box: Any, axes: Any, order: int) -> None:
+def _box(box: scene.Box, axes: Axes, order: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (
@@ -44,7 +52,7 @@ def _box(box: Any, axes: Any, order: int) -> None:
         if box.radius
         else "square,pad=0"
     )
-    line = {
+    line: Facts = {
         "lw": 1.2 * POINTS_PER_PIXEL if box.stroke != "none" else 0,
         "ls": (0, (4, 3)) if box.dashed else "solid",
     }
@@ -56,7 +64,7 @@ def _box(box: Any, axes: Any, order: int) -> None:
     )
 
 
-def _label(label: Any, axes: Any, order: int) -> None:
+def _label(label: scene.Label, axes: Axes, order: int) -> None:
     from matplotlib.patheffects import withStroke
 
     axes.text(
@@ -76,7 +84,7 @@ def _label(label: Any, axes: Any, order: int) -> None:
     )
 
 
-def _curve(curve: Any, axes: Any, order: int) -> None:
+def _curve(curve: scene.Curve, axes: Axes, order: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
 
 import attrs
 import numpy as np
@@ -30,11 +29,12 @@ from arboretum.api import (
     Tree,
     param,
     policies,
+    sure,
     unknown,
     visible,
 )
 
-INPUTS = {
+INPUTS: dict[str, Facts] = {
     "": {"input": "number"},
     "days": {"input": "date"},
     "seconds": {"input": "datetime-local"},
@@ -84,7 +84,7 @@ class Questionnaire:
             )
         page = files("arboretum_basics").joinpath("questionnaire.html").read_text(encoding="utf-8")
         for kind in ("style", "script"):  # the browser runs these two texts and nothing else
-            text = re.search(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL)[1]
+            text = sure(re.search(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL))[1]
             page = page.replace(
                 f"{kind}-hash",
                 "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode(),
@@ -115,9 +115,9 @@ def _nodes(tree: Tree) -> Facts:
         }
     else:
         answers = {"value": _short(tree.value), "spread": _short(tree.deviation())}
-    surrogates: dict[int, list[Any]] = {}
+    surrogates: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
     for one in tree.surrogates:
-        surrogates.setdefault(one.node, []).append([one.rule, one.to])
+        surrogates.setdefault(one.node, []).append((one.rule, one.to))
     return {
         "test": tree.test.tolist(),
         "offset": tree.child_offset.tolist(),
@@ -143,7 +143,9 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
     A column is asked for once, for all tests that read it alone; a test that is no function of one
     column's value is asked itself.
     """
-    specs, asked, rules = {column.name: column for column in tree.columns}, {}, []
+    specs = {column.name: column for column in tree.columns}
+    asked: dict[str | int, tuple[int, Facts]] = {}
+    rules: list[Facts] = []
     for number, rule in enumerate(tree.rules):
         spec, edges = specs[rule.columns[0]], _edges(rule)
         alone = len(rule.columns) == 1
@@ -160,9 +162,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
         elif alone and edges is not None:
             # a number of each cell
             inside = [*edges, np.nextafter(edges[-1], np.inf) if edges else 0.0]
-            cells = Bins(
-                spec.name, edges, unit=spec.unit, **({"digits": rule.digits} if edges else {})
-            )
+            cells = Bins(spec.name, edges, unit=spec.unit, digits=getattr(rule, "digits", 6))
             about |= {
                 "edges": edges,
                 "outcomes": [rule.outcome_of({spec.name: float(value)}) for value in inside],
@@ -170,7 +170,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
             about["cells"] = [visible(cells.outcome_label(k)) for k in range(cells.arity)]
         else:
             about["outcomes"], alone = list(range(rule.arity)), False
-        key: Any = spec.name if alone else number
+        key = spec.name if alone else number
         if key not in asked:
             asked[key] = (
                 len(asked),

@@ -52,7 +52,8 @@ def tree_sql(tree: Tree) -> str:
             "yet; predict with the tree itself"
         )
     last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
-    text, stack = [], [(0, 0)]
+    text: list[str] = []
+    stack: list[str | tuple[int, int]] = [(0, 0)]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
@@ -133,13 +134,15 @@ def _conditions(rule: TestRule) -> list[str]:
     own by ``sql_conditions(name, text)``, from functions that write a column's name and a category.
     """
     if hasattr(rule, "sql_conditions"):
-        return rule.sql_conditions(_name, _text)
+        conditions: list[str] = rule.sql_conditions(_name, _text)
+        return conditions
+    unknown = CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
     if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
-        raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
-    column = _name(rule.column)
+        raise unknown
+    column = _name(rule.columns[0])
     lost = f"{column} IS NULL"
 
-    def between(edges: Sequence[float]) -> list[str]:
+    def between(edges: Sequence[float], rule: Threshold | Bins) -> list[str]:
         return [
             _within(column, low, high, rule)
             for low, high in zip([None, *edges], [*edges, None], strict=True)
@@ -147,16 +150,16 @@ def _conditions(rule: TestRule) -> list[str]:
 
     match rule:
         case Threshold():
-            return between([rule.threshold])
+            return between([rule.threshold], rule)
         case OrdinalThreshold():
             sides = rule.categories[: rule.index + 1], rule.categories[rule.index + 1 :]
             return [
                 f"{column} IN ({', '.join(map(_text, side))})" if side else "1 = 0"
                 for side in sides
             ]
-        case Equals() if rule.category is None:
-            return [lost, f"{column} IS NOT NULL"]
         case Equals():
+            if rule.category is None:
+                return [lost, f"{column} IS NOT NULL"]
             other = f"{column} <> {_text(rule.category)}"
             return [
                 f"{column} = {_text(rule.category)}",
@@ -167,18 +170,22 @@ def _conditions(rule: TestRule) -> list[str]:
                 lost
             ] * rule.missing_outcome
         case Bins():
-            return between(rule.edges) + [lost] * rule.missing_outcome
-    inside = _within(column, rule.low, rule.high, rule)
-    return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
+            return between(rule.edges, rule) + [lost] * rule.missing_outcome
+        case Interval():
+            inside = _within(column, rule.low, rule.high, rule)
+            return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
+    raise unknown
 
 
-def _within(column: str, low: float | None, high: float | None, rule: TestRule) -> str:
+def _within(
+    column: str, low: float | None, high: float | None, rule: Threshold | Bins | Interval
+) -> str:
     """Numbers are written in full; dates as ISO text, which databases compare with their dates
     and with text alike.
     """
     spelled = (lambda bound: _text(spell(bound, rule.unit, rule.digits))) if rule.unit else repr
-    low, high = (None if bound is None else spelled(bound) for bound in (low, high))
-    parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
+    parts = [] if low is None else [f"{column} > {spelled(low)}"]
+    parts += [] if high is None else [f"{column} <= {spelled(high)}"]
     return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
 
 

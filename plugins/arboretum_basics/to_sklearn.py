@@ -7,7 +7,7 @@ becomes a column of its own that holds the outcome (0 or 1), named after the tes
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from arboretum.api import (
     table_like,
 )
 
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
 CONSTANT = "(constant)"
 """A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants
 a column.
 """
 
 
-def tree_sklearn(tree: Tree) -> Any:
+def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
     """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on
     :func:`sklearn_matrix`.
 
@@ -67,7 +70,7 @@ def sklearn_features(tree: Tree) -> list[str]:
     ]
 
 
-def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
+def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
     """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
 
     X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in
@@ -170,7 +173,7 @@ def _refuse(tree: Tree) -> None:
     odd = (
         np.flatnonzero(tree.label != tree.weights.argmax(axis=1))
         if tree.task is Task.classification
-        else ()
+        else np.zeros(0)
     )
     if len(odd):
         msg = (
@@ -242,7 +245,7 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts
     position = {feature: i for i, feature in enumerate(features)}
     bounds = [_bound(rule) for rule in rules]
     records["feature"][inner] = [
-        position[rule if bound is None else rule.column]
+        position[rule if bound is None else rule.columns[0]]
         for rule, bound in zip(rules, bounds, strict=True)
     ]
     records["threshold"][inner] = [0.5 if bound is None else bound for bound in bounds]

@@ -123,7 +123,7 @@ def play_tennis() -> Table:
     rows = list(
         zip(*(text.split() for text in (outlook, temperature, humidity, windy, play)), strict=True)
     )
-    orders = {"temperature": ("cool", "mild", "hot")}
+    orders: dict[str, tuple[str, ...]] = {"temperature": ("cool", "mild", "hot")}
     return table_of(
         "play-tennis",
         ["outlook", "temperature", "humidity", "windy", "target"],
@@ -254,7 +254,11 @@ def _numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
 
 
 def _classification(
-    name: str, values: np.ndarray, columns, codes: np.ndarray, classes: tuple[str, ...]
+    name: str,
+    values: np.ndarray,
+    columns: Sequence[str],
+    codes: np.ndarray,
+    classes: tuple[str, ...],
 ) -> Table:
     attributes = tuple(
         Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(columns)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
@@ -69,7 +69,7 @@ class NamedDataset:
         table = one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
         return worded(table, self.questions)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[str, Facts], NamedDataset], tuple[str, Facts]]:
         """The class is made at run time, so an instance travels to another process by its name."""
         return rebuild, (self.name, attrs.asdict(self))
 
@@ -84,7 +84,9 @@ def canonical(name: str) -> Table:
     entry = ENTRIES.get(name)
     if (home / f"{name}{SUFFIX}").exists():
         return check_content(
-            load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}"
+            load_from_home(home, name, None if entry is None else entry.orders),
+            entry,
+            f"the data home {home}",
         )
     if name in LOCAL:
         return check_content(LOCAL[name](), entry, "the bundled copy")
@@ -154,7 +156,8 @@ def _described(name: str, entry: Entry | None) -> str:
 
 def rebuild(name: str, values: Facts) -> NamedDataset:
     """Undo the pickling of a named data set."""
-    return component_of(name)(**values)
+    made: NamedDataset = component_of(name)(**values)
+    return made
 
 
 def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[type]:

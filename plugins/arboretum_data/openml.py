@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 
 import attrs
@@ -33,6 +33,11 @@ from arboretum_data.reading.build import (
     worded,
 )
 from arboretum_data.reading.cells import Cells, factorise
+
+if TYPE_CHECKING:
+    from pandas import Series
+    from sklearn.utils import Bunch
+
 
 TIMEOUT_SECONDS = 20.0
 """For one answer, or one pause in it; the client tries four times."""
@@ -189,7 +194,7 @@ def writable(home: Path) -> Path:
     )
 
 
-def _cells_of(bunch: Any, what: str, notes: tuple[str, ...]) -> Fetched:
+def _cells_of(bunch: Bunch, what: str, notes: tuple[str, ...]) -> Fetched:
     names = list(bunch.target_names or ())
     if len(names) != 1:
         raise DataError(
@@ -209,7 +214,7 @@ def _cells_of(bunch: Any, what: str, notes: tuple[str, ...]) -> Fetched:
     return Fetched(tuple(cells), names[0], nominal, notes)
 
 
-def _series_cells(name: str, series: Any) -> Cells:
+def _series_cells(name: str, series: Series) -> Cells:
     """Cells of a pandas column; categories keep their spelling, numbers stay numbers."""
     if hasattr(series, "cat"):
         codes = series.cat.codes.to_numpy()
@@ -257,7 +262,7 @@ def fetch_named(entry: Entry, home: Path) -> Table:
 def canonical_form(name: str) -> Facts:
     """Column names, kinds, classes and class counts of a named set (``canonical.json``)."""
     forms = json.loads((files("arboretum_data") / "canonical.json").read_text(encoding="utf-8"))
-    form = forms[name]
+    form: Facts = forms[name]
     if isinstance(form["columns"], str):  # "V{}": numbered columns
         form["columns"] = [form["columns"].format(i + 1) for i in range(form["n_columns"])]
     if form["categorical"] == "all":

@@ -21,5 +21,5 @@ def arboretum_components() -> list[type]:
     from arboretum_data.splits import Contiguous, Holdout, KFold
 
     sources = [FileDataset, OpenMLDataset, RandomTableDataset, DfepDataset]
-    named = named_components(data_home(), frozenset(source.name for source in sources))
+    named = named_components(data_home(), frozenset(vars(source)["name"] for source in sources))
     return [*sources, *named, Holdout, KFold, Contiguous, *ENCODERS]

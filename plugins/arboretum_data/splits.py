@@ -18,7 +18,7 @@ def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division
     trains, or a fold is empty.
     """
     parts = [np.flatnonzero(part == code) for code in range(3)]
-    if hasattr(split, "folds") and not len(parts[2]):
+    if isinstance(split, KFold | Contiguous) and not len(parts[2]):
         raise DataError(
             f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too "
             "many for this table"

@@ -13,7 +13,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, TextIO
 
-from arboretum.api import Plain, TrackerError, masked
+from arboretum.api import Plain, TrackerError, masked, sure
 from arboretum_mlflow.location import WAY_OUT, Location
 from arboretum_mlflow.worker import DEFAULTS, ENVIRONMENT
 
@@ -64,7 +64,7 @@ class Client:
         self._send(action, arguments or {})
         answer = self._answer(self.seconds * patience)
         if answer is None:
-            reason = last_line(self._said)
+            reason = last_line(sure(self._said))
             self.end()
             raise TrackerError(
                 f"MLflow store {self.location.shown}: the process that writes it ended "
@@ -86,7 +86,7 @@ class Client:
         """End the process; a request under way is given up."""
         process, self._process, self._busy = self._process, None, False
         if process is not None:
-            _end(process, self._line, self._said)
+            _end(process, sure(self._line), sure(self._said))
 
     def _send(self, action: str, arguments: Plain) -> None:
         line, self._busy = self._running(), True
@@ -100,7 +100,8 @@ class Client:
         if not self._busy:
             return None
         try:
-            if not self._line.poll(seconds):
+            line = sure(self._line)
+            if not line.poll(seconds):
                 self._resting_until = time.monotonic() + REST
                 self.end()
                 msg = (
@@ -108,7 +109,7 @@ class Client:
                     "(tracker.timeout); check it"
                 )
                 raise TrackerError(f"{msg}, {WAY_OUT}")
-            answer = self._line.recv()
+            answer: tuple[Any, str] | None = line.recv()
         except (EOFError, OSError):
             answer = None
         self._busy = False
@@ -116,23 +117,20 @@ class Client:
 
     def _running(self) -> Connection:
         if self._process is not None and self._process.poll() is None:
-            return self._line
+            return sure(self._line)
         self.end()
         self._line, theirs = Pipe()
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._said = said  # closed by end
         command = [sys.executable, "-P", "-m", "arboretum_mlflow.worker"]
-        given = {
-            "stdin": theirs.fileno(),
-            "stdout": self._said,
-            "stderr": self._said,
-            "env": child_environment(),
-        }
         with theirs:
-            self._process = subprocess.Popen(command, **given)
+            process = subprocess.Popen(
+                command, stdin=theirs.fileno(), stdout=said, stderr=said, env=child_environment()
+            )
+            self._process = process
             self._line.send((self.location, self.experiment, self.seconds))
         # also at the end of the command
-        weakref.finalize(self, _end, self._process, self._line, self._said, GRACE)
+        weakref.finalize(self, _end, process, self._line, said, GRACE)
         return self._line
 
 

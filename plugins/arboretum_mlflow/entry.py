@@ -17,12 +17,14 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import attrs
 
 from arboretum.api import ColumnKind, Facts, Plain, Record, RunInfo, Tree
 from arboretum_mlflow.description import FIRST_COLUMNS, RUNNING, describe_failure, describe_run
+
+T = TypeVar("T")
 
 MAX_NAME = 250
 MAX_PARAM = 6000
@@ -79,7 +81,7 @@ def _entry(
     tags: Mapping[str, str],
     files: Mapping[str, str],
     seconds: float = 0.0,
-    **more: Any,
+    **more: object,
 ) -> Facts:
     """One run as it is written.
 
@@ -172,7 +174,9 @@ def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
     names left out as not finite.
     """
     # the UI keeps this order
-    first = [name for name in (record.config.get("goal"), *FIRST_COLUMNS) if name in record.metrics]
+    first = [
+        name for name in (str(record.config.get("goal")), *FIRST_COLUMNS) if name in record.metrics
+    ]
     found: Facts = {name: record.metrics[name] for name in (*first, *record.metrics)}
     if record.solution is not None:
         values = record.solution.to_json()
@@ -333,7 +337,7 @@ def parameters(config: Plain, seed: int | None = None) -> dict[str, str]:
     return {name: shorten(value, MAX_PARAM) for name, value in sanitised(found.items())}
 
 
-def _leaves(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+def _leaves(value: object, prefix: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(inner, f"{prefix}.{key}" if prefix else str(key))
@@ -341,7 +345,7 @@ def _leaves(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """One value as text: "none", "true", "0.1", "standard, pure", JSON for anything nested."""
     if value is None:
         return "none"
@@ -359,7 +363,7 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def sanitised(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def sanitised(items: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
     """Yield the items under names that MLflow takes; names that become equal are numbered
     ("a_b", "a_b-2").
     """

@@ -8,10 +8,13 @@ application.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from mlflow.server import app as pages
 from mlflow.server.fastapi_app import app
+
+if TYPE_CHECKING:
+    from flask import Response
 
 __all__ = ["app"]
 
@@ -22,9 +25,10 @@ localStorage.getItem("{MODE}") ?? localStorage.setItem("{MODE}", '"machine_learn
 index = pages.view_functions["serve"]
 
 
-def serve() -> Any:
+def serve() -> Response:
     """MLflow's page, which first remembers the mode where none was chosen."""
-    response = pages.make_response(index())
+    # Flask types what any view may return, and makes responses of less
+    response = pages.make_response(cast("Response", index()))
     response.direct_passthrough = False
     response.set_data(response.get_data().replace(b"<head>", b"<head>" + SCRIPT.encode(), 1))
     return response

@@ -25,7 +25,7 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, sure
 from arboretum_mlflow.location import LONG, WAY_OUT, Location, explain
 
 PATIENCE = 10.0
@@ -91,12 +91,13 @@ def _foreign(location: Location) -> str:
 
 def _check_folder(location: Location) -> None:
     """Make sure that the store's folder exists and can be written; raises TrackerError."""
-    folder = location.database.parent
+    database = sure(location.database)
+    folder = database.parent
     try:
-        if location.database.is_dir():
-            raise OSError(f"{location.database} is a folder, no database file")
+        if database.is_dir():
+            raise OSError(f"{database} is a folder, no database file")
         folder.mkdir(parents=True, exist_ok=True)
-        location.sidecar.open("a").close()
+        sure(location.sidecar).open("a").close()
     except OSError as error:
         if (
             isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
@@ -119,7 +120,7 @@ def _version(location: Location, seconds: float, mode: str = "rw") -> str | None
     read, or ("rw") written.
     """
     try:
-        address = f"{location.database.as_uri()}?mode={mode}"
+        address = f"{sure(location.database).as_uri()}?mode={mode}"
         with contextlib.closing(
             sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)
         ) as base:
@@ -140,7 +141,7 @@ def _version(location: Location, seconds: float, mode: str = "rw") -> str | None
 def _made_here(location: Location) -> set[str]:
     """Schema versions that the installed MLflow is known to make for this store (at most one)."""
     try:
-        note = json.loads(location.sidecar.read_text())
+        note = json.loads(sure(location.sidecar).read_text())
     except (OSError, ValueError):  # none yet, or being written
         return set()
     return (
@@ -161,7 +162,7 @@ def _is_alive(location: Location, seconds: float) -> bool:
     )
     try:
         with urllib.request.urlopen(place.geturl(), timeout=seconds) as answer:
-            return answer.status == 200
+            return bool(answer.status == 200)
     except urllib.error.HTTPError:
         return False  # a server behind a gate, perhaps: MLflow's own client finds out
     except (OSError, ValueError) as error:
@@ -186,14 +187,14 @@ def make_ready(location: Location, seconds: float) -> None:
             _migrate(location)
         return
     _check_folder(location)
-    with _locked(location.sidecar, LONG * seconds, location.shown):
+    with _locked(sure(location.sidecar), LONG * seconds, location.shown):
         if _is_absent(location.database):
             _make_fresh(location)
         elif _version(location, seconds) in _made_here(location):  # while this one waited
             return
         else:
             _migrate(location)
-        location.sidecar.write_text(
+        sure(location.sidecar).write_text(
             json.dumps({"mlflow": metadata.version("mlflow"), "schema": _head()})
         )
 
@@ -241,18 +242,19 @@ def _locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
 def _head() -> str:
     from mlflow.store.db.utils import _get_latest_schema_revision
 
-    return _get_latest_schema_revision()
+    return str(_get_latest_schema_revision())
 
 
 def _make_fresh(location: Location) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    draft = location.database.with_name(f".{location.database.name}.{os.getpid()}.draft")
+    database = sure(location.database)
+    draft = database.with_name(f".{database.name}.{os.getpid()}.draft")
     draft.unlink(missing_ok=True)
     try:
         store = SqlAlchemyStore(f"sqlite:///{draft}", location.artifacts.rpartition("/")[0])
         store._dispose_engine()
-        os.replace(draft, location.database)
+        os.replace(draft, database)
     finally:
         draft.unlink(missing_ok=True)
 

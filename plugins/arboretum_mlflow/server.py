@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, sure
 from arboretum_mlflow.client import child_environment, last_line
 from arboretum_mlflow.location import Location
 
@@ -85,7 +85,7 @@ def _running(
     try:
         yield server
     finally:
-        server.stdin.close()  # its signal to end
+        sure(server.stdin).close()  # its signal to end
         try:
             server.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:

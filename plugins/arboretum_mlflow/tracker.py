@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from arboretum.api import Plain, Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
 from arboretum_mlflow.location import LONG, Location, locate
+
+if TYPE_CHECKING:
+    from arboretum_mlflow.client import Client
 
 
 @attrs.frozen
@@ -55,7 +58,7 @@ class MLflowTracker:
 
     @cached_property
     # a Client: components are listed at every start, so what only use needs is loaded then
-    def _courier(self) -> Any:
+    def _courier(self) -> Client:
         from arboretum_mlflow.client import Client
 
         return Client(self.location, self.experiment, self.timeout)
@@ -87,16 +90,20 @@ class MLflowTracker:
         ``sweep.json``.
         """
         took = config.get("seconds")
-        seconds = float(took) if type(took) in (int, float) and 0.0 <= took < math.inf else 0.0
-        return self._courier.ask("open_sweep", {**entry.sweep(name, config), "seconds": seconds})
+        seconds = (
+            float(took)
+            if type(took) in (int, float) and took is not None and 0.0 <= took < math.inf
+            else 0.0
+        )
+        asked = {**entry.sweep(name, config), "seconds": seconds}
+        return str(self._courier.ask("open_sweep", asked))
 
     def reopen_sweep(self, sweep_id: str, name: str, config: Plain) -> str:
         """Go on with a parent under the name and configuration of now; returns its id, "" when
         it is gone.
         """
-        return self._courier.ask(
-            "reopen_sweep", {"sweep_id": sweep_id, **entry.sweep(name, config)}
-        )
+        asked = {"sweep_id": sweep_id, **entry.sweep(name, config)}
+        return str(self._courier.ask("reopen_sweep", asked))
 
     def open_sweeps(self) -> list[Mapping[str, str]]:
         """The parents that nobody closed: id, owner, folder.  Makes no store; raises
@@ -104,7 +111,8 @@ class MLflowTracker:
         """
         self.check_readable()
         # the first request waits for MLflow to load
-        return self._courier.ask("open_sweeps", patience=LONG)
+        found: list[Mapping[str, str]] = self._courier.ask("open_sweeps", patience=LONG)
+        return found
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Put words (Markdown) first on the page of an open sweep, and files among its
@@ -116,13 +124,13 @@ class MLflowTracker:
         """Keep one finished run and return its id; the same fingerprint in the same folder is
         kept once.
         """
-        return self._courier.ask("store", {"entry": entry.finished(run, record, files)})
+        return str(self._courier.ask("store", {"entry": entry.finished(run, record, files)}))
 
     def store_failure(self, run: RunInfo, error: str) -> str:
         """Keep one failed run as FAILED with its error as tag, description and artifact
         ``error.txt``.
         """
-        return self._courier.ask("store", {"entry": entry.failed(run, error)})
+        return str(self._courier.ask("store", {"entry": entry.failed(run, error)}))
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters
@@ -138,7 +146,8 @@ class MLflowTracker:
         store.
         """
         self.check_readable()
-        return self._courier.ask("fetch", {"run_id": run_id})
+        texts: Mapping[str, str] = self._courier.ask("fetch", {"run_id": run_id})
+        return texts
 
     def close(self) -> None:
         """End the process that holds MLflow; it is started again when needed.  (It also ends

@@ -16,10 +16,13 @@ import signal
 import time
 import warnings
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arboretum.api import Plain, TrackerError
 from arboretum_mlflow.location import Location, explain
+
+if TYPE_CHECKING:
+    from arboretum_mlflow.writer import Writer
 
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -56,10 +59,10 @@ class Worker:
 
     def __init__(self, location: Location, experiment: str, seconds: float) -> None:
         self.location, self.experiment, self.seconds = location, experiment, seconds
-        self._writer: Any = None
+        self._writer: Writer | None = None
 
     @property
-    def writer(self) -> Any:
+    def writer(self) -> Writer:
         """The writer of the store, made at first use: that imports MLflow, which takes seconds, and
         switches garbage collection on again.
         """

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
@@ -148,7 +147,7 @@ class Writer:
             *(f"params.`{name}`" for name in parameters),
             *(f"metrics.`{name}`" for name in further),
         ]
-        state = {
+        state: Facts = {
             "selectedColumns": columns,
             "columnOrder": first,
             "columnWidths": {NAME: NAME_WIDTH},
@@ -198,7 +197,7 @@ class Writer:
         run = self._find(entry["key"])
         if run is not None and run.info.status == entry["status"]:
             self._move(run, entry["sweep"])
-            return run.info.run_id
+            return str(run.info.run_id)
         if run is not None:
             return self._write(run, entry)
         experiment, tags = (
@@ -224,7 +223,7 @@ class Writer:
             )
             self.client.log_inputs(run.info.run_id, [dataset])
         self.client.set_terminated(run.info.run_id, entry["status"], entry["end"])
-        return run.info.run_id
+        return str(run.info.run_id)
 
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[None]:
@@ -242,7 +241,7 @@ class Writer:
         with managed(read_only=False) as session:
 
             @contextlib.contextmanager
-            def joined(read_only: bool = True) -> Iterator[Any]:
+            def joined(read_only: bool = True) -> Iterator[object]:
                 yield session
 
             store.ManagedSessionMaker = joined
@@ -266,7 +265,7 @@ class Writer:
             [self.experiment_id], f"tags.arboretum.key = '{key}'", max_results=10
         )
         finished = [run for run in found if run.info.status != "RUNNING"]
-        return (finished or list(found) or [None])[0]
+        return next(iter(finished or found), None)
 
     def _move(self, run: Run, sweep: str) -> None:
         """Let a stored run follow its folder into the sweep that holds it now."""
@@ -329,7 +328,7 @@ class Writer:
         run = self.client.create_run(self.experiment_id, start, dict(tags), name)
         self.client.set_tag(run.info.run_id, "arboretum.sweep", run.info.run_id)
         self._write_files(run, files)
-        return run.info.run_id
+        return str(run.info.run_id)
 
     def reopen_sweep(
         self, sweep_id: str, name: str, tags: Mapping[str, str], files: Mapping[str, str]
@@ -467,7 +466,7 @@ def best_of(runs: Sequence[Run]) -> set[str]:
     """Ids of the runs of each data set's best setting, by the mean of the goal over seeds and
     folds; none where there is one setting.
     """
-    settings: dict[str, dict[Any, list[Run]]] = {}
+    settings: dict[str, dict[tuple[tuple[str, str], ...], list[Run]]] = {}
     for run in runs:
         if _goal(run) in run.data.metrics:
             key = tuple(

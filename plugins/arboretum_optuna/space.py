@@ -5,11 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arboretum.api import ConfigError, Facts, Plain
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from hydra.core.override_parser.types import Override
+    from optuna.distributions import BaseDistribution
 
 NAME = "arboretum_optuna"
 REPEATED = ("seed", "split.fold")  # keys whose values are no settings: every trial runs them all
@@ -27,11 +33,11 @@ class Tried:
 
     key: str
     said: str
-    kind: Any
-    ends: Sequence[Any]
+    kind: BaseDistribution
+    ends: Sequence[str | float]
 
     @staticmethod
-    def of(override: Any, kinds: Any) -> Tried:
+    def of(override: Any, kinds: ModuleType) -> Tried:
         """Read ``interval(a,b)``, ``range(a,b)``, ``choice(a,b)`` or ``a,b``, with ``tag(log, …)``
         and ``int(…)``.
 
@@ -46,10 +52,10 @@ class Tried:
         if override.is_interval_sweep():
             low, high = value.start, value.end
         else:
-            values = sorted(override.sweep_iterator())
-            if not values:
+            numbers = sorted(override.sweep_iterator())
+            if not numbers:
                 raise ConfigError(f"{said} holds no value")
-            low, high = values[0], values[-1]
+            low, high = numbers[0], numbers[-1]
             more |= {} if more["log"] else {"step": abs(value.step)}
         whole = isinstance(low, int) and isinstance(high, int)
         try:
@@ -73,7 +79,7 @@ class Space:
     repeats: tuple[tuple[str, ...], ...]
 
     @staticmethod
-    def of(overrides: Sequence[Any], kinds: Any) -> Space:
+    def of(overrides: Sequence[Override], kinds: ModuleType) -> Space:
         """Sort the overrides; raises ConfigError where there is nothing to search, or several data
         sets.
 

@@ -10,13 +10,21 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.api import ConfigError, better, param
 from arboretum_optuna.space import NAME, Space
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from optuna import Study, Trial
+    from optuna.trial import FrozenTrial
+
+    from arboretum.config.launch import Jobs
 
 STUDY = "study.db"
 # keys that do not tell one search from another (a tracker's may hold a password)
@@ -40,7 +48,7 @@ class Search:
     )
     params: dict[str, str] | None = param(None, "key → what to try, as on the command line")
 
-    def sweep(self, jobs: Any) -> None:
+    def sweep(self, jobs: Jobs) -> None:
         """Search.  Raises ConfigError: Optuna is not installed, a key cannot be searched so, the
         study is of another search.
         """
@@ -73,7 +81,7 @@ class Search:
         left = [trial for trial in whole if not trial.state.is_finished()]
         jobs.expect((len(left) + max(self.n_trials - len(whole), 0)) * len(space.repeats))
 
-        def run(trials: Sequence[Any]) -> None:
+        def run(trials: Sequence[Trial | FrozenTrial]) -> None:
             """Launch the jobs of trials with successive numbers and tell what they returned;
             None fails a trial.
             """
@@ -108,13 +116,13 @@ class Search:
                 batch.append(study.ask(kinds))
             run(batch)
 
-    def _study(self, optuna: Any, space: Space, file: Path) -> Any:
+    def _study(self, optuna: ModuleType, space: Space, file: Path) -> Study:
         """The study in the folder, made if it is not there.  Raises ConfigError when it is of
         another search.
         """
         from sqlalchemy import URL
 
-        study = optuna.create_study(
+        study: Study = optuna.create_study(
             storage=URL.create("sqlite", database=str(file.absolute())).render_as_string(),
             study_name=NAME,
             directions=[

@@ -9,6 +9,7 @@ outcome (``has_missing``).
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
@@ -23,6 +24,7 @@ from arboretum.api import (
     Feature,
     Interval,
     OrdinalThreshold,
+    Plain,
     RawFeature,
     Table,
     Task,
@@ -86,6 +88,7 @@ class BinTests(enum.Enum):
     thresholds = "thresholds"
 
 
+Spelled = Callable[[str], str]
 Coded = tuple[Feature, np.ndarray]
 """A feature with its codes: uint8, uint16 or uint32[n_rows], as narrow as its bins allow, for all
 columns wait side by side until the matrix is put together.
@@ -237,7 +240,7 @@ def _coded(
     codes: np.ndarray,
     known: int,
     missing_bin: bool,
-    **more,
+    **more: object,
 ) -> Coded:
     """A column of one feature.
 
@@ -347,19 +350,20 @@ class Known(TestRule):
     tag: ClassVar[str] = "known"
     column: str
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 where the value is known, 1 where it is missing."""
-        return table.column(self.column).missing[rows].astype(np.int32)
+        lost: np.ndarray = table.column(self.column).missing[rows]
+        return lost.astype(np.int32)
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Plain) -> int:
         """0 where the value of one row is known, 1 where it is missing (None or NaN)."""
         return int(is_missing(row[self.column]))
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """ "is known" or "is missing"."""
         return "is known" if outcome == 0 else "is missing"
 
-    def sql_conditions(self, name, text):
+    def sql_conditions(self, name: Spelled, text: Spelled) -> list[str]:
         """Per outcome its condition in SQL: IS NOT NULL, IS NULL.
 
         name : a column's name → the name as SQL writes it.
@@ -378,29 +382,31 @@ class OrdinalAtMost(TestRule):
     categories: tuple[str, ...]
     index: int
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         self._threshold  # noqa: B018 - it refuses an index that is no position
 
     @property
     def _threshold(self) -> OrdinalThreshold:
         return OrdinalThreshold(self.column, self.categories, self.index)
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 where the value is at most ``categories[index]``, else 1.
 
         Raises DataError where the column is continuous in ``table``.
         """
-        return np.abs(self._threshold.outcomes(table, rows))  # no outcome (−1) becomes 1
+        # no outcome (−1) becomes 1
+        outcomes: np.ndarray = np.abs(self._threshold.outcomes(table, rows))
+        return outcomes
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Plain) -> int:
         """0 where the value of one row is at most ``categories[index]``, else 1."""
         return abs(self._threshold.outcome_of(row))
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """ "≤ medium" or "not ≤ medium"."""
         return f"{'≤' if outcome == 0 else 'not ≤'} {self.categories[self.index]}"
 
-    def sql_conditions(self, name, text):
+    def sql_conditions(self, name: Spelled, text: Spelled) -> list[str]:
         """Per outcome its condition in SQL; NULL fulfils that of outcome 1.
 
         name, text : a column's name, and a category → as SQL writes it.

@@ -56,7 +56,8 @@ def bucketised(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
     pure = np.count_nonzero(class_counts, axis=1) == 1
     label = class_counts.argmax(axis=1)
     same = pure[:-1] & pure[1:] & (label[:-1] == label[1:])
-    return all_midpoints(distinct)[~same]
+    kept: np.ndarray = all_midpoints(distinct)[~same]
+    return kept
 
 
 def quantile(distinct: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray:
@@ -126,7 +127,7 @@ def kmeans_centres(
     bounds = np.linspace(values[0], values[-1], n_bins + 1)
     centres = (bounds[1:] + bounds[:-1]) / 2 - mean
     mass, moment = np.append(0.0, np.cumsum(weight)), np.append(0.0, np.cumsum(x * weight))
-    previous = np.empty(0)
+    previous: np.ndarray = np.empty(0)
     for _ in range(MAX_PASSES):
         # loop invariant: cluster order[k] is the stretch [start[k], start[k + 1]) of x;
         # centres[order] ascends
@@ -142,7 +143,8 @@ def kmeans_centres(
         if np.array_equal(owner, previous) or shift <= tolerance:
             break
         previous = owner
-    return np.sort(centres) + mean
+    found: np.ndarray = np.sort(centres) + mean
+    return found
 
 
 def nearer_by_lloyd(v: float, low: float, high: float) -> bool:
@@ -179,7 +181,14 @@ def assign(
     return np.concatenate([[0], np.maximum.accumulate(cut), [len(x)]])
 
 
-def fill_empty(x, value_of_row, centres, owner, size, total) -> None:
+def fill_empty(
+    x: np.ndarray,
+    value_of_row: np.ndarray,
+    centres: np.ndarray,
+    owner: np.ndarray,
+    size: np.ndarray,
+    total: np.ndarray,
+) -> None:
     """Move the rows farthest from their centres, one each, into the empty clusters; changes
     ``size`` and ``total``.
 
@@ -205,7 +214,7 @@ def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
     because published bins came from it.
     """
     largest = int(np.argmax(size))
-    moved = np.divide(total, size, out=total.copy(), where=size > 0)
+    moved: np.ndarray = np.divide(total, size, out=total.copy(), where=size > 0)
     for cluster in np.flatnonzero(size <= 0):
         moved[cluster] = total[largest] if cluster < largest else moved[largest]
     return moved
@@ -259,4 +268,6 @@ def entropy(counts: np.ndarray) -> np.ndarray:
     """float64[n]: entropy in bits of each row of counts; 0 for an empty row."""
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
-    return -np.sum(share * np.log2(share, out=np.zeros_like(share), where=share > 0), axis=1)
+    bits = share * np.log2(share, out=np.zeros_like(share), where=share > 0)
+    entropy: np.ndarray = -np.sum(bits, axis=1)
+    return entropy

@@ -6,6 +6,7 @@ One class has all the fields; the others are the same class with other defaults.
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -20,6 +21,10 @@ from arboretum_data.encoding.columns import (
     Ordinal,
     RawOrdinal,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 
 IDENTIFIER = 21
 """Known rows, at least, of a categorical column that is left out because each has another value."""
@@ -198,14 +203,14 @@ class TestsEncoder:
         raw: list[tuple[RawFeature, np.ndarray]],
         notes: list[str],
     ) -> Encoded:
-        features, raw_features = (tuple(feature for feature, _ in found) for found in (coded, raw))
+        features = tuple(feature for feature, _ in coded)
+        raw_features = tuple(feature for feature, _ in raw)
         codes = _matrix([column for _, column in coded], table.n_rows, coding.code_type(*features))
         # float32 where every column is
         narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
         values = _matrix([values for _, values in raw], table.n_rows, narrowest)
         classes = table.task is Task.classification
-        label = table.target.codes if classes else None
-        y = None if classes else table.target.values
+        label, y = table.target.codes, table.target.values
         weight = table.row_weights()
         count = np.ones(table.n_rows, np.int64)
         member = np.arange(table.n_rows)
@@ -304,9 +309,9 @@ def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
     return notes
 
 
-def _matrix(columns: list[np.ndarray], n_rows: int, dtype: type) -> np.ndarray:
+def _matrix(columns: list[np.ndarray], n_rows: int, dtype: DTypeLike) -> np.ndarray:
     """The columns side by side, the values of each next to each other in memory."""
-    matrix = np.empty((n_rows, len(columns)), dtype, order="F")
+    matrix: np.ndarray = np.empty((n_rows, len(columns)), dtype, order="F")
     for index, column in enumerate(columns):
         matrix[:, index] = column
     return matrix

@@ -16,7 +16,11 @@ from pathlib import Path
 
 import attrs
 
-from arboretum.api import DataError, unknown
+from arboretum.api import (
+    DataError,
+    sure,
+    unknown,
+)
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers
 from arboretum_data.reading.delimited import decode, read_bytes
 
@@ -198,7 +202,7 @@ def _attribute(name: str, declared: str, place: str) -> Attribute:
         )
     if word != "date":
         return Attribute(name, word)
-    given = _WORD.match(rest[0])[0] if rest else ""
+    given = sure(_WORD.match(rest[0]))[0] if rest else ""
     return Attribute(
         name, word, pattern=_pattern(_unquoted(given).removeprefix(_EXACT) or ISO, place)
     )
@@ -229,7 +233,7 @@ def _pattern(java: str, place: str) -> str:
 
 
 def _without_comment(line: str) -> str:
-    return _PLAIN.match(line)[0] if "%" in line else line
+    return sure(_PLAIN.match(line))[0] if "%" in line else line
 
 
 def _unquoted(text: str) -> str:

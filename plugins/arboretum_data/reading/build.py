@@ -68,7 +68,10 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     by_name = {c.name: c for c in cells}
     _check_names(schema, by_name)
     cells, notes = interpret(
-        cells, schema.decimal, _texts(schema, cells), {schema.target, schema.weight}
+        cells,
+        schema.decimal,
+        _texts(schema, cells),
+        {schema.target, schema.weight or schema.target},
     )
     by_name = {c.name: c for c in cells}
     target = build_target(by_name[schema.target], schema)
@@ -102,7 +105,7 @@ def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
     for c in cells:
         text, _ = _in_order(c, schema)
         if c.numbers is None and len(text.values) < len(c.values):
-            spell, one = speller(c.values), {}
+            spell, one = speller(c.values), dict[str, str]()
             pair = next((one[s], v) for v in c.values if one.setdefault(s := spell(v), v) != v)
             notes[f"spelling {c.name}"] = (
                 f"column {c.name!r}: {pair[0]!r} and {pair[1]!r} are one value, {spell(pair[0])!r}"

@@ -27,6 +27,7 @@ from arboretum.api import (
     refuse_merged,
     speller,
     spelling,
+    sure,
 )
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -56,7 +57,7 @@ class Cells:
 
     name: str
     values: tuple[str, ...] = ()
-    codes: np.ndarray | None = None
+    codes: np.ndarray = attrs.field(default=None)
     numbers: np.ndarray | None = None
     declared: tuple[str, ...] = ()
     parsed: np.ndarray | None = None
@@ -155,7 +156,7 @@ def text_cells(
     lookup = np.full(len(spellings), MISSING, np.int32)
     for index, word in enumerate(spellings):
         quoted = exact is not None and word.startswith(exact)
-        value = word.removeprefix(exact) if quoted else word.strip()
+        value = word.removeprefix(exact or "") if quoted else word.strip()
         if quoted or value not in missing:
             lookup[index] = position.setdefault(value, len(position))
     return Cells(
@@ -222,7 +223,9 @@ def interpret(
             dated.append(found[i])
         elif f"decimal {c.name}" not in notes and (hint := _hint(c)):
             hints[f"hint {c.name}"] = f"column {c.name!r} {hint}"
-    if any(moment(value) % 1_000 for c in dated if c.unit == "microseconds" for value in c.values):
+    if any(
+        sure(moment(value)) % 1_000 for c in dated if c.unit == "microseconds" for value in c.values
+    ):
         hints["nanoseconds"] = "what is finer than microseconds is left out of dates"
     if dated:
         notes["dates"] = (

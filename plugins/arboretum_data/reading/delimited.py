@@ -16,11 +16,16 @@ import os
 import zlib
 from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import EXACT, MISSING, DataError, by_code
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers, text_cells
+
+if TYPE_CHECKING:
+    from pyarrow import DictionaryArray
+
 
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
@@ -261,7 +266,7 @@ def _read_large(
     if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
         return None  # a header that spans lines, or lines that end with carriage returns alone
     header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
-    start, numeric = content.find(b"\n") + 1, frozenset()
+    start, numeric = content.find(b"\n") + 1, frozenset[str]()
     body, quoted = memoryview(content)[start:], b'"' in content
     if spelled is not None:
         end = content.find(b"\n", start + SAMPLE)
@@ -326,7 +331,7 @@ def _arrow_cells(
     return found
 
 
-def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
+def arrow_text_cells(name: str, array: DictionaryArray, missing: Sequence[str]) -> Cells:
     """Cells of a pyarrow dictionary array of strings, or a column of one such chunk.
 
     A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a

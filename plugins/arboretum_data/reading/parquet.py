@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import EXACT, DataError
 from arboretum_data.reading.cells import Cells, checked_header
 from arboretum_data.reading.delimited import arrow_text_cells, refuse_no_file
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray
 
 
 def read_parquet(
@@ -43,7 +47,7 @@ def read_parquet(
     ]
 
 
-def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
+def arrow_cells(name: str, column: ChunkedArray, missing: Sequence[str]) -> Cells:
     """Cells of one pyarrow column; raises DataError for a type that is neither number, text,
     truth value nor date.
     """

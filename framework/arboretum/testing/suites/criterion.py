@@ -24,6 +24,7 @@ from arboretum.api import (
     Target,
     Task,
     grow,
+    sure,
 )
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns, kernel_of
@@ -347,7 +348,7 @@ class CriterionSuite(ComponentSuite):
             many = attrs.evolve(
                 problem, objects=attrs.evolve(problem.objects, count=1 + np.arange(n) % 3)
             )
-            one, other = (grow(each, Context()).tree for each in (problem, many))
+            one, other = (sure(grow(each, Context()).tree) for each in (problem, many))
             assert [one.rules[t] for t in one.test if t >= 0] == [
                 other.rules[t] for t in other.test if t >= 0
             ]

@@ -24,6 +24,7 @@ from arboretum.api import (
     Task,
     TestRule,
     grow,
+    sure,
 )
 from arboretum.engine.certificate import beyond
 from arboretum.engine.check import check_prices
@@ -117,7 +118,7 @@ class StoppingSuite(ComponentSuite):
             )
             problem = problem_of(toy_table(seed, n_rows=60, kind=kind_of_table(component)), parts)
             by_kernel, by_loop = (
-                grow(problem, Context(), compiled=way).tree for way in (True, False)
+                sure(grow(problem, Context(), compiled=way).tree) for way in (True, False)
             )
             assert (
                 by_kernel.counts.tolist() == by_loop.counts.tolist()
@@ -279,7 +280,7 @@ class MissingSuite(ComponentSuite):
                 toy_table(seed, n_rows=40, kind=TreeParts(missing=True)), parts, multiway=multiway
             )
             by_kernel, by_loop = (
-                grow(problem, Context(), compiled=way).tree for way in (True, False)
+                sure(grow(problem, Context(), compiled=way).tree) for way in (True, False)
             )
             assert (
                 by_kernel.test.tolist() == by_loop.test.tolist()

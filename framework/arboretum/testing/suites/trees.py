@@ -17,7 +17,7 @@ from arboretum.api import (
     ValidationScore,
 )
 from arboretum.engine.verify import check_prices, check_tree
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, sure
 from arboretum.model.plain import Facts
 from arboretum.model.walk import summed
 from arboretum.testing.oracles import slow_tree
@@ -179,8 +179,8 @@ class TunerSuite(ComponentSuite):
             workshop, _, kept = self.tuned(component, seed)
             score = workshop.score(getattr(component, "measure", ""))
             best, found = (
-                max(score.of(solution.tree) for _, solution in workshop.asked),
-                score.of(kept.tree),
+                max(score.of(sure(solution.tree)) for _, solution in workshop.asked),
+                score.of(sure(kept.tree)),
             )
             rounding = 4 * np.finfo(float).eps * max(1.0, abs(best))
             assert found >= best - getattr(component, "slack", 0.0) - rounding
@@ -194,7 +194,7 @@ class TunerSuite(ComponentSuite):
             ]
             score = workshop.score(selection.measure)
             for (_, reported), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
-                assert reported == pytest.approx(score.of(solution.tree))
+                assert reported == pytest.approx(score.of(sure(solution.tree)))
 
     def test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one(
         self, component
