@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from warm.interpreter import warmed_up
 
-from arboretum.engine.interpreting import or_compiled
+from arboretum.engine.interpreting import PATIENCE, or_compiled
 from arboretum.kernels.plain import interpreted
 
 # Steady profiles say the same of the same code every time, also on a busy machine; `make explore`
@@ -23,7 +23,7 @@ from arboretum.kernels.plain import interpreted
 # (arboretum.testing.effort); `make test-thorough` goes all the way.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("thorough", max_examples=100, derandomize=True, **CALM)
-settings.register_profile("steady", max_examples=40, derandomize=True, **CALM)
+settings.register_profile("steady", max_examples=25, derandomize=True, **CALM)
 settings.register_profile("brief", max_examples=15, derandomize=True, **CALM)
 settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True, **CALM)
 settings.load_profile("steady")
@@ -36,8 +36,6 @@ tests.
 """
 KERNELS = os.environ.get("ARBORETUM_KERNELS")
 """How all tests are to run kernels, where somebody says so."""
-PATIENCE = 20.0
-"""Processor seconds that a kernel is interpreted: to compile the largest takes as long."""
 ROOMS = (
     {
         "property",

@@ -100,6 +100,7 @@ def test_least_loss_of_all_trees(seed):
     check(seed)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_least_loss_of_all_trees_of_thousands_of_tables():
     for seed in range(1000, 1000 + tries(3000)):
@@ -127,6 +128,7 @@ def value_of(ranks, weights, depth, memory=None):
     return search.upper
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 2), (2, 3), (3, 5)])
 def test_the_value_is_the_same_whatever_is_held(seed, classes, monkeypatch):
     ranks, weights = middle_table(seed, classes=classes)

@@ -182,6 +182,7 @@ def test_every_tree_is_listed_once_whichever_of_the_best_the_search_found():
     assert tied > 5
 
 
+@pytest.mark.compiled
 def test_trees_that_would_take_too_long_to_list_are_counted_and_left(monkeypatch):
     problem = limited(
         tiny_problem(5, n_rows=200, n_columns=3, raw=True), objective=Accuracy(lam=0.001)

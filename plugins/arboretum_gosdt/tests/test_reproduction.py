@@ -223,6 +223,7 @@ def test_table_a_is_judged_by_what_is_found_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_table_a_found_by_asking_components(services):
     for name in ("GOSDT", "DL8", "DL8.5", "DTC", "CART"):
         done = repro_table_a.work({"column": name}, 0, services)

@@ -242,6 +242,7 @@ def test_a_step_function_without_time_has_trees_and_a_bound_that_holds():
             assert [errors for start, errors in found.lower if start <= budget][-1] <= least
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("multiway", [True, False])
 def test_a_table_as_large_as_a_search_needs_equals_dynamic_programming(multiway):
     from arboretum_decision_tables.exact.solver import SubtableDP
@@ -267,6 +268,7 @@ def test_equal_prices_and_two_way_tests_give_the_error_that_gosdt_proves():
         assert solved(problem).value == pytest.approx(Gosdt().solve(other, Context()).value)
 
 
+@pytest.mark.compiled
 def test_the_words_with_four_outliers_are_solved_at_once():
     """Section 5.1 of the paper: 1024 objects, where 4 of them need all ten tests."""
     problem = words_of(10)
