@@ -9,12 +9,23 @@ Each cost is given by ψ⁰ and F (Alkhalid, Chikalov & Moshkov, section 2).  Th
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Form, Problem, Tree, value_of
+from arboretum.api import (
+    CapabilityError,
+    Facts,
+    Form,
+    Problem,
+    Tree,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.complexity import Complexity
+
 
 PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 2"
 
@@ -24,9 +35,10 @@ class ClosedForm:
 
     kind: ClassVar[str] = "complexity"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = "dataset=monk1-full method=subtable_dp"
     per_object: ClassVar[bool] = False
+    name: ClassVar[str]
     FORM: ClassVar[Form]
 
     def form(self) -> Form:
@@ -47,12 +59,15 @@ class ClosedForm:
 
 def _of_form(
     title: str, name: str, form: Form, doc: str, *, paper: str = PAPER, per_object: bool = False
-) -> type:
+) -> type[Complexity]:
     body = {"name": name, "FORM": form, "__doc__": doc, "paper": paper, "per_object": per_object}
-    return attrs.make_class(title, [], bases=(ClosedForm,), class_body=body, frozen=True)
+    made: type[Complexity] = attrs.make_class(
+        title, [], bases=(ClosedForm,), class_body=body, frozen=True
+    )
+    return made
 
 
-DEEPEST = {"combine": "max", "per_node": 1.0}
+DEEPEST: Facts = {"combine": "max", "per_node": 1.0}
 Depth = _of_form(
     "Depth", "depth", Form(**DEEPEST), "Most tests on a path: ψ⁰ = 0, F = 1 + max ψ_i."
 )

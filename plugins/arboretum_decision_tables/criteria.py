@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -16,6 +16,10 @@ import numpy as np
 from arboretum.api import Capability, Node, Tables, param
 from arboretum.kernels import known_impurity
 from arboretum_decision_tables import kernels
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 _CLASSES = (
     Capability.classification,
@@ -38,13 +42,14 @@ class OutsideMajority:
     kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "me"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = _CLASSES
+    capabilities: ClassVar[tuple[Capability, ...]] = _CLASSES
     scale: ClassVar[str] = "total"
     kernel = staticmethod(kernels.me)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…], weight."""
-        return np.maximum(weights.sum(axis=-1) - weights.max(axis=-1), 0.0)
+        others: np.ndarray = np.maximum(weights.sum(axis=-1) - weights.max(axis=-1), 0.0)
+        return others
 
 
 @attrs.frozen
@@ -57,7 +62,7 @@ class UnlikePairs:
     kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "rt"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.admissible)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*_CLASSES, Capability.admissible)
     scale: ClassVar[str] = "total"
     whole: ClassVar[bool] = True
     kernel = staticmethod(kernels.rt)
@@ -65,7 +70,8 @@ class UnlikePairs:
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…], square of weight."""
         before = np.cumsum(weights, axis=-1) - weights
-        return (weights * np.maximum(before, 0.0)).sum(axis=-1)
+        pairs: np.ndarray = (weights * np.maximum(before, 0.0)).sum(axis=-1)
+        return pairs
 
 
 OWN_VALUES = (("me", (2.0, 1.0, 0.5)), ("rt", (5.0, 3.0, 0.3125)))
@@ -109,7 +115,7 @@ class Aggregated:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "aggregated"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.classification,
         Capability.multiclass,
         Capability.regression,
@@ -119,18 +125,21 @@ class Aggregated:
         Capability.thresholds,
         Capability.additive,
     )
-    needs: ClassVar[tuple] = ("impurity",)
+    needs: ClassVar[tuple[str, ...]] = ("impurity",)
 
     aggregation: Aggregation = param(Aggregation.sum, _MEANING, alias="kind")
 
-    def kernel(self, impurity: Any) -> Callable | None:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if the impurity is written in NumPy only."""
-        if getattr(impurity, "kernel", None) is None:
+        if (own := getattr(impurity, "kernel", None)) is None:
             return None
-        known = known_impurity(getattr(impurity, "name", ""), impurity.kernel, OWN_VALUES)
-        return getattr(kernels, f"aggregated_{known}") if known else kernels.aggregated
+        known = known_impurity(getattr(impurity, "name", ""), own, OWN_VALUES)
+        found: Callable[..., float] = getattr(
+            kernels, f"aggregated_{known}" if known else "aggregated"
+        )
+        return found
 
-    def bounded_by_vertices(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """With a concave mean impurity w_sum is, but for constants, the impurity reduction:
         convex in every outcome.
         """

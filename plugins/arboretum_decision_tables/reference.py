@@ -7,6 +7,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from arboretum.kernels import KernelNode
 
 
 def me(weights: Sequence[float]) -> float:
@@ -31,7 +37,12 @@ def entropy(weights: Sequence[float]) -> float:
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
-def _aggregated(impurity: Callable, weights, counts, node) -> float:
+def _aggregated(
+    impurity: Callable[..., float],
+    weights: np.ndarray,
+    counts: np.ndarray,
+    node: KernelNode,
+) -> float:
     values = [impurity(row) for row in weights]
     if node.params[0] >= 2:
         moments = counts.shape[1] < weights.shape[1]
@@ -40,7 +51,9 @@ def _aggregated(impurity: Callable, weights, counts, node) -> float:
     return -max(values) if node.params[0] in (1, 3) else -math.fsum(values)
 
 
-def aggregated(weights, counts, price, extra, node) -> float:
+def aggregated(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−I(T, f) with U the node's ``impurity_of``, in the aggregation ``node.params[0]``.
 
     0: Σ U(T_j); 1: max U(T_j); 2: Σ U(T_j) N(T_j)/N(T); 3: max U(T_j) N(T_j)/N(T); over the
@@ -49,21 +62,29 @@ def aggregated(weights, counts, price, extra, node) -> float:
     return _aggregated(node.impurity_of, weights, counts, node)
 
 
-def aggregated_gini(weights, counts, price, extra, node) -> float:
+def aggregated_gini(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−I(T, f) as of :func:`aggregated`, U being gini."""
     return _aggregated(gini, weights, counts, node)
 
 
-def aggregated_entropy(weights, counts, price, extra, node) -> float:
+def aggregated_entropy(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−I(T, f) as of :func:`aggregated`, U being the entropy in bits."""
     return _aggregated(entropy, weights, counts, node)
 
 
-def aggregated_me(weights, counts, price, extra, node) -> float:
+def aggregated_me(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−I(T, f) as of :func:`aggregated`, U being me, N − max N_j."""
     return _aggregated(me, weights, counts, node)
 
 
-def aggregated_rt(weights, counts, price, extra, node) -> float:
+def aggregated_rt(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−I(T, f) as of :func:`aggregated`, U being rt, Σ_{i<j} N_i N_j."""
     return _aggregated(rt, weights, counts, node)

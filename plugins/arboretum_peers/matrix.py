@@ -5,15 +5,23 @@ over the problem's tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, DataError, Family, Problem, Tree
 
+if TYPE_CHECKING:
+    from arboretum.testing.oracles import Sketch
+
+
 MOST_CELLS = 2_000_000_000
 """Rows times columns that are handed over: two gigabytes, of which peers make copies."""
+
+
+Nodes = Sequence[tuple[int, float, int, int]]
+"""A peer's tree (:mod:`arboretum_peers.worker`)."""
 
 
 @attrs.frozen(eq=False)
@@ -75,14 +83,14 @@ class Matrix:
                 f"{columns:,} tests on {int(times.sum()):,} rows take {size:,.0f} MB; use "
                 "fewer bins (encoder=bins)"
             )
-        found, test, ordinal = [], [], []
+        found: list[np.ndarray] = []
+        test, ordinal = [], []
         for f, (feature, first) in enumerate(
             zip(objects.features, objects.test_offset.tolist(), strict=False)
         ):
             codes = objects.codes[:, f].astype(np.int64)
-            if wide[f]:
-                made = [codes]
-            else:
+            made: list[np.ndarray] = [codes]
+            if not wide[f]:
                 made = [
                     codes <= k if feature.family is Family.thresholds else codes == k
                     for k in range(feature.n_tests)
@@ -119,7 +127,7 @@ class Matrix:
         steps = int(sum(len(np.unique(column)) - 1 for column in self.x.T))
         return min(steps, len(np.unique(self.x, axis=0)) - 1)
 
-    def errors(self, nodes: Sequence[Sequence[Any]]) -> tuple[int, int]:
+    def errors(self, nodes: Nodes) -> tuple[int, int]:
         """(rows that a peer's own labels get wrong, its leaves)."""
         wrong = [
             int(self.times[rows][self.y[rows] != nodes[node][1]].sum())
@@ -127,7 +135,7 @@ class Matrix:
         ]
         return sum(wrong), sum(node[0] < 0 for node in nodes)
 
-    def _at_leaves(self, nodes: Sequence[Sequence[Any]]) -> list[tuple[int, np.ndarray]]:
+    def _at_leaves(self, nodes: Nodes) -> list[tuple[int, np.ndarray]]:
         found, stack = [], [(0, np.arange(len(self.y)))]
         while stack:
             node, rows = stack.pop()
@@ -139,14 +147,14 @@ class Matrix:
                 stack += [(low, rows[below]), (high, rows[~below])]
         return found
 
-    def tree(self, nodes: Sequence[Sequence[Any]]) -> Tree:
+    def tree(self, nodes: Nodes) -> Tree:
         """The tree of a peer's nodes over the problem's objects, each leaf with its majority class.
 
         A test that divides nothing at its node is left out: it costs leaves and helps nobody.
         """
         from arboretum.testing.oracles import build_tree
 
-        def sketch(node: int, rows: np.ndarray) -> Any:
+        def sketch(node: int, rows: np.ndarray) -> Sketch:
             column, cut, low, high = nodes[node]
             if column < 0:
                 return None

@@ -11,11 +11,17 @@ import weakref
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
-from arboretum.api import ArboretumError, CapabilityError, Plain, masked
+from arboretum.api import (
+    ArboretumError,
+    CapabilityError,
+    Facts,
+    Plain,
+    masked,
+)
 
 INTERPRETER = "ARBORETUM_PEERS"
 """Variable: an interpreter that has the peers, where this one has not."""
@@ -49,10 +55,13 @@ class PeerProcess:
             *words,
         ]
         with theirs:
-            streams = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said}
             try:
                 self._process = subprocess.Popen(
-                    command, env={**os.environ, **ONE_THREAD}, **streams
+                    command,
+                    env={**os.environ, **ONE_THREAD},
+                    stdin=theirs.fileno(),
+                    stdout=self._said,
+                    stderr=self._said,
                 )
             except OSError as error:
                 self._line.close()
@@ -84,7 +93,13 @@ class PeerProcess:
         return self.version
 
     def ask(
-        self, x: np.ndarray, y: np.ndarray, until: float | None, *, keep: bool = False, **job: Any
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        until: float | None,
+        *,
+        keep: bool = False,
+        **job: object,
     ) -> Plain:
         """Its answer; ``{"spent": "seconds"}`` where there is none at ``until``
         (``time.monotonic()``), when the process is killed.
@@ -120,11 +135,12 @@ class PeerProcess:
         """Kill the process, if it still runs."""
         self._end()
 
-    def _heard(self, until: float | None) -> Any:
+    def _heard(self, until: float | None) -> Facts | None:
         """The next message; {} where none came in time, None where the process has ended."""
         seconds = None if until is None else max(0.0, until - time.monotonic())
         try:
-            return self._line.recv() if self._line.poll(seconds) else {}
+            found: Facts = self._line.recv() if self._line.poll(seconds) else {}
+            return found
         except (EOFError, OSError):
             return None
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
@@ -22,8 +22,9 @@ from arboretum.api import (
     Solution,
     Status,
     shape_of,
+    sure,
 )
-from arboretum_peers.matrix import Matrix
+from arboretum_peers.matrix import Matrix, Nodes
 from arboretum_peers.process import WORKER, PeerProcess
 
 GRACE = 1.0
@@ -108,7 +109,7 @@ class Peer:
         if matrix.root_errors == 0 or not len(matrix.test) or job["depth"] == 0:
             return self._solution(
                 matrix,
-                [[-1, 0, 0, 0]],
+                [(-1, 0, 0, 0)],
                 Status.optimal,
                 (f"a leaf is all there is; {self.distribution} was not asked",),
             )
@@ -136,7 +137,7 @@ class Peer:
                 f"{who} minimises errors / n + lam · leaves; use objective=accuracy instead "
                 f"of {name} ({shape_of(objective)})"
             )
-        for field in attrs.fields(type(objective)):
+        for field in attrs.fields(type(sure(objective))):
             if (
                 field.name not in ("lam", "price")
                 and getattr(objective, field.name) != field.default
@@ -146,7 +147,7 @@ class Peer:
         # one row is a leaf anyway
         if attrs.evolve(rule, min_split=0 if rule.min_split <= 2 else rule.min_split) != LeafRule():
             raise CapabilityError(f"{who} knows no leaf rule; use stopping=[pure]")
-        lam, asked = float(objective.lam), problem.parts.limits().max_depth
+        lam, asked = float(attrs.asdict(sure(objective))["lam"]), problem.parts.limits().max_depth
         matrix = Matrix.of(problem, ordinals=self.ordinals)
         if lam > 0 and not self.charges:
             way = "say objective.lam=0 and stopping=[standard] stopping.standard.max_depth=DEPTH"
@@ -207,7 +208,7 @@ class Peer:
                 f"{version} returned a tree of depth {tree.depth_of.max()}, which is not "
                 "allowed; a leaf stands in for it"
             )
-            return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, tuple(notes), found)
+            return self._solution(matrix, [(-1, 0, 0, 0)], Status.feasible, tuple(notes), found)
         if proven and reach:
             notes.append(reach)
             proven = False
@@ -238,18 +239,18 @@ class Peer:
             f"{self.distribution} gave no tree within the budget of {budget}; a single leaf "
             "stands in for it"
         )
-        return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, (note,))
+        return self._solution(matrix, [(-1, 0, 0, 0)], Status.feasible, (note,))
 
     def _solution(
         self,
         matrix: Matrix,
-        nodes: list[list[Any]],
+        nodes: Nodes,
         status: Status,
         notes: tuple[str, ...],
-        found: Mapping[str, Any] = {},
+        found: Mapping[str, object] = {},
     ) -> Solution:
         tree = matrix.tree(nodes)
-        value = float(matrix.problem.parts.objective.value(tree, matrix.problem))
+        value = float(sure(matrix.problem.parts.objective).value(tree, matrix.problem))
         optimal = status is Status.optimal
         details = {f"peer_{name}": found[name] for name in ("seconds", "memory") if name in found}
         return Solution(tree, value, value if optimal else 0.0, status, 0, optimal, notes, details)

@@ -18,20 +18,30 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
 FOREVER = 10**6
 """Seconds, for peers that want a limit where there is none."""
 
+Named = dict[str, Any]
+Nodes = list[list[Any]]
+Begun = tuple[Callable[[], object], Callable[[], Named]]
+"""``fit()`` and ``read()``."""
+Begin = Callable[[np.ndarray, np.ndarray, Named], Begun]
+Nested = Any
+"""A label, or (column, cut, the tree of the rows at or below it, that of the others)."""
 
-def flatten(tree):
+
+def flatten(tree: Nested) -> Nodes:
     """Nodes of a nested tree: (column, cut, low, high) or a label."""
-    nodes = []
+    nodes: Nodes = []
 
-    def add(part):
+    def add(part: Nested) -> int:
         number = len(nodes)
         nodes.append([-1, part, 0, 0])
         if isinstance(part, tuple):
@@ -45,33 +55,33 @@ def flatten(tree):
     return nodes
 
 
-def leaves(nodes):
+def leaves(nodes: Nodes) -> int:
     """Number of leaves in a list of nodes."""
     return sum(node[0] < 0 for node in nodes)
 
 
-def gosdt():
+def gosdt() -> Begin:
     """λ is charged per leaf; whole seconds; numbers in float32; ``predict`` fails with
     scikit-learn 1.8 and later, so it is not asked.
     """
     library = importlib.import_module("gosdt")
     status = importlib.import_module("gosdt._libgosdt").Status
 
-    def begin(x, y, job):
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
         limit = None if job["seconds"] is None else max(1, int(job["seconds"]))
         # without allow_small_reg, a λ below 1 / n is silently made 1 / n
         model = library.GOSDTClassifier(
             job["lam"], allow_small_reg=True, depth_budget=job["depth"], time_limit=limit
         )
 
-        def nested(part):
+        def nested(part: Named) -> Nested:
             return (
                 part["prediction"]
                 if "prediction" in part
                 else (part["feature"], 0, nested(part["false"]), nested(part["true"]))
             )
 
-        def read():
+        def read() -> Named:
             found = model.result_
             nodes, ended = (
                 flatten(nested(json.loads(found.model)[0])),
@@ -89,13 +99,13 @@ def gosdt():
     return begin
 
 
-def pystreed():
+def pystreed() -> Begin:
     """λ is charged per branching node, one less than leaves; a depth is always asked; binary
     columns stay as they are.
     """
     library = importlib.import_module("pystreed")
 
-    def begin(x, y, job):
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
         task = (
             {"optimization_task": "cost-complex-accuracy", "cost_complexity": job["lam"]}
             if job["lam"]
@@ -105,14 +115,14 @@ def pystreed():
             **task, max_depth=job["depth"], time_limit=job["seconds"] or FOREVER
         )
 
-        def nested(part):
+        def nested(part: Any) -> Nested:
             return (
                 part.label
                 if part.is_leaf_node()
                 else (part.feature, 0, nested(part.left_child), nested(part.right_child))
             )
 
-        def read():
+        def read() -> Named:
             found, nodes = model.fit_result, flatten(nested(model.tree_))
             return {
                 "nodes": nodes,
@@ -125,17 +135,17 @@ def pystreed():
     return begin
 
 
-def pycontree():
+def pycontree() -> Begin:
     """λ is charged per branching node; numeric columns with all their thresholds."""
     library = importlib.import_module("pycontree.base")
 
-    def begin(x, y, job):
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
         limit = job["seconds"] or FOREVER
         model = library.ConTree(
             max_depth=job["depth"], complexity_cost=job["lam"], time_limit=limit
         )
 
-        def nested(part):
+        def nested(part: Any) -> Nested:
             if part.is_leaf_node():
                 return part.get_label()
             return (
@@ -145,7 +155,7 @@ def pycontree():
                 nested(part.get_right()),
             )
 
-        def fit():
+        def fit() -> None:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 model.fit(x.astype(np.float64), y)
@@ -160,25 +170,25 @@ def pycontree():
     return begin
 
 
-def dl85():
+def dl85() -> Begin:
     """Fewest errors within a depth; labels must be 0 … k − 1, or it is silently wrong; imports
     distutils, gone with Python 3.12.
     """
     library = importlib.import_module("pydl85")
 
-    def begin(x, y, job):
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
         model = library.DL85Classifier(
             max_depth=job["depth"], time_limit=max(1, int(job["seconds"] or FOREVER))
         )
 
-        def nested(part):
+        def nested(part: Named) -> Nested:
             return (
                 part["value"]
                 if "value" in part
                 else (part["feat"], 0, nested(part["right"]), nested(part["left"]))
             )
 
-        def read():
+        def read() -> Named:
             if model.tree_ is None:
                 return {"nodes": [], "proven": False, "claim": None}
             return {
@@ -192,24 +202,24 @@ def dl85():
     return begin
 
 
-def fst():
+def fst() -> Begin:
     """imodels' FastSmallTreeClassifier: λ per leaf, no depth; it makes a column of its own of
     every distinct value, a 0/1 column of two.
     """
     library = importlib.import_module("imodels")
 
-    def begin(x, y, job):
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
         limits = {"time_limit": job["seconds"] or 0.0, "memory_limit": job["bytes"] or 0}
         model = library.FastSmallTreeClassifier(regularization=job["lam"], **limits)
 
-        def nested(part):
+        def nested(part: Named) -> Nested:
             if "prediction" in part:
                 return part["prediction"]
             if part["relation"] not in (">=", "=="):  # of a 0/1 column both hold for 1
                 raise ValueError(f"a test of another relation, {part['relation']!r}")
             return part["feature"], 0, nested(part["false"]), nested(part["true"])
 
-        def fit():
+        def fit() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(x.astype(np.float64), y)
@@ -233,7 +243,7 @@ ADAPTERS = {
 """Distribution → adapter."""
 
 
-def limit_memory(more):
+def limit_memory(more: int) -> None:
     """Allow this process so many bytes of address space besides those it has."""
     import resource
 
@@ -245,7 +255,7 @@ def limit_memory(more):
     resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
 
 
-def peak_bytes():
+def peak_bytes() -> int:
     """Largest resident size of this process so far."""
     import resource
 
@@ -254,7 +264,7 @@ def peak_bytes():
     )
 
 
-def serve(name, adapter, distribution=""):
+def serve(name: str, adapter: Callable[[], Begin], distribution: str = "") -> None:
     """Load, rehearse, solve one job, answer.
 
     Job: ``x`` and ``y`` as (bytes, dtype, shape), the labels 0 … k − 1; ``lam`` per leaf in the
@@ -278,7 +288,7 @@ def serve(name, adapter, distribution=""):
     line.send(answer(begin, job))
 
 
-def connect():
+def connect() -> Connection:
     """The connection that standard input is; what peers print goes where errors go."""
     line = Connection(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -286,15 +296,16 @@ def connect():
     return line
 
 
-def rehearse(begin, lam, depth, numbers=np.uint8):
+def rehearse(begin: Begin, lam: float, depth: int, numbers: type = np.uint8) -> None:
     """Solve a table of 16 rows."""
-    x, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, numbers), np.array([0, 0, 0, 1] * 4)
+    x: np.ndarray = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, numbers)
+    y = np.array([0, 0, 0, 1] * 4)
     fit, read = begin(x, y, {"lam": lam, "depth": depth, "seconds": 60.0, "bytes": None})
     fit()
     read()
 
 
-def answer(begin, job, begun=lambda: None):
+def answer(begin: Begin, job: Named, begun: Callable[[], None] = lambda: None) -> Named:
     """Solve a job; every failure becomes an answer.
 
     begun : called when all is ready for the clock.
@@ -302,7 +313,8 @@ def answer(begin, job, begun=lambda: None):
     x, y = (
         np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in (job["x"], job["y"])
     )
-    took, before = [], 0
+    took: list[float] = []
+    before = 0
     try:
         while not took or (sum(took) + took[-1] < job.get("repeat", 0.0) and len(took) < 9):
             fit, read = begin(x, y, job)

@@ -34,7 +34,7 @@ class _Coverage:
 
     kind: ClassVar[str] = "coverage"
     paper: ClassVar[str] = _PAPER
-    capabilities: ClassVar[tuple] = _CLASSES
+    capabilities: ClassVar[tuple[str, ...]] = _CLASSES
 
     def prepare(self, objects: Encoded) -> Any:
         """The same function with what it needs of the root at hand."""
@@ -71,7 +71,7 @@ class Probability(_Coverage):
     """
 
     name: ClassVar[str] = "probability"
-    capabilities: ClassVar[tuple] = (*_CLASSES, "regression")
+    capabilities: ClassVar[tuple[str, ...]] = (*_CLASSES, "regression")
 
     theta: float = param(
         0.0,
@@ -192,7 +192,7 @@ class Covered:
     kind: ClassVar[str] = "stopping"
     name: ClassVar[str] = "covered"
     paper: ClassVar[str] = "Zhang & Gionis 2023, problem 2"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     needs_coverage: ClassVar[bool] = True
 
     def limits(self) -> Limits:
@@ -214,7 +214,7 @@ class FewObjects:
     kind: ClassVar[str] = "stopping"
     name: ClassVar[str] = "few_objects"
     paper: ClassVar[str] = "the program of Zhang & Gionis 2023"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
     most: int = param(2, "objects of a node that is a leaf, at most", ge=1, unit="objects")
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -44,6 +44,11 @@ from arboretum.kernels import known_impurity
 from arboretum_regularized import kernels
 from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.guarantee import Guarantee, broken, guarantee_of
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.coverage import Coverage
+    from arboretum.interfaces.impurity import Impurity
+
 
 CLASSES = (
     Capability.classification,
@@ -65,7 +70,7 @@ class Weighting(enum.IntEnum):
     authors = 1
 
 
-def form_of(impurity: Any) -> str | None:
+def form_of(impurity: Impurity) -> str | None:
     """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None
     without a kernel.
     """
@@ -150,8 +155,8 @@ class Regularized:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "regularized"
     paper: ClassVar[str] = f"{PAPER}, equation 2"
-    capabilities: ClassVar[tuple] = (*CLASSES, Capability.prices)
-    needs: ClassVar[tuple] = ("impurity",)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.prices)
+    needs: ClassVar[tuple[str, ...]] = ("impurity",)
     counts_objects: ClassVar[bool] = True
     needs_gain: ClassVar[bool] = True
     divides_by_price: ClassVar[bool] = True
@@ -162,7 +167,9 @@ class Regularized:
 
     column = staticmethod(kernels.excess_weight)
 
-    def kernel(self, impurity: Any, coverage: Sequence[Any] = ()) -> Callable | None:
+    def kernel(
+        self, impurity: Impurity | None, coverage: Sequence[Coverage] = ()
+    ) -> Callable[..., float] | None:
         """The kernel for this impurity and these coverages; None if one of them has no compiled
         form.
 
@@ -305,16 +312,20 @@ class CostBenefit:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "cost_benefit"
     paper: ClassVar[str] = f"{PAPER}, section 6 (CC4.5, CCART)"
-    capabilities: ClassVar[tuple] = (*CLASSES, Capability.prices, Capability.additive)
-    needs: ClassVar[tuple] = ("impurity",)
+    capabilities: ClassVar[tuple[Capability, ...]] = (
+        *CLASSES,
+        Capability.prices,
+        Capability.additive,
+    )
+    needs: ClassVar[tuple[str, ...]] = ("impurity",)
     divides_by_price: ClassVar[bool] = True
 
-    def kernel(self, impurity: Any) -> Callable | None:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
         form = form_of(impurity)
         return None if form is None else kernels.kernel_of("cost_benefit", form)
 
-    def bounded_by_vertices(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         declared = {getattr(c, "value", c) for c in getattr(impurity, "capabilities", ())}
         return getattr(impurity, "scale", "") == "mean" and "concave" in declared
@@ -340,9 +351,9 @@ class Balance:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "balance"
     paper: ClassVar[str] = f"{PAPER}, section 6 (BAL)"
-    capabilities: ClassVar[tuple] = (*CLASSES, Capability.additive)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.additive)
 
-    def kernel(self, impurity: Any) -> Callable:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The score as a kernel, one for all impurities: it looks at none."""
         return kernels.balance
 
@@ -370,7 +381,7 @@ class ImpurePairs:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "impure_pairs"
     paper: ClassVar[str] = f"{PAPER}, section 6 (IP)"
-    capabilities: ClassVar[tuple] = (*CLASSES, Capability.prices)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.prices)
     counts_objects: ClassVar[bool] = True
 
     per_price: bool = param(True, "divide by the price of the test")
@@ -384,7 +395,7 @@ class ImpurePairs:
         """Whether the score is divided by the price, so that no test may be free."""
         return self.per_price
 
-    def kernel(self, impurity: Any) -> Callable:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The score as a kernel, one for all impurities: it looks at none."""
         return kernels.impure_pairs
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -39,6 +39,11 @@ from arboretum_regularized.coverages import (
     others_of,
     pairs_of,
 )
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.coverage import Coverage
+    from arboretum.interfaces.impurity import Impurity
+
 
 LOST = 1e-12
 """A coverage that misses 1 by no more counts as 1 (the contract of coverages)."""
@@ -91,7 +96,7 @@ class Guarantee:
 
 
 def guarantee_of(
-    objects: Encoded, coverage: Sequence[Any], theta: float, lam: float, impurity: Any
+    objects: Encoded, coverage: Sequence[Coverage], theta: float, lam: float, impurity: Impurity
 ) -> Guarantee:
     """The promise for a run with these coverages and this impurity."""
     n = objects.n_objects
@@ -197,7 +202,7 @@ def _unit(weight: np.ndarray) -> float:
     )
 
 
-def largest_part(impurity: Any, objects: Encoded) -> float:
+def largest_part(impurity: Impurity, objects: Encoded) -> float:
     """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be
     decomposable.
 

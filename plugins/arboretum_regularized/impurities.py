@@ -37,7 +37,7 @@ class Decomposable:
 
     kind: ClassVar[str] = "impurity"
     paper: ClassVar[str] = "Zhang & Gionis 2023, section 3"
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.classification,
         Capability.multiclass,
         Capability.weights,
@@ -81,7 +81,7 @@ class Tsallis(Decomposable):
     order: float = param(1.5, "a; larger values look at the heavy classes more", gt=0.0)
 
     @property
-    def kernel(self) -> Callable:
+    def kernel(self) -> Callable[..., float]:
         """The impurity of this order as a kernel."""
         return kernels.tsallis_of(self.order)
 

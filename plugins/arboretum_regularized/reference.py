@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import LeafRule
+
+if TYPE_CHECKING:
+    from arboretum.kernels import KernelNode
 
 
 def pairs(counts) -> float:
@@ -109,13 +113,17 @@ def score_of(name, weights, counts, price, extra, node) -> float:
     return found / price
 
 
-def balance(weights, counts, price, extra, node) -> float:
+def balance(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """min p(S_v) − max p(S_v) over the outcomes with weight, p the share of the root's weight."""
     shares = [math.fsum(row) / node.total_mass for row in weights if math.fsum(row) > 0]
     return min(shares) - max(shares)
 
 
-def impure_pairs(weights, counts, price, extra, node) -> float:
+def impure_pairs(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """φ(S) − Σ_v φ(S_v), φ(S) the pairs of rows of S of different classes.
 
     weights : float64[outcomes, classes], counts : int64[outcomes, classes], of the rows.

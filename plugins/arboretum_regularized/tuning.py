@@ -25,7 +25,7 @@ class _Tuner:
     """What both tuners share: trying a value, and telling of it."""
 
     kind: ClassVar[str] = "tuner"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     measure: ClassVar[str] = "roc_auc"
 
     field: str

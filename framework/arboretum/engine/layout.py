@@ -20,25 +20,39 @@ Token = TypeVar("Token")
 
 
 class Coded(Protocol):
-    """A solver's own table, of the objects or of those that it merged.
+    """A solver's own table, of the objects or of those that it merged."""
 
-    codes : unsigned[features, n].
-    family, first_test : int64[features], as in :mod:`arboretum.kernels.solving.rows`.
-    label : int[n].
-    weight : float64[n].
-    count : int64[n], rows that each stands for.
-    objects : the training objects.
-    impurity : component, or None.
-    """
+    @property
+    def objects(self) -> Encoded:
+        """The training objects."""
 
-    objects: Encoded
-    codes: np.ndarray
-    family: np.ndarray
-    first_test: np.ndarray
-    label: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    impurity: Impurity | None
+    @property
+    def codes(self) -> np.ndarray:
+        """unsigned[features, n]."""
+
+    @property
+    def family(self) -> np.ndarray:
+        """int64[features], as in :mod:`arboretum.kernels.solving.rows`."""
+
+    @property
+    def first_test(self) -> np.ndarray:
+        """int64[features], as there."""
+
+    @property
+    def label(self) -> np.ndarray:
+        """int[n]."""
+
+    @property
+    def weight(self) -> np.ndarray:
+        """float64[n]."""
+
+    @property
+    def count(self) -> np.ndarray:
+        """int64[n], rows that each stands for."""
+
+    @property
+    def impurity(self) -> Impurity | None:
+        """The component, or None."""
 
 
 @attrs.frozen(eq=False, slots=False)

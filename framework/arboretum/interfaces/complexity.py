@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.model.tree import Tree
+
+Amount = TypeVar("Amount", float, np.ndarray)
 
 
 @attrs.frozen
@@ -25,8 +27,8 @@ class Form:
     per_mass: float = attrs.field(default=0.0, validator=attrs.validators.ge(0.0))
     priced: bool = False
 
-    def own(self, mass: float, price: float) -> float:
-        """What an inner node adds to its branches."""
+    def own(self, mass: Amount, price: float) -> Amount:
+        """What an inner node, or each of many, adds to its branches."""
         return (self.per_node + self.per_mass * mass) * (price if self.priced else 1.0)
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:

@@ -30,6 +30,9 @@ class Piece:
 class Services(Protocol):
     """What the laboratory lends a piece of work: components of any plugin, by name."""
 
+    def __hash__(self) -> int:
+        """By identity."""
+
     def component(self, kind: str, name: str, values: Plain | None = None) -> Any:
         """Build an installed component.  Raises ConfigError with the closest match."""
 

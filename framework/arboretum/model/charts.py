@@ -6,10 +6,14 @@ else's draws itself: ``drawn(sheet)``.  Numbers are plain floats; NaN stands for
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
+
+if TYPE_CHECKING:
+    from arboretum.report.sheet import Block, Sheet
+
 
 DARK = 13  # number of a dark colour, for marks that are of no series
 Numbers = Sequence[float] | np.ndarray
@@ -228,4 +232,15 @@ class Panels:
         )
 
 
-Chart = BarChart | LineChart | Panels
+class Drawn(Protocol):
+    """A chart of a plugin's own."""
+
+    @property
+    def title(self) -> str:
+        """Its headline."""
+
+    def drawn(self, sheet: "Sheet") -> "Block":
+        """Draw it on a sheet (:mod:`arboretum.report.sheet`)."""
+
+
+Chart = BarChart | LineChart | Panels | Drawn

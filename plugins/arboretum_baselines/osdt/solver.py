@@ -81,7 +81,7 @@ class Rank:
     paper: ClassVar[str] = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
     capabilities = ("classification", "weights", "exact", "anytime")
     needs = ("objective",)
-    minimises: ClassVar[tuple] = ("additive", "confusion", "ranking")
+    minimises: ClassVar[tuple[str, ...]] = ("additive", "confusion", "ranking")
     limits = ("max_depth", "max_leaves", "min_leaf")
     example: ClassVar[str] = "dataset=monk1-full method=rank objective=auc objective.lam=0.02"
 
@@ -137,7 +137,7 @@ class Rank:
         )
         return OsdtSearch(found, loss, settings, self.rule, seed, self.ahead, used)
 
-    _unused: ClassVar[tuple] = ()
+    _unused: ClassVar[tuple[str, ...]] = ()
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on a few objects, of both classes."""
@@ -156,9 +156,9 @@ class Osdt(Rank):
 
     name: ClassVar[str] = "osdt"
     paper: ClassVar[str] = "Hu, Rudin & Seltzer 2019"
-    minimises: ClassVar[tuple] = ("additive",)
+    minimises: ClassVar[tuple[str, ...]] = ("additive",)
     example: ClassVar[str] = "dataset=monk1-full method=osdt objective.lam=0.03"
-    _unused: ClassVar[tuple] = ("subtrees",)
+    _unused: ClassVar[tuple[str, ...]] = ("subtrees",)
 
     rule: Rule = param(Rule.curiosity, "which set of leaves comes next, the least value first")
 

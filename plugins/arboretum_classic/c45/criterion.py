@@ -62,7 +62,7 @@ class C45:
     paper: ClassVar[str] = (
         "Quinlan 1993, section 2.2; Quinlan 1996: Improved use of continuous attributes in C4.5"
     )
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.classification,
         Capability.multiclass,
         Capability.weights,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import Capability, Node, Tables, param
 from arboretum_classic.criteria import kernels
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 _ANY = (
     Capability.classification,
@@ -33,12 +37,12 @@ class Reduction:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "reduction"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, definition 2.13"
-    capabilities: ClassVar[tuple] = (*_ANY, Capability.additive)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*_ANY, Capability.additive)
     reads_prefix_costs: ClassVar[bool] = True
     adds_over_nodes: ClassVar[bool] = True
-    needs: ClassVar[tuple] = ("impurity",)
+    needs: ClassVar[tuple[str, ...]] = ("impurity",)
 
-    def kernel(self, impurity: Any) -> Callable | None:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
         name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
         own = getattr(kernels, f"reduction_{name}", None)
@@ -55,7 +59,7 @@ class Reduction:
             else kernels.reduction_mean
         )
 
-    def bounded_by_vertices(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         return getattr(impurity, "scale", "") == "mean" and "concave" in _names(
             impurity.capabilities
@@ -101,16 +105,16 @@ class GainRatio:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "gain_ratio"
     paper: ClassVar[str] = "Quinlan 1993, section 2.2"
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         *(c for c in _ANY if c is not Capability.regression),
         Capability.additive,
     )
 
-    def kernel(self, impurity: Any) -> Callable:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The gain ratio as a kernel, one for all impurities: entropy is part of it."""
         return kernels.gain_ratio
 
-    def bounded_by_vertices(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """A convex gain over a concave, positive split information is quasi-convex: its maximum
         lies at a vertex.
         """
@@ -148,7 +152,7 @@ class RandomChoice:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "random"
     paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple] = (*_ANY, Capability.randomised)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*_ANY, Capability.randomised)
 
     seed: int = param(-1, "seed of the choices; −1 takes the run's seed", ge=-1)
 

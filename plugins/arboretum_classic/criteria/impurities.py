@@ -32,7 +32,7 @@ class _Mean:
     """Base of impurities that are means; of classes, where a subclass says nothing else."""
 
     kind: ClassVar[str] = "impurity"
-    capabilities: ClassVar[tuple] = _CLASSES
+    capabilities: ClassVar[tuple[Capability, ...]] = _CLASSES
     scale: ClassVar[str] = "mean"
 
 
@@ -85,7 +85,7 @@ class Variance(_Mean):
 
     name: ClassVar[str] = "variance"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.regression,
         Capability.weights,
         Capability.additive,
@@ -111,7 +111,7 @@ class AbsoluteError(_Mean):
 
     name: ClassVar[str] = "absolute_error"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.regression,
         Capability.weights,
         Capability.thresholds,
@@ -141,7 +141,7 @@ class Poisson(_Mean):
 
     name: ClassVar[str] = "poisson"
     paper: ClassVar[str] = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.regression,
         Capability.weights,
         Capability.thresholds,
@@ -195,7 +195,11 @@ class SquaredPairs(_Mean):
 
     name: ClassVar[str] = "squared_pairs"
     paper: ClassVar[str] = "lecture on decision trees, regression impurity"
-    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.additive)
+    capabilities: ClassVar[tuple[Capability, ...]] = (
+        Capability.regression,
+        Capability.weights,
+        Capability.additive,
+    )
     scale: ClassVar[str] = "total"
     kernel = staticmethod(kernels.squared_pairs)
 
@@ -211,7 +215,7 @@ class Auto(_Mean):
 
     name: ClassVar[str] = "auto"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984"
-    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.regression)
+    capabilities: ClassVar[tuple[Capability, ...]] = (*_CLASSES, Capability.regression)
 
     def for_objects(self, objects: Encoded) -> Gini | Variance:
         """The impurity that stands behind the name."""

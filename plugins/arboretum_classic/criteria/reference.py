@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from arboretum.kernels import KernelNode
 
 
 def gini(weights: Sequence[float]) -> float:
@@ -39,22 +43,30 @@ def _reduction(weights, node, impurity, mass_of) -> float:
     return (node.mass * node.impurity - after) / node.total_mass
 
 
-def reduction_gini(weights, counts, price, extra, node) -> float:
+def reduction_gini(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R): m the mass, S the node, R the root, i gini."""
     return _reduction(weights, node, gini, math.fsum)
 
 
-def reduction_entropy(weights, counts, price, extra, node) -> float:
+def reduction_entropy(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the entropy in bits."""
     return _reduction(weights, node, entropy, math.fsum)
 
 
-def reduction_misclassification(weights, counts, price, extra, node) -> float:
+def reduction_misclassification(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the misclassification."""
     return _reduction(weights, node, misclassification, math.fsum)
 
 
-def reduction_variance(weights, counts, price, extra, node) -> float:
+def reduction_variance(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the variance.
 
     weights : float64[outcomes, 3], moments (Σw, Σwy, Σwy²).
@@ -62,17 +74,23 @@ def reduction_variance(weights, counts, price, extra, node) -> float:
     return _reduction(weights, node, variance, lambda row: row[0])
 
 
-def reduction_mean(weights, counts, price, extra, node) -> float:
+def reduction_mean(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the node's ``impurity_of``, a mean."""
     return _reduction(weights, node, node.impurity_of, math.fsum)
 
 
-def reduction_total(weights, counts, price, extra, node) -> float:
+def reduction_total(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """i(S) − Σ_v i(S_v), i the node's ``impurity_of``, a total that mass does not weigh."""
     return node.impurity - math.fsum(node.impurity_of(row) for row in weights)
 
 
-def reduction_prefix(weights, counts, price, extra, node) -> float:
+def reduction_prefix(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), from the outcomes' m · i.
 
     extra : float64[outcomes, 1], m(S_v) i(S_v), so that no ``weights`` are read.
@@ -80,7 +98,9 @@ def reduction_prefix(weights, counts, price, extra, node) -> float:
     return (node.mass * node.impurity - math.fsum(extra[:, 0])) / node.total_mass
 
 
-def gain_ratio(weights, counts, price, extra, node) -> float:
+def gain_ratio(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """[H(S) − Σ_v p(S_v)/p(S) · H(S_v)] / H(p(S_1)/p(S), …), H the entropy in bits.
 
     −∞ where the divisor, the split information, is 0.

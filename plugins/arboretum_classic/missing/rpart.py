@@ -22,7 +22,7 @@ class RpartLimits:
     kind: ClassVar[str] = "stopping"
     name: ClassVar[str] = "rpart"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
     minsplit: int = param(20, "rows a node needs to be split", ge=2, unit="rows")
     minbucket: int = param(7, "rows in every branch, at least", ge=1, unit="rows")

@@ -31,7 +31,7 @@ class _Rule:
 
     kind: ClassVar[str] = "missing"
     paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     counted: ClassVar[bool] = True
     discounted: ClassVar[bool] = False
     kernel: ClassVar[str] = ""

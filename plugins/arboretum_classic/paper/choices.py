@@ -9,7 +9,7 @@ empty; a pruner where labels are false.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -43,6 +43,10 @@ from arboretum_classic.paper.study import (
     wrong,
 )
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 ROWS, COLUMNS = 200, 4
 """Of a drawn table, uniform between 0 and 1; as many rows again are for testing."""
 KINDS: Mapping[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
@@ -75,7 +79,7 @@ TOLERANCES = (0.0, 0.01, 0.02, 0.05)
 HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece per kind of predicate, and one per question of :data:`WORK` and small data set."""
     key, sets = (
         {"chapter": "choices", "seeds": paper.seeds},

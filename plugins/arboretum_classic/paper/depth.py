@@ -5,7 +5,7 @@ overfit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.study import divided, mean_and_error, mostly, run, with_noise, wrong
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 NOISE = ("0", "0.2")
 """Shares of training labels that are false."""
 DEEPEST = 12
@@ -36,7 +40,7 @@ depth.
 """
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece per data set, of all its divisions into training and test rows."""
     sets = ((name, 0.5 if name == "digits" else 0.1) for name in paper.datasets)
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.study import divided, run
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 PETALS = ("petal_length", "petal_width")
 DARK = 13
 """Number of a dark colour, for borders."""
@@ -37,7 +41,7 @@ DEPTHS, LEAVES = (1, 2, 3, 4, 6, 8), (1, 2, 5, 10, 20, 40)
 """Classifiers of the Pareto figure: every pair of these."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece per figure of :data:`FIGURES`."""
     return [
         Piece({"chapter": "figures", "figure": name}, cost) for name, (cost, _) in FIGURES.items()

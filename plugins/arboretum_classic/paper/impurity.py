@@ -5,12 +5,16 @@ prefer B.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Known, Piece, Services, Table
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
+
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
 
 DIGIT, CLOSE = 0.01, 1e-9
 """Last digit of what a slide prints, and how far a number that follows from the text may be off
@@ -19,7 +23,7 @@ by rounding.
 SLIDE, TEXT = "worked example, as the slide prints it", "worked example, from the text"
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece, the whole example."""
     return [Piece({"chapter": "impurity"}, 0.05)]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from arboretum_classic.paper.study import (
     wrong,
 )
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 METHODS: Mapping[str, Mapping[str, str]] = {"whole": {}, "pruned": {"pruner": "error_based"}}
 LEVELS = (0.0, 0.1, 0.2, 0.3)
 RESAMPLED = 4
@@ -48,7 +52,7 @@ otherwise; a file of results holds them as lists.
 """
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece per data set of :data:`SMALL`, of all its divisions."""
     sets = [name for name in paper.datasets if name in SMALL]
     return [

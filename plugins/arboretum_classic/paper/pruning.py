@@ -5,7 +5,7 @@ data sets, against post-pruning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,10 @@ from arboretum_classic.paper.study import (
 )
 from arboretum_classic.stopping.kernels import PLAIN, p_value
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 DIGITS = 1e-4
 WAYS: Mapping[str, Plain] = {
     "none": {},
@@ -48,7 +52,7 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 """Of the training rows, where a pruner judges on some of them."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
     drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
     sets = (name for name in paper.datasets if name in SMALL)

@@ -4,7 +4,8 @@ trees.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 import attrs
 
@@ -15,7 +16,7 @@ CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "choices", "
 DATASETS = (*SMALL, "digits", "diabetes")
 
 
-def _chosen(values: Any) -> tuple[str, ...]:
+def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 

@@ -49,7 +49,7 @@ class Rows:
     kind: ClassVar[str] = "dataset"
     name: ClassVar[str] = "rows"
     paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
     table: Any = None
 

@@ -5,7 +5,7 @@ information gain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -27,6 +27,10 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
+if TYPE_CHECKING:
+    from arboretum_classic.paper.reproduction import Lecture
+
+
 TABLE, DIGITS = "play-tennis at the root", 1e-6
 """Of the gains that an independent program computed, and their last digit."""
 CRITERIA = {
@@ -42,7 +46,7 @@ two values that know nothing, either.
 """
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Lecture) -> list[Piece]:
     """One piece for play-tennis, and one of drawn tables per number of :data:`VALUES`."""
     drawn = (
         Piece({"chapter": "play_tennis", "values": k, "draws": paper.draws}, 0.02 * paper.draws)

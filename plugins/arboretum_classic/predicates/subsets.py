@@ -124,7 +124,7 @@ class Subset:
     kind: ClassVar[str] = "predicate"
     name: ClassVar[str] = "subset"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2.2"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     beside_raw: ClassVar[bool] = True
     limits = Limits()
 

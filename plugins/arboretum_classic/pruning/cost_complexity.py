@@ -37,7 +37,7 @@ class CostComplexity:
     paper: ClassVar[str] = (
         "Breiman, Friedman, Olshen & Stone 1984, chapter 3; Zhang & Gionis 2023, section 6"
     )
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
     reads_costs: ClassVar[bool] = True
 
     alpha: float | None = param(
@@ -306,7 +306,7 @@ class PathTable:
     kind: ClassVar[str] = "export"
     name: ClassVar[str] = "complexity_path"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 3.3"
-    capabilities: ClassVar[tuple] = ("classification", "regression", "multiclass")
+    capabilities: ClassVar[tuple[str, ...]] = ("classification", "regression", "multiclass")
     suffix: ClassVar[str] = ".csv"
 
     risk: str = param(

@@ -27,7 +27,7 @@ class ExpectedLoss:
     kind: ClassVar[str] = "objective"
     name: ClassVar[str] = "expected_loss"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.4"
-    capabilities: ClassVar[tuple] = ("classification", "multiclass", "weights")
+    capabilities: ClassVar[tuple[str, ...]] = ("classification", "multiclass", "weights")
     example: ClassVar[str] = "dataset=monk1-full method=cart"
 
     priors: tuple[float, ...] = param(

@@ -41,7 +41,7 @@ class OptimalSubtree:
     kind: ClassVar[str] = "pruner"
     name: ClassVar[str] = "optimal_subtree"
     paper: ClassVar[str] = "Bohanec & Bratko 1994; Almuallim 1996; price=mdl: Quinlan & Rivest 1989"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
     price: str = param(
         "leaves",

@@ -55,7 +55,7 @@ class _OfClasses:
     """What the pruners share that estimate errors from the training rows."""
 
     kind: ClassVar[str] = "pruner"
-    capabilities: ClassVar[tuple] = CLASSES
+    capabilities: ClassVar[tuple[Capability, ...]] = CLASSES
     needs_validation: ClassVar[bool] = False
 
 
@@ -204,7 +204,7 @@ class ReducedError:
     kind: ClassVar[str] = "pruner"
     name: ClassVar[str] = "reduced_error"
     paper: ClassVar[str] = "Quinlan 1987, section 2.2"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[Capability, ...]] = ()
     needs_validation: ClassVar[bool] = True
 
     tolerance: float = param(

@@ -23,7 +23,7 @@ class ChiSquared:
     kind: ClassVar[str] = "stopping"
     name: ClassVar[str] = "chi2"
     paper: ClassVar[str] = "Quinlan 1986, section 4"
-    capabilities: ClassVar[tuple] = tuple(
+    capabilities: ClassVar[tuple[Capability, ...]] = tuple(
         Capability(name)
         for name in (
             "classification",

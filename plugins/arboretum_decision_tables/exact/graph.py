@@ -9,7 +9,11 @@ import time
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Level
+from arboretum.api import (
+    Context,
+    Level,
+    sure,
+)
 from arboretum.kernels.plain import fewer
 from arboretum_decision_tables.exact.space import Space
 
@@ -169,7 +173,7 @@ class Builder:
 
     def _enlarge(self, budget: int | None) -> bool:
         """Make room for the next subtable; False when that exceeds the budget in bytes."""
-        used = dict(zip(self.state.dtype.names, self.state.tolist()[0], strict=True))
+        used = dict(zip(sure(self.state.dtype.names), self.state.tolist()[0], strict=True))
         need = used["need"]
         nodes = used["nodes"] + need
         wanted = {

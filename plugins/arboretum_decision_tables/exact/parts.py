@@ -96,8 +96,8 @@ class ClosedForm(NamedTuple):
 
 def closed(form: Form) -> ClosedForm:
     """A form as kernels read it."""
-    numbers = map(float, (form.leaf, form.per_node, form.per_mass))
-    return ClosedForm(form.combine == "max", *numbers, bool(form.priced))
+    leaf, per_node, per_mass = map(float, (form.leaf, form.per_node, form.per_mass))
+    return ClosedForm(form.combine == "max", leaf, per_node, per_mass, bool(form.priced))
 
 
 class Rule(NamedTuple):

@@ -35,8 +35,9 @@ def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, see
 
 def paths_of(graph: Graph) -> list[Path]:
     """For every node the literals (test, outcome) of one path that leads to it."""
-    space, found = graph.space, [()] * max(1, graph.n_nodes)
-    waiting = {0: ((), np.arange(space.n_objects))}
+    space = graph.space
+    found: list[Path] = [()] * max(1, graph.n_nodes)
+    waiting: dict[int, tuple[Path, np.ndarray]] = {0: ((), np.arange(space.n_objects))}
     for node in graph.order[::-1].tolist():  # every node before those that it leads to
         path, rows = waiting.pop(node)
         found[node] = path

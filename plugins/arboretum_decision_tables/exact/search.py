@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from arboretum.api import Context, Family, Form, Level, OutOfTime, Tree, laid_ou
 from arboretum.kernels.plain import fewer
 from arboretum_decision_tables.exact.space import FAMILIES, Space
 from arboretum_decision_tables.exact.trees import greedy_test, nothing
+
+if TYPE_CHECKING:
+    from arboretum_decision_tables.exact.parts import Table
+
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -136,7 +141,7 @@ class SubtableSearch:
 
         space, slots, best = self.space, self.arrays["slots"], self.arrays["best"]
 
-        def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+        def choose(level: Level, token: None) -> tuple[np.ndarray, Callable[[Level], None]]:
             test = np.full(len(level), -1)
             inner = np.flatnonzero(~space.leaves(level))
             for k, words in zip(inner.tolist(), level.sums(space.words)[inner], strict=True):
@@ -157,7 +162,7 @@ class SubtableSearch:
         if space.is_leaf(everything) or not (space.codes != space.codes[:, :1]).any():
             self.value = self.lower_bound = self.plain_form.leaf
             return self
-        others: tuple[int, ...] = ()
+        others: Sequence[int] = ()
         if self.width == 1:
             self._enter_root()
             first, *others = self._heuristics()
@@ -356,7 +361,7 @@ class SubtableSearch:
         return arrays.make_room(wanted, self.budget)
 
 
-def _merged(space: Space) -> Any:
+def _merged(space: Space) -> Table:
     """The table of a space for the search: objects that contradict each other are one object with a
     class of its own.
 

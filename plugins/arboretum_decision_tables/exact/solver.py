@@ -6,7 +6,7 @@ import enum
 import functools
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from arboretum.api import (
     ConfigError,
     Context,
     Ended,
+    Facts,
     Problem,
     Shape,
     Solution,
@@ -23,6 +24,7 @@ from arboretum.api import (
     heard,
     param,
     shape_of,
+    sure,
     unknown,
     value_of,
     within_bytes,
@@ -41,6 +43,9 @@ from arboretum_decision_tables.exact.values import (
     keep_optimal,
     values,
 )
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.complexity import Complexity
 
 
 class Inconsistent(enum.Enum):
@@ -148,7 +153,7 @@ class SubtableDP:
             load(space, cost.form)
 
     def minima(
-        self, problem: Problem, complexities: Sequence[Any], context: Context
+        self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> list[Solution]:
         """The minimum of each complexity; the graph is built once for all."""
         costs = [Cost.of(component, problem) for component in complexities]
@@ -168,12 +173,12 @@ class SubtableDP:
             problem, context=context, refuse_inconsistent=self.inconsistent is Inconsistent.refuse
         )
 
-    def _further(self) -> list[Any]:
-        known = {cls.name: cls for cls in COMPLEXITIES}
+    def _further(self) -> list[Complexity]:
+        known = {one.name: one for one in [cls() for cls in COMPLEXITIES]}
         for name in self.then:
             if name not in known:
                 raise ConfigError("solver.then: " + unknown("complexity", name, known))
-        return [known[name]() for name in self.then]
+        return [known[name] for name in self.then]
 
     def _optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
         """The minimum is proven: choose among the optimal trees."""
@@ -187,10 +192,10 @@ class SubtableDP:
             if kept.n_nodes:
                 notes += assumed(kept, stage, found)
                 kept = keep_optimal(kept, stage, found)
-        details: dict[str, Any] = {"stages": stages} if len(costs) > 1 else {}
+        details: Facts = {"stages": stages} if len(costs) > 1 else {}
         number = (count_trees(kept) or {0: 1}) if self.count or self.enumerate > 1 else None
         if self.count:
-            details["optimal_trees"] = decimal(number[0])
+            details["optimal_trees"] = decimal(sure(number)[0])
         listed = [
             optimal_tree(kept, k, number)
             for k in range(min(self.enumerate, number[0] if number else 1))
@@ -265,15 +270,16 @@ class SubtableAttempt:
         """What the graph knows; raises what ended the work where that is nothing."""
         graph = self.builder.graph("interrupt")
         if not ended.details or not graph.n_nodes:
-            raise ended.error
+            raise sure(ended.error)
         return attrs.evolve(_unfinished(graph, self.costs[0], ended), finished=False)
 
     def _go_on(self, context: Context) -> Solution:
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
         context, start, scale = within_bytes(context), time.monotonic(), cost.scale(space)
+        report = context.proven
         context = attrs.evolve(
             context,
-            proven=lambda low, value, report=context.proven: report(low / scale, value / scale),
+            proven=lambda low, value: report(low / scale, value / scale),
         )
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:
@@ -296,7 +302,7 @@ class SubtableAttempt:
         return found if plain else attrs.evolve(found, finished=False)
 
     def _proven(self, graph: Graph, found: Solution, seed: int) -> Solution:
-        write(self.solver.proof, self.problem, graph, self.costs[0], found.tree, seed)
+        write(self.solver.proof, self.problem, graph, self.costs[0], sure(found.tree), seed)
         return found
 
 
@@ -316,7 +322,7 @@ def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
         return context
     now, share = time.monotonic(), GRAPH_SHARE if len(costs) == 1 else GRAPH_SHARE_OF_MANY
     deadline = None if context.deadline is None else now + share * max(0.0, context.deadline - now)
-    return attrs.evolve(context, deadline=deadline, memory_bytes=context.memory_bytes // 2)
+    return attrs.evolve(context, deadline=deadline, memory_bytes=sure(context.memory_bytes) // 2)
 
 
 def _searched(
@@ -346,7 +352,7 @@ def _searched(
     )
     until = now + seconds
     found = (walk or SubtableSearch(space, cost.form)).run(
-        attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2)
+        attrs.evolve(context, deadline=until, memory_bytes=sure(context.memory_bytes) // 2)
     )
     n, tree = found.subproblems, found.tree()
     value = value_of(cost.complexity, tree)

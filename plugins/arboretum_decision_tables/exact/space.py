@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -17,8 +17,14 @@ from arboretum.api import (
     Level,
     Problem,
     refuse_unfit,
+    sure,
 )
 from arboretum.kernels import mark_of
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+    from arboretum_decision_tables.exact import parts
+
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
 """As in arboretum.kernels.solving.rows."""
@@ -57,7 +63,7 @@ class Space:
     members: np.ndarray
     words: np.ndarray
     rule: LeafRule
-    impurity: Any
+    impurity: Impurity | None
     total_mass: float
     inconsistent: int
 
@@ -128,7 +134,7 @@ class Space:
             or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
         )
 
-    def table(self) -> Any:
+    def table(self) -> parts.Table:
         """What kernels read: a ``parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_decision_tables.exact.parts import FEATURE, ROW, Rule, Table
@@ -136,12 +142,12 @@ class Space:
         rule, address = self.rule_array, 0
         if not np.isnan(rule[2]):
             address = (
-                address_of(self.impurity.kernel, "impurity")
+                address_of(sure(getattr(self.impurity, "kernel", None)), "impurity")
                 if self.compiled_impurity
-                else address_in_python(self.impurity.value)
+                else address_in_python(sure(self.impurity).value)
             )
         features = np.zeros(len(self.family), FEATURE)
-        for name in FEATURE.names:
+        for name in sure(FEATURE.names):
             features[name] = getattr(self, name)
         rows = np.zeros(self.n_objects, ROW)
         for name in ("label", "weight", "words"):
@@ -156,17 +162,17 @@ class Space:
         if not self.compiled_impurity:
             from arboretum.kernels.function_pointers import raise_from_python
 
-            raise_from_python(self.impurity.value)
+            raise_from_python(sure(self.impurity).value)
 
     def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
         """int64[len(rows)]: outcome of each object under a test, by its global index."""
         f = int(np.searchsorted(self.first_test, test, side="right")) - 1
-        code, k = self.codes[f, rows].astype(np.int64), test - int(self.first_test[f])
+        code: np.ndarray = self.codes[f, rows].astype(np.int64)
+        k = test - int(self.first_test[f])
         if self.family[f] == FAMILIES[Family.multiway]:
             return code
-        return (
-            (code > k) if self.family[f] == FAMILIES[Family.thresholds] else (code != k)
-        ).astype(np.int64)
+        other = code > k if self.family[f] == FAMILIES[Family.thresholds] else code != k
+        return other.astype(np.int64)
 
     def class_weights(self, rows: np.ndarray) -> np.ndarray:
         """float64[classes], summed in the order of rows."""

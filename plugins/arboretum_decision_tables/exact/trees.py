@@ -5,8 +5,7 @@ finished.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +19,9 @@ def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.nd
     """(outcome, objects) of a test, by outcome; outcomes without objects are left out."""
     outcome = space.outcome(rows, test)
     return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
+
+
+Token = list[tuple[int, int]]
 
 
 def nothing(below: Level) -> None:
@@ -49,10 +51,10 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
             return int(graph.stream[at]), digits
         return -1, {}  # objects that no test tells apart
 
-    def choose(level: Level, token: list[tuple[int, int]]) -> tuple[np.ndarray, Any]:
+    def choose(level: Level, token: Token) -> tuple[np.ndarray, Callable[[Level], Token]]:
         found = [chosen(node, k) if node >= 0 else (-1, {}) for node, k in token]
 
-        def hand_down(below: Level) -> list[tuple[int, int]]:
+        def hand_down(below: Level) -> Token:
             nodes = graph.nodes_of(below)
             return [
                 (node, found[above][1].get(node, 0))
@@ -86,7 +88,7 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
             ]
         )
 
-    def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+    def choose(level: Level, token: None) -> tuple[np.ndarray, Callable[[Level], None]]:
         known = zip(graph.nodes_of(level), space.leaves(level).tolist(), strict=True)
         return np.array([test_of(level.of(k), *each) for k, each in enumerate(known)]), nothing
 
@@ -148,10 +150,11 @@ def cheapest_test(space: Space, one: int, other: int) -> int:
     for f in np.flatnonzero(space.codes[:, one] != space.codes[:, other]).tolist():
         low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))
         family, first = space.family[f], int(space.first_test[f])
+        tests: Sequence[int] = (low, high)
         if family == FAMILIES[Family.multiway]:
             low, tests = 0, range(1)
-        else:
-            tests = range(low, high) if family == FAMILIES[Family.thresholds] else (low, high)
+        elif family == FAMILIES[Family.thresholds]:
+            tests = range(low, high)
         price = space.price[first:]
         test = first + (low if space.even[f] else min(tests, key=price.__getitem__))
         if space.price[test] < least:
@@ -161,4 +164,5 @@ def cheapest_test(space: Space, one: int, other: int) -> int:
 
 def _pairs(weights: np.ndarray) -> np.ndarray:
     """Σ over pairs of classes of the product of their weights; float64[…, classes] → float64[…]."""
-    return (weights.sum(axis=-1) ** 2 - (weights**2).sum(axis=-1)) / 2
+    pairs: np.ndarray = (weights.sum(axis=-1) ** 2 - (weights**2).sum(axis=-1)) / 2
+    return pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -13,6 +13,10 @@ from arboretum.api import CapabilityError, Form, Monotony, Problem, form_of
 from arboretum.kernels import mark_of
 from arboretum_decision_tables.exact.graph import Graph
 from arboretum_decision_tables.exact.space import Space
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.complexity import Complexity
+    from arboretum_decision_tables.exact.parts import ClosedForm
 
 
 @attrs.frozen(eq=False)
@@ -23,13 +27,13 @@ class Cost:
     tried : how far it was tried that F is monotone.
     """
 
-    complexity: Any
+    complexity: Complexity
     form: Form | None
     compiled: bool
     tried: Monotony
 
     @staticmethod
-    def of(complexity: Any, problem: Problem | None = None) -> Cost:
+    def of(complexity: Complexity, problem: Problem | None = None) -> Cost:
         """Raises CapabilityError, with the counterexample, for one that is not monotone, and for a
         ψ⁰ below 0.
 
@@ -54,7 +58,7 @@ class Cost:
         """Whether F has neither a closed form nor a kernel, so that plain Python evaluates it."""
         return self.form is None and not self.compiled
 
-    def closed(self) -> Any:
+    def closed(self) -> ClosedForm:
         """As kernels read a form, a ``parts.ClosedForm``; ψ⁰ alone for a compiled F."""
         from arboretum_decision_tables.exact.parts import closed
 
@@ -66,7 +70,8 @@ class Cost:
             return 0
         from arboretum.kernels.function_pointers import address_of
 
-        return address_of(self.complexity.node, "complexity")
+        found: int = address_of(self.complexity.node, "complexity")
+        return found
 
     def scale(self, space: Space) -> float:
         """What ψ is divided by to be reported."""
@@ -156,7 +161,7 @@ def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
             bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)
         ]
         if any(math.isnan(value) for value in found):
-            return node
+            return int(node)
         out[node] = min(found, default=cost.complexity.leaf())
     return -1
 

@@ -1,12 +1,23 @@
 """A table of numbers as coloured fields, with the words that stand in each."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 
-from arboretum.api import palette, scene, sheet as sheets
+from arboretum.api import (
+    Facts,
+    palette,
+    scene,
+    sheet as sheets,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 CONTROL = "#c2410c"
 STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
@@ -42,7 +53,7 @@ class Grid:
     legend: str = ""
     notes: Sequence[str] = ()
 
-    def drawn(self, sheet: Any) -> Any:
+    def drawn(self, sheet: sheets.Sheet) -> sheets.Block:
         """A field per number, labels around, the legend below."""
         words = [
             line
@@ -95,7 +106,7 @@ class Grid:
             )
         return sheet.head(block, self)
 
-    def _field(self, axes: Any, i: int, j: int, top: float) -> None:
+    def _field(self, axes: Axes, i: int, j: int, top: float) -> None:
         from matplotlib.patches import Rectangle
 
         value, share = self.values[i][j], None
@@ -119,7 +130,7 @@ class Grid:
         sheets.hint(
             box, f"{self.rows[i]}, {' '.join(f'{self.columns[j]}: {self.texts[i][j]}'.split())}"
         )
-        look = {
+        look: Facts = {
             "color": "#ffffff" if share is not None and share > DARK else scene.INK,
             "weight": "bold" if framed else "normal",
         }

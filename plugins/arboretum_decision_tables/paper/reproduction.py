@@ -48,7 +48,7 @@ class DecisionTables:
         "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy "
         "algorithms and dynamic programming"
     )
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
         """Chunks of tables, the groups side by side; ``fraction`` of 10,000 tables per group, at

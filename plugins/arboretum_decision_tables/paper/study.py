@@ -8,7 +8,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Facts, Services, VerificationError, bulk
+from arboretum.api import (
+    DataError,
+    Facts,
+    Services,
+    VerificationError,
+    bulk,
+    sure,
+)
 from arboretum_decision_tables.paper.published import ALGORITHMS, COSTS
 
 MINIMA = ("depth", "total_path_length", "n_nodes", "n_internal", "n_leaves")
@@ -85,7 +92,8 @@ class Studied:
     @property
     def relative(self) -> np.ndarray:
         """float64[16, 5]: (greedy − minimum) / minimum."""
-        return (self.greedy - self.minima) / self.minima
+        off: np.ndarray = (self.greedy - self.minima) / self.minima
+        return off
 
 
 class Study:
@@ -97,7 +105,9 @@ class Study:
 
     def __init__(self, services: Services, n_values: int, n_columns: int, n_classes: int) -> None:
         parts = [services.parts({"method": name.replace("/", "_")}) for name in ALGORITHMS]
-        self.judges = bulk.Judges.of([(part.criterion, part.impurity) for part in parts], n_classes)
+        self.judges = bulk.Judges.of(
+            [(sure(part.criterion), part.impurity) for part in parts], n_classes
+        )
         self.stopping = parts[0].stopping
         self.layout = bulk.multiway_layout([n_values] * n_columns)
         self.n_classes = n_classes

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Claim, Judgement, Keyed, csv_text
+from arboretum.api import (
+    Cell,
+    Claim,
+    Judgement,
+    Keyed,
+    Plain,
+    csv_text,
+)
 from arboretum_decision_tables.paper.heat_map import Grid
 from arboretum_decision_tables.paper.published import (
     ALGORITHMS,
@@ -48,7 +54,7 @@ class Sample:
     minima: np.ndarray
 
     @staticmethod
-    def of(results: Iterable[Any]) -> Sample:
+    def of(results: Iterable[Plain]) -> Sample:
         """Add up pieces, in their order."""
         results, k = list(results), len(ALGORITHMS)
         n, single, merged = (
@@ -72,12 +78,14 @@ class Sample:
         """float64[5, 16, 16]: over the tables (n − 1); what cancels to less than rounding is 0."""
         found = self.products - self.sums[:, :, None] * self.sums[:, None, :] / self.n
         found[np.abs(found) < 1e-12 * np.abs(self.products)] = 0.0
-        return found / (self.n - 1)
+        covariance: np.ndarray = found / (self.n - 1)
+        return covariance
 
     @property
     def deviation(self) -> np.ndarray:
         """float64[16, 5]: standard deviations over the tables."""
-        return np.sqrt(self.covariance.diagonal(axis1=1, axis2=2).T)
+        deviation: np.ndarray = np.sqrt(self.covariance.diagonal(axis1=1, axis2=2).T)
+        return deviation
 
     def paired(self, cost: int, a: int, b: int) -> tuple[float, float]:
         """Mean difference of algorithms a − b on the same tables, and its standard error."""
@@ -91,7 +99,7 @@ class Sample:
         """Algorithms by their mean relative difference, best first; equal means in the order of
         the paper's tables.
         """
-        return np.argsort(self.mean[:, cost], kind="stable").tolist()
+        return list(map(int, np.argsort(self.mean[:, cost], kind="stable")))
 
 
 @attrs.frozen(eq=False)
@@ -112,12 +120,13 @@ class Held:
     @property
     def off(self) -> np.ndarray:
         """float64[16, 5]: ours minus the paper's, in standard errors; NaN where none is known."""
-        return np.divide(
+        off: np.ndarray = np.divide(
             self.sample.mean - self.paper,
             self.error,
             out=np.full(self.paper.shape, np.nan),
             where=self.error > 0.0,
         )
+        return off
 
     def cells(self) -> list[Cell]:
         """One per algorithm and cost whose error is known."""
@@ -305,7 +314,7 @@ def _best_two(sample: Sample, cost: int) -> Claim:
 
 def _table_5(sample: Sample) -> str:
     """All algorithms by cost, best first, with the paired difference to the one before."""
-    rows = [
+    rows: list[list[object]] = [
         [
             "cost",
             "rank",

@@ -25,14 +25,17 @@ reads it in place of the blocks before the first).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
 from arboretum_gosdt.simd.lanes import Lanes, lanes_kernel
 
+if TYPE_CHECKING:
+    from llvmlite.ir import Value
 
-def _bits(lanes: Lanes, pointer: Any, at: Any) -> Any:
+
+def _bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
     """A vector of truth values from the low bits of a uint64."""
     word, builder = lanes.element(pointer, at), lanes.builder
     if lanes.count < 64:
@@ -40,7 +43,7 @@ def _bits(lanes: Lanes, pointer: Any, at: Any) -> Any:
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), lanes.count))
 
 
-def _running(lanes: Lanes, sums: Any, columns: Any, room: Any) -> Any:
+def _running(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
     """Sums over the blocks of a column up to this one, it included.
 
     room : two vectors, the first of zeros.
@@ -60,7 +63,7 @@ def _running(lanes: Lanes, sums: Any, columns: Any, room: Any) -> Any:
     return loop.after[0]
 
 
-def _widen(lanes: Lanes, vector: Any, word: Any, edge: int | None = None) -> Any:
+def _widen(lanes: Lanes, vector: Value, word: Value, edge: int | None = None) -> Value:
     """The same numbers in wider lanes; the least or greatest number stays that."""
     if vector.type.element.width == word.width:
         return vector
@@ -71,12 +74,12 @@ def _widen(lanes: Lanes, vector: Any, word: Any, edge: int | None = None) -> Any
     return lanes.builder.select(unknown, lanes.all(_edge(word, edge), word), wide)
 
 
-def _edge(word: Any, side: int) -> int:
+def _edge(word: Value, side: int) -> int:
     """The least (-1) or greatest (1) signed number."""
     return -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
 
 
-def _out(lanes: Lanes, out: Any, values: list[Any]) -> None:
+def _out(lanes: Lanes, out: Value, values: list[Value]) -> None:
     for at, value in enumerate(values):
         lanes.put(lanes.builder.sext(value, lanes.index(0).type), out, lanes.index(at))
 

@@ -42,13 +42,17 @@ from __future__ import annotations
 import itertools
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 
 from arboretum_gosdt.simd.lanes import VECTOR_BYTES, Lanes, lanes_kernel
+
+if TYPE_CHECKING:
+    from llvmlite.ir import Value
+
 
 BYTES = ir.VectorType(ir.IntType(8), VECTOR_BYTES)
 TOGETHER = 2
@@ -110,12 +114,12 @@ def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
     return Layout(begin, end, even, 0, 32 * chunks, chunks)
 
 
-def ones(lanes: Lanes, vector: Any) -> Any:
+def ones(lanes: Lanes, vector: Value) -> Value:
     """The vector of 64 bytes that holds how many bits are set in each byte of a vector."""
     return lanes.call("ctpop", lanes.builder.bitcast(vector, BYTES))
 
 
-def widened(lanes: Lanes, counts: Any) -> Any:
+def widened(lanes: Lanes, counts: Value) -> Value:
     """Sums of the bytes of each lane."""
     build, width, step = lanes.builder, lanes.word.width, 8
     found = build.bitcast(counts, lanes.vector)
@@ -131,12 +135,12 @@ def widened(lanes: Lanes, counts: Any) -> Any:
 def _counted(
     lanes: Lanes,
     packed: Packed,
-    stride: Any,
-    group: Any,
-    at: Any,
-    features: Sequence[Any],
+    stride: Value,
+    group: Value,
+    at: Value,
+    features: Sequence[Value],
     signed: bool,
-) -> list[Any]:
+) -> list[Value]:
     """Rows of a group that have h, of the lanes from ``at``, and g, of ``features``; those of
     class 0 counted if they lack one.
     """
@@ -147,7 +151,7 @@ def _counted(
         lanes.element(packed.start, build.add(group, lanes.index(1))),
     )
 
-    def word(number: Any) -> list[Any]:
+    def word(number: Value) -> list[Value]:
         row = build.mul(number, stride)
         x = lanes.load(packed.words, build.add(row, at))
         both = [
@@ -174,7 +178,7 @@ def _counted(
     return segment.after
 
 
-def doubled(lanes: Lanes, now: Sequence[Any], counts: Sequence[Any]) -> list[Any]:
+def doubled(lanes: Lanes, now: Sequence[Value], counts: Sequence[Value]) -> list[Value]:
     """Groups of a class follow each other from the greatest weight to 1."""
     return [
         lanes.builder.add(lanes.builder.add(one, one), count)
@@ -182,7 +186,7 @@ def doubled(lanes: Lanes, now: Sequence[Any], counts: Sequence[Any]) -> list[Any
     ]
 
 
-def _raise(lanes: Lanes, name: str, pointer: Any, at: Any, values: Sequence[Any]) -> None:
+def _raise(lanes: Lanes, name: str, pointer: Value, at: Value, values: Sequence[Value]) -> None:
     """memory = max(memory, values)."""
     found = lanes.load(pointer, at)
     for value in values:
@@ -191,8 +195,12 @@ def _raise(lanes: Lanes, name: str, pointer: Any, at: Any, values: Sequence[Any]
 
 
 def _signed_sides(
-    lanes: Lanes, sides: Sequence[Any], running: Sequence[Any], pairs: Pairs, rows: Sequence[Any]
-) -> list[Any]:
+    lanes: Lanes,
+    sides: Sequence[Value],
+    running: Sequence[Value],
+    pairs: Pairs,
+    rows: Sequence[Value],
+) -> list[Value]:
     """Raise extremes.
 
     sides : per side, per g (D of the pair, D of g, D of the lanes h).   Returns the running values
@@ -200,7 +208,7 @@ def _signed_sides(
     """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
-        into: list[list[Any]] = [[], [], [], []]
+        into: list[list[Value]] = [[], [], [], []]
         for t, (d11, of_g, of_lanes) in enumerate(cells):
             d10, d01 = build.sub(of_g, d11), build.sub(of_lanes, d11)
             now = running[(number * TOGETHER + t) * 4 :]
@@ -213,7 +221,7 @@ def _signed_sides(
     return following
 
 
-def _signed_value(lanes: Lanes, most: Any, least: Any, whole: Any) -> Any:
+def _signed_value(lanes: Lanes, most: Value, least: Value, whole: Value) -> Value:
     """max(|D|, |2x − D|) of the greatest and the least x; 0 is among the x."""
     build = lanes.builder
     return lanes.call(
@@ -222,8 +230,12 @@ def _signed_value(lanes: Lanes, most: Any, least: Any, whole: Any) -> Any:
 
 
 def _counted_sides(
-    lanes: Lanes, sides: Sequence[Any], running: Sequence[Any], pairs: Pairs, rows: Sequence[Any]
-) -> list[Any]:
+    lanes: Lanes,
+    sides: Sequence[Value],
+    running: Sequence[Value],
+    pairs: Pairs,
+    rows: Sequence[Value],
+) -> list[Value]:
     """The same with the greatest counts of the four cells (n11, n10, n01, n00), per side and g."""
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
@@ -244,7 +256,9 @@ def _counted_sides(
     return following
 
 
-def _cells(lanes: Lanes, n11: Any, of_g: Any, of_lanes: Any, whole: Any) -> tuple[Any, ...]:
+def _cells(
+    lanes: Lanes, n11: Value, of_g: Value, of_lanes: Value, whole: Value
+) -> tuple[Value, ...]:
     build = lanes.builder
     n10, n01 = build.sub(of_g, n11), build.sub(of_lanes, n11)
     return n11, n10, n01, build.sub(build.sub(whole, of_g), n01)
@@ -255,11 +269,11 @@ def _signed_cells(
     packed: Packed,
     pairs: Pairs,
     sides: Sequence[Side],
-    at: Any,
-    g: Any,
-    places: Any,
-    stride: Any,
-) -> list[Any]:
+    at: Value,
+    g: Value,
+    places: Value,
+    stride: Value,
+) -> list[Value]:
     """D of pairs on each side; on the only side, their counts are stored."""
     build, index = lanes.builder, lanes.index
     groups = lanes.element(packed.first, index(1))
@@ -310,11 +324,11 @@ def _class_cells(
     packed: Packed,
     pairs: Pairs,
     sides: Sequence[Side],
-    at: Any,
-    g: Any,
-    places: Any,
+    at: Value,
+    g: Value,
+    places: Value,
     layout: Layout,
-) -> list[Any]:
+) -> list[Value]:
     """Greatest counts of the four cells of pairs on each side; on the only side, the classes'
     counts are stored.
     """
@@ -369,8 +383,8 @@ def _visit(
     layout: Layout,
     pairs: Pairs,
     sides: Sequence[Side],
-    low: Any,
-    high: Any,
+    low: Value,
+    high: Value,
 ) -> None:
     """Pairs of the features g of ``low`` … ``high`` − 1 with their windows."""
     build, index, stride = lanes.builder, lanes.index, layout.stride

@@ -5,7 +5,7 @@ there are more dimensions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from arboretum.api import (
 )
 from arboretum_gosdt.paper.study import CALLED, published, run, there
 
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+
 DATA = "gosdt-fig1"
 ENCODERS = {"midpoints": {}, "bucketized": {"numeric": "bucketised"}}
 EXACT = ("gosdt", "dl85", "binoct")
@@ -46,7 +50,7 @@ SURE = 2.0
 """Standard errors by which a difference has to differ from 0."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """Pieces of the chapter: Figure 1's data set, where it is wanted, and a piece of DRAWS random
     tables for each of DIMENSIONS.
     """

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Piece, Services, csv_text
 from arboretum_gosdt.paper.study import loaded, released, run
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
 
 DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
 LAM = 0.01
 CORES = {"dataset": "tic-tac-toe", "lam": 0.005, "threads": 2}
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A piece per wanted data set of one class of iris against the rest, and one that solves
     tic-tac-toe with one thread and with two.
     """

@@ -10,7 +10,7 @@ negative rows; the nearest of five contiguous folds leaves 242 of 689.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from arboretum.api import (
 )
 from arboretum_gosdt.paper.study import CALLED, fold_of, loaded, run, there
 
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+
 DATA, FOLD, LAM, THETA = "fourclass", 1, 0.01, 0.1
 ENCODER = {"numeric": "quantile", "n_bins": 6, "bin_tests": "thresholds"}
 OBJECTIVES: Mapping[str, tuple[str, dict[str, float]]] = {
@@ -56,7 +60,7 @@ of θ.
 """
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """Each of six objectives by its exact solver and by PyGOSDT, and AUC against pAUC at each λ of
     GRID; none where fourclass is not wanted.
     """

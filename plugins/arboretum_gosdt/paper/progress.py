@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Axis,
@@ -24,6 +24,10 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
 
 DATA = (
     "bar-7",
@@ -46,7 +50,7 @@ MOST = 200
 """Points of a curve that are kept."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A piece for every method on every wanted data set of Figure 18."""
     return [
         Piece(

@@ -8,10 +8,14 @@ time, and those of CART, against the most accurate tree of their depth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arboretum.api import Cell, Claim, Judgement, Key, Keyed, Known, Piece, Plain, Services
 from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
 
 WORDS = "GOSDT's results as released: errors / n + λ · leaves"
 BY_DEPTH = "{}'s results as released: errors / n of the best tree of a depth"
@@ -20,7 +24,7 @@ PLACES = 0.5e-10
 FOLDS = 5
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """Two pieces per wanted monk problem: its optima for the released λs, and its best trees of the
     released depths.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 import attrs
 
@@ -22,7 +23,7 @@ CHAPTERS = (
 )
 
 
-def _chosen(values: Any) -> tuple[str, ...]:
+def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 

@@ -8,7 +8,7 @@ looked at (sets of rows, itemsets, leaf sets), which is exact; those about who i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,10 @@ from arboretum_gosdt.paper.study import (
     there,
 )
 
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+
 DATA = ("bar-7", "compas-2016", "compas", "fico-1000")
 WAYS = ("samples", "features", "combined")
 METHODS = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt", "dl85", "cart")
@@ -62,7 +66,7 @@ COST = {"bar-7": 0.3, "compas-2016": 2.0, "compas": 4.0, "fico-1000": 4.0}
 """What a curve takes in multiples of the seconds of a run."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A curve for every wanted data set, way to grow it (rows, features, combined features) and
     method; on bar-7 also BinOCT's run and the itemsets of DL8.5.
     """

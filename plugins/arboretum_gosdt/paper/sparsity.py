@@ -5,7 +5,7 @@ every method with all its settings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -36,6 +36,10 @@ from arboretum_gosdt.paper.study import (
     there,
 )
 
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+
 DATA = ("monk1", "monk2", "monk3", "tic-tac-toe", "car-gosdt", "compas-binary")
 FOLDS = 5
 METHODS = ("gosdt_reference", "gosdt", "osdt", "dl85", "binoct", "cart", "optimal_subtree")
@@ -60,7 +64,7 @@ them.
 """
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A piece for every wanted data set, fold and method."""
     return [
         Piece(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.api import Cell, ColumnKind, Judgement, Key, Keyed, Known, Piece, Services, csv_text
 from arboretum_gosdt.paper.study import binary, loaded, published
 
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+
 LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-binary")
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A piece for every wanted data set of Table 2."""
     return [
         Piece({"chapter": "table_2", "dataset": name}, 1.0 if name in LARGE else 0.1)

@@ -9,7 +9,7 @@ printed nothing is claimed, and nothing is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -29,6 +29,10 @@ from arboretum.api import (
 )
 from arboretum_gosdt.paper.buckets import random_table
 from arboretum_gosdt.paper.study import choices_of, loaded, published, run, there
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
 
 NA, YES, NO = "N/A", "Yes", "No"
 MAYBE = "Maybe"
@@ -108,7 +112,7 @@ DP = ("gosdt_reference", "dl8", "dl85")
 """Methods that solve subproblems and keep what they find."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """A piece for every column of Table A, whichever data sets are wanted."""
     return [
         Piece({"chapter": "table_a", "column": name}, 20.0 if name == "BinOCT" else 3.0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Cell,
@@ -24,6 +24,10 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.study import CALLED, binary, loaded, published, released, run, there
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.paper.reproduction import GosdtStudy
+
 
 DATA = {"monk1": 3, "monk2": 3, "tic-tac-toe": 4}
 """Data set → depth of the trees of BinOCT and DL8.5."""
@@ -42,7 +46,7 @@ GRAPH = {"dataset": "play-tennis", "lam": 0.1}
 """A problem small enough for its dependency graph to be looked at."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: GosdtStudy) -> list[Piece]:
     """The dependency graph of Figure 10, and a tree for every wanted data set of Figures 19 to 21
     and method.
     """

@@ -51,7 +51,7 @@ class Additive:
 
     kind: ClassVar[str] = "objective"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = ("classification", "multiclass", "weights", "prices")
+    capabilities: ClassVar[tuple[str, ...]] = ("classification", "multiclass", "weights", "prices")
     shape: ClassVar[str] = "additive"
     example: ClassVar[str] = "dataset=monk1-full method=gosdt"
 

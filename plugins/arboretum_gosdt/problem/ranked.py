@@ -23,7 +23,7 @@ class OfTwoClasses:
 
     kind: ClassVar[str] = "objective"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = ("classification", "weights")
+    capabilities: ClassVar[tuple[str, ...]] = ("classification", "weights")
 
     lam: float = param(
         0.01,

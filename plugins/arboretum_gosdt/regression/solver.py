@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -36,6 +36,10 @@ from arboretum.kernels.solving.memo import MemoArrays
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import alike, all_tests, pack, run_steps
 
+if TYPE_CHECKING:
+    from arboretum.interfaces.objective import Objective
+
+
 SLICE = 20_000_000
 """Work between looks at the clock."""
 BITS, MOST_WEIGHT = 50, 1 << 31
@@ -54,7 +58,7 @@ class SquaredError:
     kind: ClassVar[str] = "objective"
     name: ClassVar[str] = "squared_error"
     paper: ClassVar[str] = "Zhang, Xin, Seltzer & Rudin 2023"
-    capabilities: ClassVar[tuple] = ("regression", "weights")
+    capabilities: ClassVar[tuple[str, ...]] = ("regression", "weights")
     shape: ClassVar[str] = "deviation"
     example: ClassVar[str] = (
         "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
@@ -162,7 +166,7 @@ class Regression:
                 Fraction(1, 50),
             ).run()
 
-    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+    def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """The objective that is certified, and its least value within the limits.  Raises
         CapabilityError where it is another's.
         """

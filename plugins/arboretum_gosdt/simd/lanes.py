@@ -33,13 +33,19 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+if TYPE_CHECKING:
+    from llvmlite.ir import IntType, IRBuilder, Value
+    from numba.core.base import BaseContext
+    from numba.core.typing.templates import Signature
+
 
 VECTOR_BYTES = 64
 INDEX = ir.IntType(64)
@@ -51,7 +57,7 @@ def _features() -> Mapping[str, bool]:
     return get_host_cpu_features()
 
 
-def _width(kind: Any) -> int:
+def _width(kind: types.Type) -> int:
     """Bits of an array's elements, of the first array of a named tuple; 0 for anything else."""
     if isinstance(kind, types.BaseNamedTuple):
         return next(map(_width, filter(_width, kind.types)), 0)
@@ -67,7 +73,9 @@ class Lanes:
         ``words`` (the elements of each array) have as many lanes, and take more registers.
     """
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
+    def __init__(
+        self, context: BaseContext, builder: IRBuilder, signature: Signature, args: Sequence[Value]
+    ) -> None:
         self.builder, self.kinds = builder, signature.args
         bits = next(map(_width, filter(_width, signature.args)), 64)
         self.word = ir.IntType(bits)
@@ -79,7 +87,7 @@ class Lanes:
             for kind in signature.args
         ]
 
-        def readable(kind: Any, value: Any) -> Any:
+        def readable(kind: types.Type, value: Value) -> Value:
             if isinstance(kind, types.BaseNamedTuple):
                 values = cgutils.unpack_tuple(builder, value)
                 return kind.instance_class(
@@ -99,19 +107,19 @@ class Lanes:
         """The constant ``number`` as an integer of 64 bits, as places and counters are."""
         return ir.Constant(INDEX, number)
 
-    def all(self, number: int, word: Any = None) -> ir.Constant:
+    def all(self, number: int, word: IntType | None = None) -> ir.Constant:
         """The vector that has a number in every lane."""
         return ir.Constant(ir.VectorType(word or self.word, self.count), [number] * self.count)
 
-    def element(self, pointer: Any, at: Any) -> Any:
+    def element(self, pointer: Value, at: Value) -> Value:
         """The number that stands at place ``at`` of an array."""
         return self.builder.load(self.builder.gep(pointer, [at]))
 
-    def put(self, value: Any, pointer: Any, at: Any) -> None:
+    def put(self, value: Value, pointer: Value, at: Value) -> None:
         """Write a number to place ``at`` of an array."""
         self.builder.store(value, self.builder.gep(pointer, [at]))
 
-    def load(self, pointer: Any, at: Any, word: Any = None) -> Any:
+    def load(self, pointer: Value, at: Value, word: IntType | None = None) -> Value:
         """The vector that begins at an element; no alignment beyond that of elements is asked
         for.
         """
@@ -122,14 +130,14 @@ class Lanes:
         found.align = vector.element.width // 8
         return found
 
-    def store(self, value: Any, pointer: Any, at: Any) -> None:
+    def store(self, value: Value, pointer: Value, at: Value) -> None:
         """Write a vector to the elements from ``at`` on; no alignment beyond that of elements is
         asked for.
         """
         to = self.builder.bitcast(self.builder.gep(pointer, [at]), value.type.as_pointer())
         self.builder.store(value, to).align = value.type.element.width // 8
 
-    def spread(self, value: Any, word: Any = None) -> Any:
+    def spread(self, value: Value, word: IntType | None = None) -> Value:
         """A number in every lane; wider numbers are cut."""
         vector = ir.VectorType(word or self.word, self.count)
         if value.type.width > vector.element.width:
@@ -142,7 +150,7 @@ class Lanes:
             one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count)
         )
 
-    def call(self, name: str, *vectors: Any) -> Any:
+    def call(self, name: str, *vectors: Value) -> Value:
         """An instruction lane by lane: "ctpop", "umin", "umax", "smin", "smax", "uadd.sat",
         "sadd.sat" …
         """
@@ -153,7 +161,7 @@ class Lanes:
         )
         return self.builder.call(function, vectors)
 
-    def logic(self, table: int, *vectors: Any) -> Any:
+    def logic(self, table: int, *vectors: Value) -> Value:
         """Any function of three bits in one instruction.
 
         table : bit 4 · x + 2 · y + z is its value; only where ``wide_logic``.
@@ -171,7 +179,7 @@ class Lanes:
         )
         return self.builder.bitcast(found, vectors[0].type)
 
-    def reduce(self, name: str, vector: Any) -> Any:
+    def reduce(self, name: str, vector: Value) -> Value:
         """One number of all lanes: "umin", "umax", "smin", "smax", "add"."""
         kind = vector.type
         full = f"llvm.vector.reduce.{name}.v{kind.count}i{kind.element.width}"
@@ -182,7 +190,7 @@ class Lanes:
 
     @contextmanager
     def loop(
-        self, low: Any, high: Any, carried: Sequence[Any] = (), step: int = 1
+        self, low: Value, high: Value, carried: Sequence[Value] = (), step: int = 1
     ) -> Iterator[Loop]:
         """``for i in range(low, high, step)`` with values that each round hands to the next
         (``loop.next``).
@@ -202,7 +210,7 @@ class Loop:
     """
 
     def __init__(
-        self, lanes: Lanes, low: Any, high: Any, carried: Sequence[Any], step: int
+        self, lanes: Lanes, low: Value, high: Value, carried: Sequence[Value], step: int
     ) -> None:
         self._builder, self._step = lanes.builder, step
         before = self._builder.block
@@ -216,7 +224,7 @@ class Loop:
         self.now = [self._builder.phi(value.type) for value in carried]
         for phi, value in zip(self.now, carried, strict=True):
             phi.add_incoming(value, before)
-        self.next: Sequence[Any] = ()
+        self.next: Sequence[Value] = ()
         self.after = self.now
         self._builder.cbranch(self._builder.icmp_signed("<", self.i, high), body, self._exit)
         self._builder.position_at_end(body)
@@ -234,7 +242,9 @@ class Loop:
         self._builder.position_at_end(self._exit)
 
 
-def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
+def lanes_kernel(
+    returns: types.Type = types.void,
+) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
     """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its
     result, if it has one.
 
@@ -242,14 +252,19 @@ def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
         as 64 bits, and named tuples of int64 and such arrays.
     """
 
-    def wrap(write: Callable) -> Any:
-        def typed(typing: Any, *kinds: Any) -> Any:
+    def wrap(write: Callable[..., Value]) -> Callable[..., Value]:
+        def typed(typing: object, *kinds: types.Type) -> tuple[Signature, Callable[..., Value]]:
             taken = [
                 kind if isinstance(kind, types.Array | types.BaseNamedTuple) else types.int64
                 for kind in kinds
             ]
 
-            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def generate(
+                context: BaseContext,
+                builder: IRBuilder,
+                signature: Signature,
+                args: Sequence[Value],
+            ) -> Value:
                 lanes = Lanes(context, builder, signature, args)
                 found = write(lanes, *lanes.args)
                 return context.get_dummy_value() if found is None else found

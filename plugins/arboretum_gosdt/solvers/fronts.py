@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
@@ -38,6 +38,10 @@ from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.objective import Objective
+
 
 STEPS = (0.3, 0.55, 0.75, 0.9, 1.0)
 """Where between the bound and the best tree known R is set; a better tree then lowers the rest."""
@@ -122,7 +126,7 @@ class NonDominated:
         search.run(None, None, lambda low, up: None)
         search.tree()
 
-    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+    def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """The objective that is certified, and its least value within the limits.  Raises
         CapabilityError where it is another's.
         """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -29,6 +29,10 @@ from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_gosdt.problem.proving import prove, resume
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which, kind_of
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.objective import Objective
+
 
 WARM_SECONDS = 5.0
 """That a search may take on which kernels are loaded."""
@@ -184,7 +188,7 @@ class Gosdt:
             load()
         rehash(*np.zeros((2, 2, 2), np.uint64))  # few objects never ask for a longer memo
 
-    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+    def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """The objective that is certified (the run's, without one the training error), and its
         least value within the limits.
         """

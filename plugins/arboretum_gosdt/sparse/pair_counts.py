@@ -28,12 +28,15 @@ stride; ``keep_rows`` clears a word's rows behind the end, and so needs room for
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
 
 from arboretum_gosdt.simd.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
+
+if TYPE_CHECKING:
+    from llvmlite.ir import Value
 
 
 class Words(NamedTuple):
@@ -43,14 +46,14 @@ class Words(NamedTuple):
         loss, all.
     """
 
-    words: Any
-    starts: Any
-    of_class: Any
-    factors: Any
-    classes: Any
-    summed: Any
-    planes: Any
-    stride: Any
+    words: Value
+    starts: Value
+    of_class: Value
+    factors: Value
+    classes: Value
+    summed: Value
+    planes: Value
+    stride: Value
 
 
 class Rows(NamedTuple):
@@ -60,11 +63,11 @@ class Rows(NamedTuple):
     sums : uint64[2 · positions], its random words.
     """
 
-    rows: Any
-    sums: Any
+    rows: Value
+    sums: Value
 
 
-def csa(v: Lanes, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+def csa(v: Lanes, x: Value, y: Value, z: Value) -> tuple[Value, Value]:
     """Carry-save adder: the sum bits and the carries of three words."""
     if v.wide_logic:
         return v.logic(0x96, x, y, z), v.logic(0xE8, x, y, z)
@@ -73,12 +76,12 @@ def csa(v: Lanes, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
     return b.xor(odd, z), b.or_(b.and_(x, y), b.and_(odd, z))
 
 
-def bytes_set(v: Lanes, word: Any) -> Any:
+def bytes_set(v: Lanes, word: Value) -> Value:
     """How many bits are set in each byte of a vector."""
     return v.call("ctpop", v.builder.bitcast(word, ir.VectorType(ir.IntType(8), VECTOR_BYTES)))
 
 
-def sum_of_bytes(v: Lanes, counts: Any) -> Any:
+def sum_of_bytes(v: Lanes, counts: Value) -> Value:
     """Lane by lane, the sum of its bytes."""
     b = v.builder
     found, width = b.bitcast(counts, v.vector), 8
@@ -89,7 +92,7 @@ def sum_of_bytes(v: Lanes, counts: Any) -> Any:
     return found
 
 
-def ones_of(v: Lanes, low: Any, high: Any, word: Callable[[Any], Any]) -> Any:
+def ones_of(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]) -> Value:
     """Lane by lane, how many bits are set in word(low) … word(high − 1).
 
     Eight words at a time go through carry-save adders, so that one population count serves eight
@@ -122,7 +125,7 @@ def ones_of(v: Lanes, low: Any, high: Any, word: Callable[[Any], Any]) -> Any:
     return b.add(once.after[0], sum_of_bytes(v, rest.after[0]))
 
 
-def weight_of(v: Lanes, node: Words, k: Any, word: Callable[[Any], Any]) -> Any:
+def weight_of(v: Lanes, node: Words, k: Value, word: Callable[[Value], Value]) -> Value:
     """Lane by lane, the weight of class k in the rows whose bits word(w) keeps."""
     b = v.builder
     with v.loop(
@@ -138,8 +141,8 @@ def weight_of(v: Lanes, node: Words, k: Any, word: Callable[[Any], Any]) -> Any:
 
 
 def sums_of(
-    v: Lanes, classes: Any, summed: Any, cells: Callable[[Any], tuple[Any, Any]]
-) -> tuple[Any, Any]:
+    v: Lanes, classes: Value, summed: Value, cells: Callable[[Value], tuple[Value, Value]]
+) -> tuple[Value, Value]:
     """Lane by lane, what two cells weigh, and the weight of the class that weighs most there.
 
     cells : the two of a plane.
@@ -159,7 +162,7 @@ ROWS = 16
 """Rows that are moved at once: the lanes of 32 bits of a vector."""
 
 
-def kept_lanes(v: Lanes, word: Any, lanes: int) -> Any:
+def kept_lanes(v: Lanes, word: Value, lanes: int) -> Value:
     """The lowest bits of a word, one a lane."""
     b = v.builder
     number = ir.IntType(lanes)
@@ -193,7 +196,9 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
         for lanes, kind in packed.items()
     }
 
-    def append(lanes: int, source: Any, place: Any, target: Any, to: Any, mask: Any) -> None:
+    def append(
+        lanes: int, source: Value, place: Value, target: Value, to: Value, mask: Value
+    ) -> None:
         value = b.load(b.bitcast(b.gep(source, [place]), packed[lanes].as_pointer()))
         value.align = 4
         b.call(move[lanes], [value, b.gep(target, [to]), mask])
@@ -247,7 +252,7 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
     return end
 
 
-def feature_of_lane(lane: Any, lanes: int) -> Any:
+def feature_of_lane(lane: Value, lanes: int) -> Value:
     """The bit of a row that is a lane of its words: bit k of every byte of a piece stands beside
     bit k of the others.
 
@@ -350,7 +355,7 @@ def feature_weights(v, node, counts):
     b, words, stride = v.builder, node.words, node.stride
     with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.planes) as one:
 
-        def word(w: Any) -> Any:
+        def word(w: Value) -> Value:
             return v.load(words, b.add(b.mul(w, stride), part.i))
 
         v.store(weight_of(v, node, one.i, word), counts, b.add(b.mul(one.i, stride), part.i))
@@ -379,13 +384,13 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
     )
     with v.loop(begin, stride, [never] * 4, v.count) as part:
 
-        def word(w: Any) -> Any:
+        def word(w: Value) -> Value:
             row = b.mul(w, stride)
             return b.and_(
                 v.load(words, b.add(row, part.i)), v.spread(v.element(words, b.add(row, i)))
             )
 
-        def cells_in(k: Any) -> tuple[Any, ...]:
+        def cells_in(k: Value) -> tuple[Value, ...]:
             """With both features, i only, f only and none."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
@@ -422,7 +427,7 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
             leaves.append(b.select(b.icmp_unsigned(">=", most, saving), loss, never))
             divisible.append(b.icmp_unsigned(">=", loss, least_loss))
 
-        def lower(two_now: Any, three_now: Any, c: int, d: int) -> tuple[Any, Any]:
+        def lower(two_now: Value, three_now: Value, c: int, d: int) -> tuple[Value, Value]:
             """With the cells c and d of a literal: as two leaves, and as a leaf beside a cell
             that is divided.
             """
@@ -470,7 +475,7 @@ def cells_of(
     )
     with v.loop(v.index(0), stride, step=v.count) as part:
 
-        def pair(k: Any) -> tuple[Any, Any]:
+        def pair(k: Value) -> tuple[Value, Value]:
             row = b.mul(k, stride)
             at = b.add(row, part.i)
             both_now, of_i, of_f = (
@@ -555,7 +560,7 @@ def leaf_losses(v, losses, stride, classes, summed, counts, totals):
     b = v.builder
     with v.loop(v.index(0), stride, step=v.count) as part:
 
-        def pair(k: Any) -> tuple[Any, Any]:
+        def pair(k: Value) -> tuple[Value, Value]:
             with_f = v.load(counts, b.add(b.mul(k, stride), part.i))
             return b.sub(v.spread(v.element(totals, k)), with_f), with_f
 
@@ -577,12 +582,12 @@ def best_of_two(v, node, mask, totals, least_saving):
     saving = v.spread(v.element(least_saving, v.index(0)))
     with v.loop(v.index(0), stride, [never], v.count) as part:
 
-        def word(w: Any) -> Any:
+        def word(w: Value) -> Value:
             return b.and_(
                 v.load(words, b.add(b.mul(w, stride), part.i)), v.spread(v.element(mask, w))
             )
 
-        def pair(k: Any) -> tuple[Any, Any]:
+        def pair(k: Value) -> tuple[Value, Value]:
             with_f = weight_of(v, node, k, word)
             return with_f, b.sub(v.spread(v.element(totals, k)), with_f)
 

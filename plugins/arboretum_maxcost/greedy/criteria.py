@@ -5,7 +5,7 @@ weigh information by price.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -24,6 +24,10 @@ from arboretum.kernels import known_impurity
 from arboretum_maxcost.greedy import kernels
 from arboretum_maxcost.greedy.guarantee import Guarantee, declares_admissible, guarantee_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, class_weights
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 _ANY = (
     Capability.classification,
@@ -60,8 +64,8 @@ class WorstCase:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "worst_case"
     paper: ClassVar[str] = "Nan, Wang & Saligrama 2015, Algorithm 1"
-    capabilities: ClassVar[tuple] = _ANY
-    needs: ClassVar[tuple] = ("impurity",)
+    capabilities: ClassVar[tuple[Capability, ...]] = _ANY
+    needs: ClassVar[tuple[str, ...]] = ("impurity",)
     example: ClassVar[str] = "impurity=pairs"
     needs_outcome_prices: ClassVar[bool] = True
     own_unit: ClassVar[bool] = True
@@ -72,7 +76,7 @@ class WorstCase:
         "take an impurity that does not declare to be admissible, too; no bound is known then",
     )
 
-    def kernel(self, impurity: Any) -> Callable | None:
+    def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if it is written in NumPy only.  Raises
         CapabilityError for one that is not admissible.
         """
@@ -174,7 +178,7 @@ def _of_one_leaf(problem: Problem, total: float) -> str:
     )
 
 
-def _lacking(impurity: Any) -> str:
+def _lacking(impurity: Impurity) -> str:
     """What keeps an impurity from being admissible."""
     broken = (
         not_admissible(impurity) or "it does not declare to be, though no counterexample was found"
@@ -190,9 +194,9 @@ class _PerPrice:
     """
 
     kind: ClassVar[str] = "criterion"
-    capabilities: ClassVar[tuple] = _ANY
+    capabilities: ClassVar[tuple[Capability, ...]] = _ANY
 
-    def bounded_by_vertices(self, impurity: Any) -> bool:
+    def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         return True
 
 

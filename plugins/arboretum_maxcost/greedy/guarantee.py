@@ -24,7 +24,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -39,6 +39,10 @@ from arboretum.api import (
     not_admissible,
 )
 from arboretum_maxcost.greedy.impurities import class_weights
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 TIES = 1e-9
 """Relative: equal scores are equal up to 1e-12, and a difference of impurities has lost that of
@@ -163,7 +167,7 @@ def _broken(problem: Problem) -> Iterator[str]:
         yield refuted
 
 
-def declares_admissible(impurity: Any) -> bool:
+def declares_admissible(impurity: Impurity) -> bool:
     """Whether the impurity says that it is non-negative, 0 on pure sets, monotone and
     supermodular.
     """
@@ -173,7 +177,7 @@ def declares_admissible(impurity: Any) -> bool:
 
 
 @lru_cache(maxsize=64)
-def refutation(impurity: Any, n_classes: int) -> str:
+def refutation(impurity: Impurity, n_classes: int) -> str:
     """Why an impurity that declares to be admissible is not, by few small sets of so many
     classes; "" where they say nothing.
     """
@@ -190,7 +194,7 @@ def refutation(impurity: Any, n_classes: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def overstated(impurity: Any, n_classes: int) -> str:
+def overstated(impurity: Impurity, n_classes: int) -> str:
     """Why ``least_positive`` is above some positive value, by sets of at most two objects of
     each of three classes; "" where it is not.
     """

@@ -32,7 +32,7 @@ class Admissible:
 
     kind: ClassVar[str] = "impurity"
     paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple] = (
+    capabilities: ClassVar[tuple[Capability, ...]] = (
         Capability.classification,
         Capability.multiclass,
         Capability.weights,
@@ -73,7 +73,7 @@ class Powers(Admissible):
     l: int = param(2, "exponent; larger values look at the large nodes first", ge=2, le=64)
 
     @property
-    def kernel(self) -> Callable:
+    def kernel(self) -> Callable[..., float]:
         """Equation 9 with this exponent as a kernel: float64[classes] → float64."""
         return kernels.powers_of(self.l)
 
@@ -127,7 +127,7 @@ class HingedPairs(Admissible):
         return self.epsilon is None and self.alpha == round(self.alpha)
 
     @property
-    def kernel(self) -> Callable:
+    def kernel(self) -> Callable[..., float]:
         """Equation 10 with this α, or without − α², as a kernel: float64[classes] → float64."""
         return kernels.hinged_pairs_of(self.alpha, self.subtract_square)
 
@@ -233,7 +233,7 @@ class Polynomial(Admissible):
         return all(g == round(g) for g in self.gamma)
 
     @property
-    def kernel(self) -> Callable:
+    def kernel(self) -> Callable[..., float]:
         """Equation 8 with these terms as a kernel: float64[classes] → float64."""
         return kernels.polynomial_of(self.gamma, self.exponents)
 

@@ -7,6 +7,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from arboretum.kernels import KernelNode
 
 
 def powers(weights: Sequence[float], l: int) -> float:
@@ -59,28 +65,38 @@ def _worst_case(impurity, weights, price, node) -> float:
     return -max(price / drop for drop in drops) if min(drops) > 0 else -1e300
 
 
-def worst_case(weights, counts, price, extra, node) -> float:
+def worst_case(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """−max_i c / (g(G) − g(G_i)) over the outcomes with rows, g = [F − δ]₊, F the node's impurity
     and δ ``node.params[0]``; −1e300 where some outcome does not lower g.
     """
     return _worst_case(node.impurity_of, weights, price, node)
 
 
-def worst_case_rt(weights, counts, price, extra, node) -> float:
+def worst_case_rt(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """The score of :func:`worst_case` with F(G_i) = :func:`rt`."""
     return _worst_case(rt, weights, price, node)
 
 
-def eg2(weights, counts, price, extra, node) -> float:
+def eg2(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """(2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
     return (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
 
 
-def idx(weights, counts, price, extra, node) -> float:
+def idx(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """ΔI / C, of a price C > 0."""
     return gain_of(weights) / price
 
 
-def cs_id3(weights, counts, price, extra, node) -> float:
+def cs_id3(
+    weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
+) -> float:
     """ΔI² / C, of a price C > 0."""
     return gain_of(weights) ** 2 / price

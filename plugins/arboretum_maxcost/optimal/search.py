@@ -8,13 +8,17 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arboretum.api import Capability, Context, Ended, Level, OutOfTime, Tree, laid_out
 from arboretum.kernels.plain import fewer
 from arboretum_maxcost.optimal.space import Space, compiled
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -251,7 +255,7 @@ class MaxCostSearch:
         scratch = *np.zeros((2, n), np.int64), np.zeros(tests, np.int64)
         return parts.Task(table, room, None, setting, *scratch)
 
-    def _cells(self, impurity: Any) -> float:
+    def _cells(self, impurity: Impurity) -> float:
         """The largest value of the bound's impurity among objects that no test divides."""
         space = self.space
         cells, mass = (

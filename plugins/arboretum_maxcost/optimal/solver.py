@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -38,6 +38,11 @@ from arboretum_maxcost.optimal.budgeted import error_of, least_budget
 from arboretum_maxcost.optimal.objectives import MaxCost, TrainingError
 from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
 from arboretum_maxcost.optimal.space import Space, space_of
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.complexity import Complexity
+    from arboretum.interfaces.objective import Objective
+
 
 DEFAULT_BYTES = 2_000_000_000
 
@@ -107,7 +112,7 @@ class MaxCostSolver:
         )
 
     def minima(
-        self, problem: Problem, complexities: Sequence[Any], context: Context
+        self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> list[Solution]:
         """The least maximum path cost, or depth, of trees that obey the leaf rule;
         seconds are shared evenly.
@@ -123,7 +128,7 @@ class MaxCostSolver:
             found.append(answer.unless_signalled())
         return found
 
-    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+    def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """The objective that is certified (the run's, without one the training error), and its
         least value within the budget of a path.
         """

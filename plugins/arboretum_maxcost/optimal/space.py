@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -23,6 +23,10 @@ from arboretum.api import (
     whole_numbers,
 )
 from arboretum.kernels import mark_of
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
 """As in arboretum.kernels.solving.rows."""
@@ -70,7 +74,7 @@ class Space:
     equivalent_loss: np.ndarray
     without_error: bool
     delta: float
-    impurity: Any
+    impurity: Impurity
 
     def table(self) -> Any:
         """As the kernels read it, without conflict sets."""
@@ -191,7 +195,7 @@ def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
     return np.floor(numbers / float(unit)).astype(np.int64), unit, False
 
 
-def compiled(impurity: Any) -> bool:
+def compiled(impurity: Impurity) -> bool:
     """Whether an impurity has a marked kernel, which compiled searches can call."""
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 

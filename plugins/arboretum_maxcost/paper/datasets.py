@@ -4,7 +4,7 @@ appendix has them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +23,14 @@ from arboretum.api import (
 )
 from arboretum_maxcost.paper.study import encoded, published
 
+if TYPE_CHECKING:
+    from arboretum_maxcost.paper.reproduction import MaxCostStudy
+
+
 WORDS = "datasets of the appendix"
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: MaxCostStudy) -> list[Piece]:
     """A piece for every wanted data set of the appendix."""
     return [
         Piece({"chapter": "datasets", "dataset": name}, 0.1)

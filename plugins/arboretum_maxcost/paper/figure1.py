@@ -7,7 +7,7 @@ there is a tie.  Both are done here.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from arboretum.api import (
 )
 from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of, published
 
+if TYPE_CHECKING:
+    from arboretum_maxcost.paper.reproduction import MaxCostStudy
+
+
 HINGED = {
     "hinged Pairs": {"subtract_square": True},
     "hinged Pairs without −α²": {"subtract_square": False},
@@ -39,7 +43,7 @@ STEP = 0.5
 """Between the values of α at which equation (10) is looked at."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: MaxCostStudy) -> list[Piece]:
     """One piece: both tests under all functions F."""
     return [Piece({"chapter": "figure1"}, 0.01)]
 

@@ -8,7 +8,7 @@ all δ that differ; hinged Pairs is grown with α = 0, 1, 2 … up to n/2.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -25,6 +25,10 @@ from arboretum_maxcost.paper.study import (
     published,
     verified,
 )
+
+if TYPE_CHECKING:
+    from arboretum_maxcost.paper.reproduction import MaxCostStudy
+
 
 HINGED = "hinged Pairs"
 POWERS = tuple(f"Powers({l})" for l in (2, 3, 4, 5))
@@ -50,7 +54,7 @@ COST = {
 """Data set → what sweeping α takes, in tenths of a second; other functions grow once."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: MaxCostStudy) -> list[Piece]:
     """A curve for every wanted data set and function F, and the least possible errors of all data
     sets but UNPROVEN.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from arboretum.api import (
 )
 from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of
 
+if TYPE_CHECKING:
+    from arboretum_maxcost.paper.reproduction import MaxCostStudy
+
+
 PARTS, DRAWS = 4, 250
 """Pieces of each kind; leaves of so many trees in each."""
 TABLES = 25
@@ -41,7 +45,7 @@ REFUTES = (1, ((9, 1),) * 5)
 LIMITS = ("4.3", "4.3 · l", "4.4", "4.5, first", "4.5, second")
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: MaxCostStudy) -> list[Piece]:
     """PARTS pieces of drawn leaves (Lemmas 4.3 to 4.5), and as many of trees (Theorem 4.6)."""
     return [
         Piece({"chapter": "lemmas", "what": what, "part": i}, cost)

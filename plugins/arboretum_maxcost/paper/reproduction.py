@@ -4,8 +4,9 @@ data sets and their trade-off curves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
@@ -14,7 +15,7 @@ from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknow
 CHAPTERS = ("figure1", "lemmas", "synthetic", "datasets", "figure4")
 
 
-def _chosen(values: Any) -> tuple[str, ...]:
+def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -40,6 +40,10 @@ from arboretum_maxcost.paper.study import (
     verified,
 )
 
+if TYPE_CHECKING:
+    from arboretum_maxcost.paper.reproduction import MaxCostStudy
+
+
 BITS = range(4, 15)
 PUBLISHED = 10
 OUTLIERS = 4
@@ -49,7 +53,7 @@ SAME = ("Powers(3)", "Powers(5)")
 """Functions that build the same tree on the 1024 objects."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: MaxCostStudy) -> list[Piece]:
     """A piece for every k of BITS: 2^k objects with four outliers."""
     return [
         Piece({"chapter": "synthetic", "bits": bits}, 0.05 + 3.0 ** (bits - 12)) for bits in BITS

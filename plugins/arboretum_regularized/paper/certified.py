@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arboretum.api import (
     Chapter,
@@ -32,6 +32,10 @@ from arboretum_regularized.paper.protocol import Measured, price_list, training_
 from arboretum_regularized.paper.results import PROVEN, RANDOM, UNIT
 from arboretum_regularized.paper.study import recipe
 
+if TYPE_CHECKING:
+    from arboretum_regularized.paper.reproduction import Regularized
+
+
 METHODS = {name: (name, UNIT) for name in ("C4.5", "EC4.5", "ECART", "ASR", "IP")} | {
     "CC4.5": ("C4.5", RANDOM)
 }
@@ -43,7 +47,7 @@ MEGABYTES = 1500
 COST = 200.0
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Regularized) -> list[Piece]:
     """One per table, price setting and reading."""
     return [
         Piece({"chapter": "certified", "dataset": name, "prices": p, "variant": v}, COST)

@@ -7,13 +7,17 @@ EC4.5.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import Facts, Judgement, Key, Keyed, Piece, Services, csv_text
 from arboretum_regularized.paper.means import cell_of_runs
 from arboretum_regularized.paper.results import UNIT, published
+
+if TYPE_CHECKING:
+    from arboretum_regularized.paper.reproduction import Regularized
+
 
 DATASETS = {
     "breast-w": 20.0,
@@ -30,7 +34,7 @@ LEAF, TAUGHT = 0.01, 0.7
 """Least branch as a share of the data set, and the share of it that trains."""
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Regularized) -> list[Piece]:
     """One per data set and split, one split where no caption has numbers; none without unit
     prices.
     """

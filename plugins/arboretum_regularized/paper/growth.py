@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -40,6 +40,10 @@ from arboretum_regularized.paper.results import PAPER, UNIT
 from arboretum_regularized.paper.study import recipe
 from arboretum_regularized.scores import Scores
 
+if TYPE_CHECKING:
+    from arboretum_regularized.paper.reproduction import Regularized
+
+
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
 """The two data sets, and what a piece costs."""
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
@@ -48,7 +52,7 @@ SPLITS = 5
 OVER = ("seconds over objects", "seconds over tests", "depth over the logarithm of objects")
 
 
-def pieces(paper: Any) -> list[Piece]:
+def pieces(paper: Regularized) -> list[Piece]:
     """One per data set and split; none where no times are asked for."""
     return [
         Piece({"chapter": "growth", "dataset": name, "seed": seed}, cost)

@@ -4,7 +4,8 @@ price settings, two readings.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 import attrs
 
@@ -42,7 +43,7 @@ CHAPTERS = ("study", "certified", "drawn", "growth")
 """The twenty data sets; Theorem 1 beside proven minima; the trees that are drawn; Figure 15."""
 
 
-def _chosen(values: Any) -> tuple[str, ...]:
+def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 
