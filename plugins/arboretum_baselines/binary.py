@@ -13,6 +13,7 @@ from arboretum.api import (
     BudgetError,
     Context,
     Ended,
+    sure,
     within_bytes,
 )
 
@@ -35,7 +36,7 @@ def room_of(context: Context, needed: int, what: str) -> int:
     """Bytes that a solver may allocate beside ``needed`` ones for ``what``, without which it
     cannot begin; raises BudgetError for too few.
     """
-    most = within_bytes(context).memory_bytes
+    most = sure(within_bytes(context).memory_bytes)
     if needed > most:
         ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
         raise BudgetError(

@@ -147,7 +147,8 @@ class Program:
             if self._tight
             else self._depth * self._tests * self._leaves // 2
         )
-        return self._groups * (each + (self._depth + self._classes + 1) * self._leaves)
+        found: int = self._groups * (each + (self._depth + self._classes + 1) * self._leaves)
+        return found
 
     def solve(self, context: Context) -> str:
         """ "" or what ended it before its end.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 
 class Vertex:
@@ -18,7 +19,10 @@ class Vertex:
     """
 
     def __init__(self, lower: int, upper: int) -> None:
-        self.lower, self.upper, self.base, self.parents = lower, upper, upper, []
+        self.lower: float = lower
+        self.upper: float = upper
+        self.base = upper
+        self.parents: list[int] = []
 
 
 class PrintedGosdt:
@@ -38,9 +42,12 @@ class PrintedGosdt:
         leaf: int,
         key: Callable[[Vertex, int, int], float],
         high: bool = True,
-    ):
+    ) -> None:
         self.tests, self.cost, self.leaf, self.key, self.high = tests, cost, leaf, key, high
-        self.root, self.graph, self.queue, self.waiting = (1 << len(cost)) - 1, {}, [], {}
+        self.root = (1 << len(cost)) - 1
+        self.graph: dict[int, Vertex] = {}
+        self.queue: list[tuple[float, int, int]] = []
+        self.waiting: dict[int, tuple[float, int]] = {}
         self.pushes = self.iterations = 0
 
     def solve(self, seen: Callable[[], None] = lambda: None) -> Vertex:
@@ -113,7 +120,7 @@ class PrintedGosdt:
             if support & ~test and support & test:
                 yield support & ~test, support & test
 
-    def extract(self, support: int) -> int | tuple:
+    def extract(self, support: int) -> int | tuple[int, Any, Any]:
         """Algorithm 6: a label, or (test, tree of outcome 0, tree of outcome 1)."""
         (base, label), best, test = self.upper(support), math.inf, -1
         for t, one in enumerate(self.tests):
@@ -147,4 +154,5 @@ class PrintedGosdt:
             key, turn, support = heapq.heappop(self.queue)
             if self.waiting.get(support) == (key, turn):
                 del self.waiting[support]
-                return support
+                found: int = support
+                return found

@@ -6,7 +6,7 @@ Of any study: ``from arboretum_regularized import comparing``.
 
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -21,6 +21,7 @@ from arboretum.api import (
     Record,
     better,
     pareto_front,
+    sure,
     unknown,
 )
 from arboretum_regularized.rank_diagram import RankDiagram
@@ -34,6 +35,8 @@ from arboretum_regularized.significance import (
     ranks,
     wilcoxon_holm,
 )
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -142,12 +145,13 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
     against = None if control is None else bonferroni_dunn(scores, control, alpha)
     notes = list(gap_notes(scores))
 
-    def tried(test: Callable[[], Any]) -> Any:
+    def tried(test: Callable[[], T]) -> T | None:
         """The test's answer, or None and a note on why there is none."""
         try:
             return test()
         except DataError as error:
             notes.append(f"Left out: {error}.")
+            return None
 
     overall = tried(lambda: friedman(scores))
     pairs = tried(lambda: wilcoxon_holm(scores, alpha))
@@ -264,7 +268,7 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
         return RankDiagram(
             title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes
         )
-    around = (ranks[test.control] - reach, ranks[test.control] + reach)
+    around = (ranks[test.control] - sure(reach), ranks[test.control] + sure(reach))
     words = f"{words}, against {test.methods[test.control]}"
     return RankDiagram(
         title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes
@@ -278,7 +282,7 @@ def bar_chart(
     base: float = 0.0,
     log: bool = False,
     own_scales: bool = False,
-    **words: Any,
+    **words: str | Sequence[str],
 ) -> Panels:
     """Bars per data set with standard errors.
 
@@ -287,7 +291,7 @@ def bar_chart(
     """
     axis = Axis(scores.measure, log, scores.higher_is_better)
     errors = () if scores.errors is None else scores.errors.tolist()
-    shown = {"errors": errors, "base": base, "own_scales": own_scales, **words}
+    shown: Facts = {"errors": errors, "base": base, "own_scales": own_scales, **words}
     return Panels.of_bars(
         title, scores.datasets, scores.methods, scores.values.tolist(), axis, **shown
     )

@@ -42,7 +42,10 @@ class _Coverage:
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1."""
-        return self.prepare(objects).covered_many(objects, rows, np.array([0, len(rows)]))
+        covered: np.ndarray = self.prepare(objects).covered_many(
+            objects, rows, np.array([0, len(rows)])
+        )
+        return covered
 
 
 @attrs.frozen(eq=False)
@@ -112,7 +115,8 @@ class Probability(_Coverage):
         left = np.divide(
             np.maximum(share - target, 0.0), 1.0 - target, out=np.zeros(len(rows)), where=apart
         )
-        return 1.0 - np.minimum(left, 1.0)
+        covered: np.ndarray = 1.0 - np.minimum(left, 1.0)
+        return covered
 
 
 @attrs.frozen
@@ -174,7 +178,7 @@ def _by_class(objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarr
 def pairs_of(label: np.ndarray, n_classes: int) -> int:
     """φ: pairs of objects with different labels."""
     n = np.bincount(label, minlength=n_classes).tolist()
-    return (sum(n) ** 2 - sum(k * k for k in n)) // 2
+    return int(sum(n) ** 2 - sum(k * k for k in n)) // 2
 
 
 def others_of(label: np.ndarray, n_classes: int) -> np.ndarray:

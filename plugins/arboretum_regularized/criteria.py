@@ -38,6 +38,7 @@ from arboretum.api import (
     Node,
     Problem,
     Tables,
+    Tree,
     param,
 )
 from arboretum.kernels import known_impurity
@@ -70,12 +71,12 @@ class Weighting(enum.IntEnum):
     authors = 1
 
 
-def form_of(impurity: Impurity) -> str | None:
+def form_of(impurity: Impurity | None) -> str | None:
     """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None
     without a kernel.
     """
     kernel = getattr(impurity, "kernel", None)
-    if kernel is None:
+    if impurity is None or kernel is None:
         return None
     return known_impurity(getattr(impurity, "name", ""), kernel) or impurity.scale
 
@@ -103,14 +104,16 @@ def reduction(tables: Tables, node: Node, form: Weighting, name: str) -> np.ndar
     if tables.impurity_scale == "total":
         if form is Weighting.authors:
             raise CapabilityError(_no_authors_form(name))
-        return (node.impurity - tables.impurity(tables.weights).sum(axis=-1)) / node.total_mass
+        fallen: np.ndarray = node.impurity - tables.impurity(tables.weights).sum(axis=-1)
+        return fallen / node.total_mass
     share = node.mass / node.total_mass
     after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.total_mass
-    return (
+    found: np.ndarray = (
         share * (node.impurity - after)
         if form is Weighting.authors
         else share * node.impurity - after
     )
+    return found
 
 
 def _no_authors_form(name: str) -> str:
@@ -226,7 +229,7 @@ class Regularized:
         joined = gained if self.lam == math.inf else balance + efficiency + self.lam * gained
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
-    def notes(self, problem: Problem, tree: Any = None) -> tuple[str, ...]:
+    def notes(self, problem: Problem, tree: Tree | None = None) -> tuple[str, ...]:
         """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities
         are shares of weights, where they are.
         """
@@ -355,7 +358,8 @@ class Balance:
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The score as a kernel, one for all impurities: it looks at none."""
-        return kernels.balance
+        kernel: Callable[..., float] = kernels.balance
+        return kernel
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests], ≤ 0; see the class."""
@@ -397,7 +401,8 @@ class ImpurePairs:
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The score as a kernel, one for all impurities: it looks at none."""
-        return kernels.impure_pairs
+        kernel: Callable[..., float] = kernels.impure_pairs
+        return kernel
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
@@ -419,7 +424,8 @@ class ImpurePairs:
 def _pairs(counts: np.ndarray) -> np.ndarray:
     """φ over the last axis: int64[…, classes] → float64[…]."""
     n = counts.astype(np.float64)
-    return (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
+    pairs: np.ndarray = (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
+    return pairs
 
 
 CRITERIA, BASELINES = (

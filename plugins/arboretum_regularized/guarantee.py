@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -96,11 +96,18 @@ class Guarantee:
 
 
 def guarantee_of(
-    objects: Encoded, coverage: Sequence[Coverage], theta: float, lam: float, impurity: Impurity
+    objects: Encoded,
+    coverage: Sequence[Coverage],
+    theta: float,
+    lam: float,
+    impurity: Impurity | None,
 ) -> Guarantee:
     """The promise for a run with these coverages and this impurity."""
     n = objects.n_objects
-    nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)
+
+    def nothing(reason: str) -> Guarantee:
+        return Guarantee(math.nan, math.nan, n, lam, reason)
+
     if lam == math.inf:
         return nothing("lam=inf leaves out what bounds the expected cost")
     if not coverage:
@@ -158,7 +165,7 @@ def conflicting(objects: Encoded) -> int:
     return int((low != high)[group].sum())
 
 
-def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
+def least_increment(coverage: Coverage, objects: Encoded, theta: float) -> float:
     """A lower bound of the positive values of 1 − f_i and of their differences, for one component;
     NaN if unknown.
 
@@ -202,21 +209,21 @@ def _unit(weight: np.ndarray) -> float:
     )
 
 
-def largest_part(impurity: Impurity, objects: Encoded) -> float:
+def largest_part(impurity: Impurity | None, objects: Encoded) -> float:
     """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be
     decomposable.
 
     The share of a class with objects in a set is at least p_min.
     """
     lightest = float(objects.weight.min() / objects.weight.sum())
-    if hasattr(impurity, "largest_part"):
+    if impurity is not None and hasattr(impurity, "largest_part"):
         return float(impurity.largest_part(lightest, objects.n_classes))
     form = (
         known_impurity(getattr(impurity, "name", ""), impurity.value)
-        if hasattr(impurity, "value")
+        if impurity is not None and hasattr(impurity, "value")
         else None
     )
-    return {"entropy": -math.log2(lightest), "gini": 1.0 - lightest}.get(form, math.nan)
+    return {"entropy": -math.log2(lightest), "gini": 1.0 - lightest}.get(form or "", math.nan)
 
 
 def broken(problem: Problem, lam: float) -> str:
@@ -241,7 +248,7 @@ def broken(problem: Problem, lam: float) -> str:
     return _missing(problem.objects) or _other_leaves(problem) or _hidden(problem, lam)
 
 
-def _missing(objects: Any) -> str:
+def _missing(objects: Encoded) -> str:
     """A test must give every object an outcome that does not depend on the node."""
     if not objects.incomplete:
         return ""
@@ -301,7 +308,7 @@ def _other_leaves(problem: Problem) -> str:
     return ""
 
 
-def _lightest(objects: Any, amount: np.ndarray) -> float:
+def _lightest(objects: Encoded, amount: np.ndarray) -> float:
     """The least amount of any set of objects of several classes: one object each of two of them."""
     least = np.full(int(objects.label.max()) + 1, np.inf)
     np.minimum.at(least, objects.label, amount)
@@ -325,7 +332,7 @@ def _hidden(problem: Problem, lam: float) -> str:
     total, lightest = float(objects.weight.sum()), float(objects.weight.min())
     level = (
         float(impurity.value(np.full(objects.n_classes, total / objects.n_classes)))
-        if hasattr(impurity, "value")
+        if impurity is not None and hasattr(impurity, "value")
         else 0.0
     )
     highest = float(np.concatenate([prices.tests, prices.raw]).max(initial=0.0))

@@ -88,4 +88,5 @@ class Tsallis(Decomposable):
     def parts(self, q: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…, classes]; −ln q for a = 1."""
         a = self.order - 1.0
-        return -np.expm1(a * np.log(q)) / a if a else -np.log(q)
+        parts: np.ndarray = -np.expm1(a * np.log(q)) / a if a else -np.log(q)
+        return parts

@@ -1,7 +1,8 @@
 """The critical-difference diagram, as data and as a picture."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 
@@ -46,7 +47,7 @@ class RankDiagram:
                     f"the rank {rank:g} of {method!r} lies outside 1 to {len(self.methods)}"
                 )
 
-    def drawn(self, sheet: Any) -> Any:
+    def drawn(self, sheet: sheets.Sheet) -> sheets.Block:
         """scikit-posthocs' critical-difference diagram (after Demšar 2006, Figure 1), with the
         interval around a control.
         """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,39 +18,44 @@ from arboretum.api import LeafRule
 if TYPE_CHECKING:
     from arboretum.kernels import KernelNode
 
+    Numbers = Sequence[float] | np.ndarray
 
-def pairs(counts) -> float:
+
+def pairs(counts: Numbers) -> float:
     """φ = Σ_{k<l} n_k n_l, pairs of objects of different classes, from their numbers by class."""
     return math.fsum(a * b for a, b in itertools.combinations([int(n) for n in counts], 2))
 
 
-def entropy(weights) -> float:
+def entropy(weights: Numbers) -> float:
     """−Σ q_ℓ log2 q_ℓ of class weights, in bits; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
-def gini(weights) -> float:
+def gini(weights: Numbers) -> float:
     """1 − Σ q_ℓ² of class weights, q_ℓ the share of class ℓ; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
 
-def excess_weight(weight, label, node) -> float:
+def excess_weight(weight: float, label: int, node: KernelNode) -> float:
     """The difference of the two fractions, which the kernel has written as one."""
     theta = node.params[1] * node.total_mass
     if weight <= theta or node.mass <= theta or node.mass <= weight:
         return 0.0
-    return weight / (node.mass - weight) - weight / (node.mass - theta)
+    found: float = weight / (node.mass - weight) - weight / (node.mass - theta)
+    return found
 
 
-def balance_term(weights, counts, node) -> float:
+def balance_term(weights: np.ndarray, counts: np.ndarray, node: KernelNode) -> float:
     """p(S) − p(S_v*), v* the first outcome with the most objects."""
     objects = [sum(row) for row in counts]
     return (node.mass - math.fsum(weights[objects.index(max(objects))])) / node.total_mass
 
 
-def efficiency_term(names, weights, counts, extra, node) -> float:
+def efficiency_term(
+    names: set[str], weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, node: KernelNode
+) -> float:
     """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight;
     without ``excluded`` an outcome's classes are one.
 
@@ -79,7 +85,9 @@ def efficiency_term(names, weights, counts, extra, node) -> float:
     return math.fsum(gained)
 
 
-def discrimination_term(weights, node, impurity, scale="mean") -> float:
+def discrimination_term(
+    weights: np.ndarray, node: KernelNode, impurity: Callable[..., float], scale: str = "mean"
+) -> float:
     """p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the
     fraction.
     """
@@ -93,7 +101,14 @@ def discrimination_term(weights, node, impurity, scale="mean") -> float:
     )
 
 
-def score_of(name, weights, counts, price, extra, node) -> float:
+def score_of(
+    name: str,
+    weights: np.ndarray,
+    counts: np.ndarray,
+    price: float,
+    extra: np.ndarray,
+    node: KernelNode,
+) -> float:
     """The twin of the kernel of that name in :func:`~arboretum_regularized.kernels.kernel_of`:
     family, impurity, coverages.
     """
@@ -131,11 +146,10 @@ def impure_pairs(
     node : its ``params`` say whether to divide by the price, and whether to weigh each φ by p, the
         share of the root's weight.
     """
-    weigh = (
-        (lambda rows: math.fsum(np.ravel(rows)) / node.total_mass)
-        if node.params[1]
-        else lambda rows: 1.0
-    )
+
+    def weigh(rows: np.ndarray) -> float:
+        return math.fsum(np.ravel(rows)) / node.total_mass if node.params[1] else 1.0
+
     before = weigh(weights) * pairs(np.sum(counts, axis=0))
     told_apart = before - math.fsum(
         weigh(row) * pairs(n) for row, n in zip(weights, counts, strict=True)

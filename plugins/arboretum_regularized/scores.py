@@ -5,15 +5,18 @@ say about them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.api import DataError, Plain, unknown
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def _numbers(values: Any) -> np.ndarray:
+
+def _numbers(values: ArrayLike) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
@@ -30,8 +33,8 @@ class Scores:
     """
 
     measure: str
-    methods: Sequence[str] = attrs.field(converter=tuple)
-    datasets: Sequence[str] = attrs.field(converter=tuple)
+    methods: Sequence[str] = attrs.field(converter=tuple[str, ...])
+    datasets: Sequence[str] = attrs.field(converter=tuple[str, ...])
     values: np.ndarray = attrs.field(converter=_numbers)
     higher_is_better: bool = True
     errors: np.ndarray | None = attrs.field(
@@ -228,12 +231,13 @@ class Observed:
 
     found: Mapping[tuple[Hashable, ...], Sequence[Plain]]
 
-    def values(self, *at: Any) -> np.ndarray:
+    def values(self, *at: Hashable) -> np.ndarray:
         """float64[runs]: what each run gave; those without a value left out.
 
         at : a place, then a measure.
         """
-        *place, measure = at
+        *place, last = at
+        measure = str(last)
         return np.array(
             [
                 one[measure]
@@ -243,12 +247,12 @@ class Observed:
             np.float64,
         )
 
-    def mean(self, *at: Any) -> float:
+    def mean(self, *at: Hashable) -> float:
         """The mean over runs; NaN without any."""
         values = self.values(*at)
         return float(values.mean()) if len(values) else float("nan")
 
-    def error(self, *at: Any) -> float:
+    def error(self, *at: Hashable) -> float:
         """The standard error of that mean; NaN for fewer than two runs."""
         values = self.values(*at)
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -23,12 +23,14 @@ def ranks(scores: Scores) -> np.ndarray:
     from scipy.stats import rankdata
 
     toward = -scores.values if scores.higher_is_better else scores.values
-    return rankdata(np.where(np.isnan(toward), np.inf, toward), axis=1)
+    found: np.ndarray = rankdata(np.where(np.isnan(toward), np.inf, toward), axis=1)
+    return found
 
 
 def average_ranks(scores: Scores) -> np.ndarray:
     """float64[methods]: the mean of :func:`ranks` over the data sets."""
-    return ranks(scores).mean(axis=0)
+    means: np.ndarray = ranks(scores).mean(axis=0)
+    return means
 
 
 def gap_notes(scores: Scores) -> tuple[str, ...]:

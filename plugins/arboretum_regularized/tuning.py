@@ -7,16 +7,24 @@ class; R² for numbers).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import Facts, Selection, Solution, Table, ValidationScore, param
+from arboretum.api import (
+    Facts,
+    Selection,
+    Solution,
+    Table,
+    ValidationScore,
+    param,
+    sure,
+)
 
-Fit = Callable[[dict[str, Any]], Solution]
-Trial = tuple[dict[str, Any], float]
+Fit = Callable[[Facts], Solution]
+Trial = tuple[Facts, float]
 
 LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
 
@@ -35,7 +43,7 @@ class _Tuner:
         if not self.values:
             raise ValueError("tuner.values must hold at least one value; got an empty list")
 
-    def _trials(self, fit: Fit, score: ValidationScore) -> Any:
+    def _trials(self, fit: Fit, score: ValidationScore) -> Iterator[tuple[Facts, float, Solution]]:
         """Yield (values, score, solution), the score being NaN where a budget left no tree."""
         for value in self.values:
             asked = {self.field: value}
@@ -93,7 +101,8 @@ class Descending(_Tuner):
             if solution.tree is None:  # the budget ran out at the first value
                 break
             reference = max(reference, found) if self.against == "best" else found
-        return Selection(kept[0], score.measure, tried, score.notes), kept[1]
+        values, solution = sure(kept)
+        return Selection(values, score.measure, tried, score.notes), solution
 
     def drops(self, found: float, reference: float) -> bool:
         """Whether a score is lower than the one it is compared with by more than ``drop``; NaN,
@@ -103,7 +112,7 @@ class Descending(_Tuner):
             return True
         allowed = self.drop * abs(reference) if self.relative else self.drop
         rounding = 2 * np.finfo(np.float64).eps * max(1.0, abs(reference), abs(found))
-        return reference - found > allowed + rounding
+        return bool(reference - found > allowed + rounding)
 
 
 @attrs.frozen
@@ -130,7 +139,8 @@ class Grid(_Tuner):
             tried.append((asked, found))
             if best is None or found > best[0] or (math.isnan(best[0]) and not math.isnan(found)):
                 best = found, asked, solution
-        return Selection(best[1], score.measure, tried, score.notes), best[2]
+        _, values, solution = sure(best)
+        return Selection(values, score.measure, tried, score.notes), solution
 
 
 TUNERS = [Descending, Grid]

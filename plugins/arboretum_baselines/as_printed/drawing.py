@@ -141,7 +141,8 @@ def as_svg(search: PrintedSearch) -> str:
         for number, _, _, child in edges:
             if level[number] == depth < level[child]:
                 above.setdefault(child, []).append(places[number][1])
-    lines, labels, boxes = [], [], []
+    lines, labels = [], []
+    boxes: list[scene.Box | scene.Label] = []
     for number, test, side, child in sorted(edges, key=lambda edge: edge[:2] in best):
         (x, y), (to, across), thick = places[number], places[child], (number, test) in best
         ends = (x + WIDTH, y + HEIGHT / 2, to, across + HEIGHT / 2)

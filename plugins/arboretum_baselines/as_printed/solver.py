@@ -14,6 +14,7 @@ import numpy as np
 from arboretum.api import (
     PER_OUTCOME,
     Context,
+    Facts,
     Problem,
     Solution,
     TwoWay,
@@ -157,11 +158,13 @@ class PrintedSearch:
             np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real
         )
         edges = ("child", "higher", "owner")
-        fields = dict.fromkeys(kernels.Graph._fields[1:], np.int64)
+        fields: Facts = dict.fromkeys(kernels.Graph._fields[1:], np.int64)
         fields |= {"rows": (np.uint64, packed.shape[1]), "share": np.float64, "key": np.float64}
         self._memo = MemoArrays(
             {name: kind for name, kind in fields.items() if name not in edges},
-            **{name: np.empty(1024, np.int64) for name in edges},
+            child=np.empty(1024, np.int64),
+            higher=np.empty(1024, np.int64),
+            owner=np.empty(1024, np.int64),
         )
         self._memo["rows"][0] = packed[-1]
         self._settings, self._state = (
@@ -192,9 +195,10 @@ class PrintedSearch:
 
     def steps_of(self, iterations: int) -> int:
         """Pop so many sets; returns how that ended."""
-        return self.kernels.search(
+        found: int = self.kernels.search(
             self._data, self.arrays(), self._sums, self._state, self._settings, iterations
         )
+        return found
 
     def make_room(self, memory_bytes: int) -> bool:
         """Make the graph long enough for 1,024 sets and 256 expansions more; False where it would

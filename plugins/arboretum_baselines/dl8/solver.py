@@ -161,16 +161,20 @@ class Dl8Search:
         self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
         sums = np.zeros((2, n, lanes.shape[1]), np.int64)
-        self._levels = kernels.Dl8Levels(
-            np.zeros((n, len(self._planes.full)), np.uint64),
-            *sums,
-            np.zeros((n, 2), np.uint64),
-            *numbers,
+        self._levels = kernels.Dl8Levels._make(
+            [
+                np.zeros((n, len(self._planes.full)), np.uint64),
+                *sums,
+                np.zeros((n, 2), np.uint64),
+                *numbers,
+            ]
         )
         self._levels.rows[0] = self._planes.full
-        numbers = dict.fromkeys(("error", "bound", "feature"), np.int64)
         self._memo = MemoArrays(
-            {"key": (np.uint64, 2), "size": np.int64, **numbers},
+            {
+                "key": (np.uint64, 2),
+                **dict.fromkeys(("size", "error", "bound", "feature"), np.int64),
+            },
             tables=("slots", "row_sets"),
             row_sets=np.zeros((2048 if row_sets else 1, 2), np.uint64),
         )
@@ -213,9 +217,10 @@ class Dl8Search:
 
     def steps_of(self, work: int) -> int:
         """Look at about so many itemsets; returns how that ended."""
-        return self.kernels.search(
+        found: int = self.kernels.search(
             self._planes, self._words, self.cache, self._levels, self._state, self._settings, work
         )
+        return found
 
     def make_room(self, memory_bytes: int) -> bool:
         """Make the cache long enough for 1,024 itemsets more; False where it would take more than
@@ -261,15 +266,19 @@ class BottomUp(Dl8Search):
                 self._planes, self._words, self.cache, self._levels, state, self._settings, work
             )
             if ended != kernels.FINISHED:
-                return ended
+                found: int = ended
+                return found
             size = self._memo["size"][: self.known]
             inner = np.flatnonzero(size < self._settings["depth"])
             self._order = inner[np.argsort(-size[inner], kind="stable")]
             state["next"] = 0
         if kernels.join(self._words, self.cache, state, self._order, work) != kernels.FINISHED:
-            return kernels.PAUSED
+            found = kernels.PAUSED
+            return found
         if self._settings["depth"] == self._deepest:
-            return kernels.FINISHED
+            found = kernels.FINISHED
+            return found
         self._settings["depth"] += 1
         self._order = None
-        return kernels.PAUSED
+        found = kernels.PAUSED
+        return found

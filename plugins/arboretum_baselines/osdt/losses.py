@@ -5,6 +5,7 @@ and sums over leaves that are below them.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
@@ -82,7 +83,8 @@ class Loss:
                     found.max(initial=most[axis]),
                     found.min(initial=least[axis]),
                 )
-        return tuple(float(one) if np.isfinite(one) else 0.0 for one in (*most, *least))
+        a, b, c, d = (float(one) if np.isfinite(one) else 0.0 for one in (*most, *least))
+        return a, b, c, d
 
     @property
     def curved(self) -> bool:
@@ -161,7 +163,8 @@ class Loss:
                 np.where(fn >= 0, b * w * (x + step - 1) + b * fn + lam * number, -np.inf),
                 out=cost,
             )
-        return cost.max(axis=1) - b * (self.table.shape[1] - 1)
+        found: np.ndarray = cost.max(axis=1) - b * (self.table.shape[1] - 1)
+        return found
 
     def ladder(self, pieces: np.ndarray, value: float, leaves: int) -> np.ndarray:
         """``leaf_kernels.Data.ladder``: rungs up to a value."""
@@ -175,13 +178,15 @@ def loss_of(found: TwoWay, solver: str) -> Loss:
     """The objective of a problem.  Raises CapabilityError for one without errors or a curve, not
     monotone, or of too much weight.
     """
-    objective, problem = found.problem.parts.objective, found.problem
+    problem = found.problem
+    objective: Any = problem.parts.objective
     shape, (p, n) = shape_of(objective), found.cost.T
     if hasattr(objective, "classes_of"):
         objective.classes_of(problem)
     none = np.empty((0, 0))
     if shape is Shape.ranking:
-        return Loss(none, *objective.false_positive_limit(), p, n, objective.lam)
+        theta, area = objective.false_positive_limit()
+        return Loss(none, theta, area, p, n, objective.lam)
     positives, negatives, unit = int(p.sum()), int(n.sum()), float(found.unit)
     if (positives + 1) * (negatives + 1) > ENTRIES:
         kept, other = (

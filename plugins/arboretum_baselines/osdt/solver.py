@@ -5,7 +5,7 @@ papers each a switch.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from arboretum.api import (
     PER_OUTCOME,
     Context,
+    Facts,
     Problem,
     Shape,
     Solution,
@@ -192,7 +193,14 @@ class OsdtSearch:
     """
 
     def __init__(
-        self, found: TwoWay, loss: Loss, limits: tuple, rule: Rule, seed: int, ahead: int, used: int
+        self,
+        found: TwoWay,
+        loss: Loss,
+        limits: tuple[int | None, ...],
+        rule: Rule,
+        seed: int,
+        ahead: int,
+        used: int,
     ) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter, random_words
@@ -224,17 +232,19 @@ class OsdtSearch:
         )
         whole = [np.zeros(tests, np.int64) for _ in range(3)]
         walk = [np.zeros(66, np.int64) for _ in range(2)]
-        self._sums = leaf_kernels.Sums(
-            *whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk
+        self._sums = leaf_kernels.Sums._make(
+            [*whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk]
         )
         lengths = groups + 4, groups + 4, max(1, len(loss.table))
         segments = [np.zeros(length, np.int64) for length in lengths]
-        self._room = curve_kernels.Room(
-            *segments,
-            np.zeros(bits.shape[1], np.uint64),
-            *(np.zeros(groups + 4, np.int64) for _ in range(2)),
+        self._room = curve_kernels.Room._make(
+            [
+                *segments,
+                np.zeros(bits.shape[1], np.uint64),
+                *(np.zeros(groups + 4, np.int64) for _ in range(2)),
+            ]
         )
-        own = dict.fromkeys(("share", "all", "least", "split", "bound", "key"), ((), float))
+        own: Facts = dict.fromkeys(("share", "all", "least", "split", "bound", "key"), ((), float))
         own |= {"rows": ((bits.shape[1],), np.uint64), "slots": ((2,), np.uint64)}
         self._leaves, self._sets = (
             Arrays(
@@ -285,8 +295,10 @@ class OsdtSearch:
         """No tree has a lower value: the least bound in the queue."""
         queue = self._sets["queue"][: self._state["queued"]]
         if self._phase == self._branch:
-            return min(self.value, float(self._sets["bound"][queue].min(initial=np.inf)))
-        return min(self.value, self._lower)
+            found: float = min(self.value, float(self._sets["bound"][queue].min(initial=np.inf)))
+            return found
+        found = min(self.value, self._lower)
+        return found
 
     def work(self) -> int:
         """Divide leaves or sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
@@ -305,7 +317,7 @@ class OsdtSearch:
         ended = self._phase()
         return PAUSED if ended == FINISHED and self._next() else ended
 
-    def _arrays(self) -> tuple:
+    def _arrays(self) -> tuple[Any, ...]:
         leaves, sets = (
             self.floor.Leaves(*self._leaves.values()),
             self.kernels.Sets(*self._sets.values()),
@@ -321,18 +333,21 @@ class OsdtSearch:
         )
 
     def _greedy(self) -> int:
-        return self.first.greedy(*self._arrays())
+        found: int = self.first.greedy(*self._arrays())
+        return found
 
     def _look_ahead(self) -> int:
         if self.leaves > MANY:
             self._settings["ahead"] = min(self._settings["ahead"], 2)
         data, leaves, _, sums, _, *rest = self._arrays()
-        return self.first.prepare(data, leaves, sums, *rest, self._settings["ahead"])
+        found: int = self.first.prepare(data, leaves, sums, *rest, self._settings["ahead"])
+        return found
 
     def _branch(self) -> int:
         if self.value < self._reported and self._data.ladder.shape[1]:
             self._tighten()
-        return self.kernels.search(*self._arrays())
+        found: int = self.kernels.search(*self._arrays())
+        return found
 
     def _next(self) -> bool:
         """Go on to the next part, if there is one."""

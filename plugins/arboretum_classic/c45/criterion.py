@@ -109,7 +109,8 @@ class C45:
             & (split * node.mass >= TOLERANCE)
             & (gain >= (0.0 if self.zero_gain else TOLERANCE))
         )
-        return np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes)
+        found: np.ndarray = np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes)
+        return found
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """Gain and split information in bits, and what :meth:`finalise_scores` asks of each test:
@@ -249,4 +250,5 @@ def _bits(weights: np.ndarray) -> np.ndarray:
     """Entropy over the last axis, bits; 0 without weight."""
     mass = weights.sum(axis=-1, keepdims=True)
     p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
-    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+    found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+    return found

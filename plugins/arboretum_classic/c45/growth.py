@@ -29,6 +29,7 @@ from arboretum.api import (
     Threshold,
     Tree,
     param,
+    sure,
 )
 from arboretum_classic.c45.criterion import C45, SLACK, TOLERANCE
 
@@ -215,7 +216,7 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
         np.array([raw for _, raw, _ in features], np.bool_),
         np.array([i for _, _, i in features], np.int64),
     )
-    counts = criterion.in_average(objects.levels, float(objects.weight.sum()))[
+    counts = sure(criterion).in_average(objects.levels, float(objects.weight.sum()))[
         [position for position, _, _ in features]
     ]
     bins = np.array([feature.n_bins for feature in objects.features], np.int64)
@@ -250,7 +251,7 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     return _tree(
         problem,
         features,
-        *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds),
+        *kernels.grow(pool, columns, given, sure(criterion).rule, scratch, root, bounds),
     ), values
 
 
@@ -341,7 +342,10 @@ def _first_majority(tree: Tree, n: int) -> np.ndarray:
     of ``n`` rows were added up.
     """
     rounding = 2 * n * EPS * tree.mass[0] if (tree.missing_child == MISSING_SPLITS).any() else 0.0
-    return (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(axis=1)
+    found: np.ndarray = (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(
+        axis=1
+    )
+    return found
 
 
 def _at_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Node, Tables, param
+from arboretum.api import (
+    Capability,
+    Node,
+    Tables,
+    param,
+    sure,
+)
 from arboretum_classic.criteria import kernels
 
 if TYPE_CHECKING:
@@ -47,12 +53,14 @@ class Reduction:
         name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
         own = getattr(kernels, f"reduction_{name}", None)
         if own is not None and kernel is not None and kernel is getattr(kernels, name, None):
-            return own
+            found: Callable[..., float] | None = own
+            return found
         if kernel is None or hasattr(impurity, "prefix"):
             return kernels.reduction_prefix if hasattr(impurity, "prefix") else None
-        if impurity.scale == "total":
-            return kernels.reduction_total
-        declared = _names(impurity.capabilities)
+        if sure(impurity).scale == "total":
+            found: Callable[..., float] | None = kernels.reduction_total
+            return found
+        declared = _names(sure(impurity).capabilities)
         return (
             None
             if "regression" in declared and "classification" not in declared
@@ -62,7 +70,7 @@ class Reduction:
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         return getattr(impurity, "scale", "") == "mean" and "concave" in _names(
-            impurity.capabilities
+            sure(impurity).capabilities
         )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
@@ -112,7 +120,8 @@ class GainRatio:
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The gain ratio as a kernel, one for all impurities: entropy is part of it."""
-        return kernels.gain_ratio
+        found: Callable[..., float] = kernels.gain_ratio
+        return found
 
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """A convex gain over a concave, positive split information is quasi-convex: its maximum
@@ -124,7 +133,10 @@ class GainRatio:
         """float64[tests]; see the class."""
         found = self.terms(tables, node)
         split = found["split_info"]
-        return np.divide(found["gain"], split, out=np.full(len(split), -np.inf), where=split > 0)
+        made: np.ndarray = np.divide(
+            found["gain"], split, out=np.full(len(split), -np.inf), where=split > 0
+        )
+        return made
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """Information gain and split information, bits."""
@@ -137,7 +149,8 @@ def _bits(weights: np.ndarray) -> np.ndarray:
     """Entropy over the last axis, bits."""
     mass = weights.sum(axis=-1, keepdims=True)
     p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
-    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+    found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+    return found
 
 
 @attrs.frozen
@@ -189,4 +202,5 @@ def _mix(values: np.ndarray) -> np.ndarray:
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    found: np.ndarray = values ^ (values >> np.uint64(31))
+    return found

@@ -25,7 +25,8 @@ _CLASSES = (
 def _shares(weights: np.ndarray) -> np.ndarray:
     """float64[…, classes]: shares, 0 where the mass is 0."""
     mass = weights.sum(axis=-1, keepdims=True)
-    return np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
+    found: np.ndarray = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
+    return found
 
 
 class _Mean:
@@ -63,7 +64,8 @@ class Entropy(_Mean):
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…], bits."""
         p = _shares(weights)
-        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+        found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+        return found
 
 
 @attrs.frozen
@@ -206,7 +208,8 @@ class SquaredPairs(_Mean):
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, 3] → float64[…], square of the unit of weight × target."""
         w, wy, wyy = weights[..., 0], weights[..., 1], weights[..., 2]
-        return np.maximum(w * wyy - wy * wy, 0.0)
+        found: np.ndarray = np.maximum(w * wyy - wy * wy, 0.0)
+        return found
 
 
 @attrs.frozen

@@ -40,7 +40,8 @@ def variance(weights: Sequence[float]) -> float:
 
 def _reduction(weights, node, impurity, mass_of) -> float:
     after = math.fsum(mass_of(row) * impurity(row) for row in weights)
-    return (node.mass * node.impurity - after) / node.total_mass
+    found: float = (node.mass * node.impurity - after) / node.total_mass
+    return found
 
 
 def reduction_gini(

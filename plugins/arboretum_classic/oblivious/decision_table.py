@@ -42,9 +42,10 @@ def importances(tree: Tree) -> list[float]:
     left = tree.mass * tree.plain_impurity() / tree.mass[0]
     gain = left.copy()
     np.subtract.at(gain, tree.parent[1:], left[1:])
-    return np.bincount(
+    found: list[float] = np.bincount(
         tree.depth_of[~tree.is_leaf], gain[~tree.is_leaf], int(tree.depth_of.max())
     ).tolist()
+    return found
 
 
 @attrs.frozen

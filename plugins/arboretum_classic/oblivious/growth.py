@@ -56,7 +56,8 @@ class LevelTest:
 
         An object without a value has the outcome ``found.side``.
         """
-        return self._goes[self._rows[cell.low : cell.high]]
+        found: np.ndarray = self._goes[self._rows[cell.low : cell.high]]
+        return found
 
 
 class ObliviousGrowth(Growth):

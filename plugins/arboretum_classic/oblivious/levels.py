@@ -17,6 +17,7 @@ from arboretum.api import (
     Problem,
     gap_of,
     sample,
+    sure,
 )
 from arboretum.kernels.scoring import score_tables
 from arboretum.kernels.tables import bar_of, equal_from
@@ -34,13 +35,15 @@ def refuse(growth: Growth, who: str) -> None:
     not from sums alone.
     """
     parts, scorer, prices = growth.problem.parts, growth.scorer, growth.problem.prices
+    name = sure(parts.criterion).name
     unknown = {
         f"coverage {', '.join(part.name for part in parts.coverage)}": bool(parts.coverage),
         f"predicate {', '.join(part.name for part in parts.predicate)}": bool(parts.predicate),
-        f"criterion {parts.criterion.name}, which adds up columns of its own": scorer.has_columns,
-        f"criterion {parts.criterion.name}, which finalises scores by those of all candidates "
-        "of a node": hasattr(parts.criterion, "finalise_scores"),
-        f"criterion {parts.criterion.name}, which draws": hasattr(parts.criterion, "with_seed"),
+        f"criterion {name}, which adds up columns of its own": scorer.has_columns,
+        f"criterion {name}, which finalises scores by those of all candidates of a node": hasattr(
+            parts.criterion, "finalise_scores"
+        ),
+        f"criterion {name}, which draws": hasattr(parts.criterion, "with_seed"),
         f"impurity {getattr(parts.impurity, 'name', '')}, which is no function of sums": hasattr(
             parts.impurity, "of_values"
         ),

@@ -19,6 +19,7 @@ from arboretum.api import (
     TreeLimits,
     assemble,
     refuse_unfit,
+    sure,
 )
 
 WORK = 1 << 22  # groups of rows looked at between two looks at the clock, some 20 ms
@@ -99,7 +100,7 @@ class ObliviousSearch:
         self.group = self.group.reshape(-1)
         weights = np.zeros((len(rows), objects.n_classes))
         np.add.at(weights, (self.group, objects.label), objects.weight)
-        self.costs = np.ascontiguousarray(objective.label_costs(weights, problem))
+        self.costs = np.ascontiguousarray(sure(objective).label_costs(weights, problem))
         context.room(
             BYTES * len(rows) * objects.n_tests,
             f"the outcomes of {objects.n_tests:,} tests of {len(rows):,} different rows",
@@ -116,7 +117,7 @@ class ObliviousSearch:
             np.zeros((k + 1, n), np.int32),
             np.ones(k + 1, np.int64),
         )
-        self._begin(n, k, objective.lam)
+        self._begin(n, k, sure(objective).lam)
 
     def _tests(self, rows: np.ndarray) -> None:
         """Tests that divide the rows, each way of dividing once (the cheapest), the best by
@@ -202,7 +203,7 @@ class ObliviousSearch:
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until all is known, "", or the "seconds" are over."""
-        tests, lam = (self.outcomes, self.arity, self.costs), self.problem.parts.objective.lam
+        tests, lam = (self.outcomes, self.arity, self.costs), sure(self.problem.parts.objective).lam
         while not self.state["done"][0]:
             if context.late:
                 return "seconds"
@@ -255,7 +256,7 @@ class ObliviousSearch:
         )
         return attrs.evolve(
             tree,
-            label=self.problem.parts.objective.label_costs(tree.weights, self.problem).argmin(
-                axis=1
-            ),
+            label=sure(self.problem.parts.objective)
+            .label_costs(tree.weights, self.problem)
+            .argmin(axis=1),
         )

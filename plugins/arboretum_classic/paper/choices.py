@@ -31,6 +31,7 @@ from arboretum.api import (
     Table,
     csv_text,
     importances,
+    sure,
 )
 from arboretum_classic.paper.study import (
     SMALL,
@@ -116,7 +117,7 @@ def _predicate(services: Services, key: Key, seed: int) -> list[float]:
         services, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
     ).tree
     tree = run(services, train, "cart").tree
-    return [wrong(one, test), wrong(tree, test), tree.n_leaves]
+    return [wrong(one, test), wrong(tree, test), sure(tree).n_leaves]
 
 
 def _gaps(services: Services, key: Key, seed: int) -> dict[str, list[float]]:
@@ -183,7 +184,7 @@ def _complexity(services: Services, key: Key, seed: int) -> Facts:
             split="holdout",
             **({"pruner": pruner["name"]} if pruner else {}),
         ).tree
-        return [tree.n_leaves, wrong(tree, test)]
+        return [sure(tree).n_leaves, wrong(tree, test)]
 
     readings = [
         [
@@ -205,16 +206,16 @@ def _levels(services: Services, key: Key, seed: int) -> Facts:
     """
     train, _test = divided(services, key["dataset"], seed)
     tree = run(services, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
-    inner = np.flatnonzero(~tree.is_leaf)
+    inner = np.flatnonzero(~sure(tree).is_leaf)
     levels: dict[int, set[str]] = {}
     for node in inner.tolist():
-        levels.setdefault(int(tree.depth_of[node]), set()).add(
-            " and ".join(tree.rule(node).columns)
+        levels.setdefault(int(sure(tree).depth_of[node]), set()).add(
+            " and ".join(sure(tree).rule(node).columns)
         )
-    below = np.zeros(tree.n_nodes)
-    np.add.at(below, tree.parent[1:], tree.mass[1:] * tree.impurity[1:])
-    lost = np.where(tree.is_leaf, 0.0, tree.mass * tree.impurity - below)
-    by_level = [float(lost[tree.depth_of == d].sum()) for d in levels]
+    below = np.zeros(sure(tree).n_nodes)
+    np.add.at(below, sure(tree).parent[1:], sure(tree).mass[1:] * sure(tree).impurity[1:])
+    lost = np.where(sure(tree).is_leaf, 0.0, sure(tree).mass * sure(tree).impurity - below)
+    by_level = [float(lost[sure(tree).depth_of == d].sum()) for d in levels]
     by_column: dict[str, float] = {}
     for names, x in zip(levels.values(), by_level, strict=True):
         by_column[min(names)] = by_column.get(min(names), 0.0) + x / (sum(by_level) or 1.0)

@@ -23,6 +23,7 @@ from arboretum.api import (
     Services,
     Task,
     csv_text,
+    sure,
 )
 from arboretum_classic.paper.study import divided, mean_and_error, mostly, run, with_noise, wrong
 
@@ -59,9 +60,9 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         for noise in NOISE:
             taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
             whole = run(services, taught, "cart").tree
-            trees = [whole.cut(np.flatnonzero(whole.depth_of == d)) for d in range(DEEPEST)] + [
-                whole
-            ]
+            trees = [
+                sure(whole).cut(np.flatnonzero(sure(whole).depth_of == d)) for d in range(DEEPEST)
+            ] + [whole]
             for part, rows in (("train", taught), ("test", test)):
                 found[noise][part].append([wrong(tree, rows) for tree in trees])
     return {"errors": found, "numbers": train.task is Task.regression}

@@ -21,6 +21,7 @@ from arboretum.api import (
     Services,
     Table,
     Tree,
+    sure,
 )
 from arboretum_classic.paper.study import divided, run
 
@@ -115,7 +116,7 @@ def cart(services: Services) -> Facts:
     x = diabetes.columns[0].values
     bmi, y, steps = (
         values[np.argsort(x)].tolist()
-        for values in (x, diabetes.target.values, numbers.predict(diabetes))
+        for values in (x, diabetes.target.values, sure(numbers).predict(diabetes))
     )
     left = LineChart(
         "Classification: iris", [*clouds, *cuts], Axis("petal length, cm"), Axis("petal width, cm")
@@ -131,8 +132,8 @@ def cart(services: Services) -> Facts:
         "cart": Panels(
             "CART divides the plane, and the line", [left, right], 2, "depth 3 and depth 2"
         ),
-        "cart_classification_tree": classes.to_svg(title="CART: iris by its petals"),
-        "cart_regression_tree": numbers.to_svg(title="CART: diabetes by the body mass index"),
+        "cart_classification_tree": sure(classes).to_svg(title="CART: iris by its petals"),
+        "cart_regression_tree": sure(numbers).to_svg(title="CART: diabetes by the body mass index"),
     }
 
 
@@ -156,7 +157,7 @@ def curves(services: Services) -> Facts:
     train, test = divided(services, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
     scores = {
-        name: run(services, train, "cart", values).tree.predict_proba(test)[:, 1]
+        name: sure(run(services, train, "cart", values).tree).predict_proba(test)[:, 1]
         for name, values in TREES.items()
     }
     found = {name: api.curves.Curve.of(score, positive, ones) for name, score in scores.items()}
@@ -176,7 +177,7 @@ def pareto(services: Services) -> Facts:
     positive, own = test.target.codes == 1, {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
         values = {"stopping.standard.max_depth": depth, "stopping.standard.min_leaf": leaf}
-        said = run(services, train, "cart", values).tree.predict(test) == 1
+        said = sure(run(services, train, "cart", values).tree).predict(test) == 1
         hits = float((said & positive).sum())
         point = (hits / float(positive.sum()), hits / max(float(said.sum()), 1.0))
         # several trees may be one classifier
@@ -204,7 +205,7 @@ def oblivious(services: Services) -> Facts:
     ).tree
     table = services.component("export", "decision_table", {"form": "text"}).write(tree)
     return {
-        "oblivious_tree": tree.to_svg(title="An oblivious tree: one test per level"),
+        "oblivious_tree": sure(tree).to_svg(title="An oblivious tree: one test per level"),
         "oblivious_tree.txt": table,
     }
 
@@ -213,7 +214,7 @@ def fuzzy(services: Services) -> Facts:
     """A fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its value."""
     table, charts = services.component("dataset", "wdbc").load(0), []
     tree = run(services, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
-    for rule in (rule for rule in tree.rules if rule.fuzzy):
+    for rule in (rule for rule in sure(tree).rules if rule.fuzzy):
         values = table.column(rule.columns[0]).values
         x = np.linspace(values.min(), values.max(), 301).tolist()
         shares = zip(*(rule.degrees_of({rule.columns[0]: value}) for value in x), strict=True)
@@ -226,7 +227,7 @@ def fuzzy(services: Services) -> Facts:
         )
     shown = Panels("Which way, and how much of the row?", charts, 2, "the fuzzy tests of the tree")
     return {
-        "fuzzy_tree": tree.to_svg(title="A fuzzy tree: rows near a threshold go both ways"),
+        "fuzzy_tree": sure(tree).to_svg(title="A fuzzy tree: rows near a threshold go both ways"),
         "fuzzy_shares": shown,
     }
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Known, Piece, Services, Table
+from arboretum.api import (
+    Claim,
+    Facts,
+    Judgement,
+    Key,
+    Keyed,
+    Known,
+    Piece,
+    Services,
+    Table,
+    sure,
+)
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
 if TYPE_CHECKING:
@@ -58,8 +69,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
                 encoder="multiway",
             ).tree
             found[impurity][name] = {
-                "gain": float(tree.score[0]),
-                "parts": tree.impurity[1:].tolist(),
+                "gain": float(sure(tree).score[0]),
+                "parts": sure(tree).impurity[1:].tolist(),
             }
         grown = run(
             services,
@@ -69,7 +80,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             impurity=impurity,
             encoder="multiway",
         ).tree
-        found[impurity]["grown"] = grown.rule(0).columns[0]
+        found[impurity]["grown"] = sure(grown).rule(0).columns[0]
     y = np.array(published()["worked_example"]["regression"]["values"], float)
     moments = np.array([len(y), y.sum(), (y * y).sum()])
     return {

@@ -23,6 +23,7 @@ from arboretum.api import (
     Piece,
     Services,
     csv_text,
+    sure,
 )
 from arboretum_classic.paper.study import (
     SMALL,
@@ -82,22 +83,29 @@ def work(key: Key, seed: int, services: Services) -> Facts:
                 at: run(services, rows, "cart", **METHODS[method]).tree
                 for at, rows in changed.items()
             }
-            clean = trees["label 0"].predict(test)
+            clean = sure(trees["label 0"]).predict(test)
             for at, tree in trees.items():
                 own.setdefault(at, []).append(
-                    [wrong(tree, test), tree.n_leaves, float(np.mean(tree.predict(test) != clean))]
+                    [
+                        wrong(tree, test),
+                        sure(tree).n_leaves,
+                        float(np.mean(sure(tree).predict(test) != clean)),
+                    ]
                 )
             grown = [run(services, rows, "cart", **METHODS[method]).tree for rows in samples]
             apart = float(
                 np.mean(
-                    [a != b for a, b in combinations([tree.predict(test) for tree in grown], 2)]
+                    [
+                        a != b
+                        for a, b in combinations([sure(tree).predict(test) for tree in grown], 2)
+                    ]
                 )
             )
             means = [
                 float(np.mean(values))
                 for values in (
                     [wrong(tree, test) for tree in grown],
-                    [tree.n_leaves for tree in grown],
+                    [sure(tree).n_leaves for tree in grown],
                 )
             ]
             own.setdefault("resampled", []).append([*means, apart])

@@ -21,6 +21,7 @@ from arboretum.api import (
     Plain,
     Services,
     csv_text,
+    sure,
 )
 from arboretum_classic.paper.study import (
     SMALL,
@@ -90,7 +91,7 @@ def _too_early(services: Services) -> Facts:
     for name, table in tables.items():
         for way in ("none", "before: chi-square", "after: error-based"):
             tree = run(services, table, "id3", **WAYS[way]).tree
-            trees[name][way] = [tree.n_leaves, round(wrong(tree, table) * table.n_rows)]
+            trees[name][way] = [sure(tree).n_leaves, round(wrong(tree, table) * table.n_rows)]
     return {"p": p, "trees": trees}
 
 
@@ -106,7 +107,7 @@ def _data(services: Services, key: Key, seed: int) -> Facts:
             found[way].append(
                 [
                     wrong(record.tree, test),
-                    record.tree.n_leaves,
+                    sure(record.tree).n_leaves,
                     record.timings["fit"] if key["times"] else 0.0,
                 ]
             )

@@ -39,7 +39,10 @@ def published() -> Plain:
     """``slide``: as printed; ``computed`` and all of play-tennis: what follows from the text and
     the data.
     """
-    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+    found: Plain = json.loads(
+        Path(__file__).with_name("published.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 @attrs.frozen(eq=False)
@@ -55,7 +58,8 @@ class Rows:
 
     def load(self, seed: int) -> Table:
         """The table itself, whatever the seed."""
-        return self.table
+        found: Table = self.table
+        return found
 
 
 def run(

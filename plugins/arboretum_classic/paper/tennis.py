@@ -24,6 +24,7 @@ from arboretum.api import (
     Services,
     Table,
     csv_text,
+    sure,
 )
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
@@ -77,9 +78,9 @@ def _tennis(services: Services) -> Facts:
             scores.values(), ({}, {"criterion": "gain_ratio"}, {"impurity": "gini"}), strict=True
         ):
             own[column.name] = float(
-                run(
-                    services, alone, "id3", {"stopping.standard.max_depth": 1}, **choices
-                ).tree.score[0]
+                sure(
+                    run(services, alone, "id3", {"stopping.standard.max_depth": 1}, **choices).tree
+                ).score[0]
             )
     with_day = attrs.evolve(table, columns=(*table.columns, day))
     ways = {
@@ -93,13 +94,13 @@ def _tennis(services: Services) -> Facts:
         for name, (method, choices) in ways.items()
     }
     grown = {
-        name: {"root": tree.rule(0).columns[0], "leaves": tree.n_leaves}
+        name: {"root": sure(tree).rule(0).columns[0], "leaves": sure(tree).n_leaves}
         for name, tree in trees.items()
     }
     return {
         "scores": scores,
         "trees": grown,
-        "svg": trees["ID3"].to_svg(title="Shall we play tennis?"),
+        "svg": sure(trees["ID3"]).to_svg(title="Shall we play tennis?"),
     }
 
 
@@ -118,7 +119,7 @@ def _bias(services: Services, values: int, draws: int, seed: int) -> dict[str, i
             tree = run(
                 services, table, "id3", {"stopping.standard.max_depth": 1}, criterion=criterion
             ).tree
-            chosen[name] += tree.n_nodes > 1 and tree.rule(0).columns[0] == "blind"
+            chosen[name] += sure(tree).n_nodes > 1 and sure(tree).rule(0).columns[0] == "blind"
     return chosen
 
 

@@ -49,7 +49,8 @@ class Several(TestRule):
 
     def value_of(self, position: int, value: Any) -> float:
         """The same of one row, where the value is not missing."""
-        return value
+        found: float = value
+        return found
 
     def outcomes(self, table, rows):
         """int32[len(rows)]: 0 where the total is at most the bound, 1 above it.

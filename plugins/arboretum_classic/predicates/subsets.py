@@ -240,7 +240,8 @@ def every_part(n: int) -> np.ndarray:
     """
     step = np.arange(1, 1 << n - 1)[:, None]
     moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
-    return moved == moved[:, :1]
+    found: np.ndarray = moved == moved[:, :1]
+    return found
 
 
 def parts_of(table: np.ndarray, exhaustive: int, every: bool = False) -> np.ndarray:

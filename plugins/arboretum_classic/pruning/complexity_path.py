@@ -177,7 +177,8 @@ class Subtrees:
 
     def _rounding(self, alpha: float) -> np.ndarray:
         """float64[n_nodes]: rounding of a sum of L times α."""
-        return np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
+        found: np.ndarray = np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
+        return found
 
     def path(self) -> Path:
         """The sequence of the weakest links (Breiman et al., section 3.3): the link whose leaf is
@@ -308,7 +309,14 @@ def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.nda
         risk = "variance"
     if risk == "error" and costs is not None:
         lost = (tree.weights @ costs)[np.arange(tree.n_nodes), tree.label]
-        return np.divide(lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0)
-    return {"variance": Variance, "entropy": Entropy, "error": Misclassification, "gini": Gini}[
-        risk
-    ]().value(tree.weights)
+        found: np.ndarray = np.divide(
+            lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0
+        )
+        return found
+    found: np.ndarray = {
+        "variance": Variance,
+        "entropy": Entropy,
+        "error": Misclassification,
+        "gini": Gini,
+    }[risk]().value(tree.weights)
+    return found

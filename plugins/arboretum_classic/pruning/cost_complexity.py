@@ -262,12 +262,14 @@ def losses_of(
         if len(parted):
             found[parted] = tree.cut(nodes).predict(table.take(parted))
         if costs is not None:
-            return costs[targets, found]
-        return (
+            made: np.ndarray = costs[targets, found]
+            return made
+        made: np.ndarray = (
             (found - targets) ** 2
             if tree.task is Task.regression
             else (found != targets).astype(np.float64)
         )
+        return made
 
     return losses
 
@@ -387,7 +389,8 @@ class Tally:
     @property
     def mean(self) -> np.ndarray:
         """float64[k]: mean loss."""
-        return self.sums[:, 0] / self.weight[:, 0]
+        found: np.ndarray = self.sums[:, 0] / self.weight[:, 0]
+        return found
 
     @property
     def error(self) -> np.ndarray:
@@ -397,7 +400,8 @@ class Tally:
         spread = (
             self.sums[:, 2] - 2 * self.mean * self.sums[:, 1] + self.mean**2 * self.weight[:, 1]
         )
-        return np.sqrt(np.maximum(spread, 0.0)) / self.weight[:, 0]
+        found: np.ndarray = np.sqrt(np.maximum(spread, 0.0)) / self.weight[:, 0]
+        return found
 
     def selection(self, one_se: float, path: Path | None, how: str = "") -> Selection:
         """The largest α whose mean loss is within so many standard errors of the least (the

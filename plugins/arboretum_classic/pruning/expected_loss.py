@@ -85,7 +85,10 @@ class ExpectedLoss:
             np.array(self.priors) if self.priors else total
         )
         factor = np.divide(altered, total, out=np.zeros(len(total)), where=total > 0)
-        return objects.weight * (factor * (total.sum() / (factor @ total)))[objects.label]
+        found: np.ndarray = (
+            objects.weight * (factor * (total.sum() / (factor @ total)))[objects.label]
+        )
+        return found
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """float64[nodes, classes]: what nodes with these altered class weights lose by the class
@@ -97,7 +100,8 @@ class ExpectedLoss:
         losses = self.losses(weights.shape[1])
         costs = weights / losses.sum(axis=1) @ losses
         least = costs.min(axis=1, keepdims=True)
-        return np.where(costs <= least * (1 + 1e-12), least, costs)
+        found: np.ndarray = np.where(costs <= least * (1 + 1e-12), least, costs)
+        return found
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The mean loss over the training objects, in shares of what is lost where every object

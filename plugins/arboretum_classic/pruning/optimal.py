@@ -278,7 +278,8 @@ class Fronts:
 def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
     """int64[…]: the points that no other beats, by price, up to the bound; of equals the first."""
     some = np.flatnonzero(points[0] <= bound)
-    return some[unbeaten(points[::-1, some].T, slack)]
+    found: np.ndarray = some[unbeaten(points[::-1, some].T, slack)]
+    return found
 
 
 def _summed(

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, Problem, Table, Task, Tree, param
+from arboretum.api import (
+    Capability,
+    CapabilityError,
+    Problem,
+    Table,
+    Task,
+    Tree,
+    param,
+    sure,
+)
 from arboretum_classic.pruning.complexity_path import cheapest_cuts, own_weights, sum_up
 
 if TYPE_CHECKING:
@@ -43,7 +52,8 @@ DEVIATES = (
 
 def wrong(tree: Tree, weights: np.ndarray) -> np.ndarray:
     """float64[n_nodes]: what each node's label gets wrong of class weights."""
-    return weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label]
+    found: np.ndarray = weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label]
+    return found
 
 
 def cut(tree: Tree, leaf: np.ndarray, rest: np.ndarray, slack: float) -> Tree:
@@ -110,7 +120,7 @@ class ErrorBased(_OfClasses):
             return
         if getattr(method := problem.parts.method, "fuzzy", False):
             raise CapabilityError(
-                f"pruner {self.name} raises subtrees, and tests of method {method.name} send "
+                f"pruner {self.name} raises subtrees, and tests of method {sure(method).name} send "
                 f"rows down several branches in shares; {way}"
             )
         if problem.prices.after is not None:
@@ -260,11 +270,12 @@ class MEstimate(_OfClasses):
         def expected(weights: np.ndarray) -> np.ndarray:
             """Rows expected to be wrong: N (N − n_c + m (1 − p_c)) / (N + m) for the label c."""
             mass = weights.sum(axis=1)
-            return (
+            found: np.ndarray = (
                 mass
                 * (wrong(tree, weights) + m * (1.0 - prior[tree.label]))
                 / np.maximum(mass + m, TINY)
             )
+            return found
 
         return cut(
             tree, expected(tree.weights), expected(own_weights(tree)), rounding(tree, tree.mass[0])
@@ -284,7 +295,10 @@ def rounding(tree: Tree, scale: float) -> float:
     """By how much two sums over a subtree that are equal may differ: an ε of the largest for
     each node and each class.
     """
-    return float(np.finfo(np.float64).eps) * (tree.n_nodes + 2 * tree.weights.shape[1] + 8) * scale
+    found: float = (
+        float(np.finfo(np.float64).eps) * (tree.n_nodes + 2 * tree.weights.shape[1] + 8) * scale
+    )
+    return found
 
 
 def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, float]:

@@ -58,12 +58,13 @@ class RankedLoss:
 
     def values(self, trees: Any) -> np.ndarray:
         """R of trees."""
-        return (
+        found: np.ndarray = (
             self.objective.curve_loss(
                 trees.value[:, :, 0].astype(float), trees.value[:, :, 1].astype(float)
             )
             + self.objective.lam * trees.leaves
         )
+        return found
 
     def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
         """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
@@ -152,7 +153,8 @@ class RankedLoss:
                 -STEEPEST,
                 STEEPEST,
             )
-        return np.exp(found)
+        made: np.ndarray = np.exp(found)
+        return made
 
     def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
         """Middles and lengths of the finest pieces, shorter where curves bend most."""
@@ -213,7 +215,8 @@ class Tangents:
     def _scale(self) -> Fraction:
         """What value 1 is in units of gain."""
         theta, divisor = self._theta
-        return PARTS / theta * self.of.positives * divisor
+        found: Fraction = PARTS / theta * self.of.positives * divisor
+        return found
 
     @property
     def q(self) -> int:
@@ -249,7 +252,8 @@ class Tangents:
         max_j (P Ω_j − N W_j) − (P Ω_k − N W_k).
         """
         gain = self._gain
-        return gain.max(axis=1, keepdims=True) - gain
+        found: np.ndarray = gain.max(axis=1, keepdims=True) - gain
+        return found
 
     @property
     def _shift(self) -> Fraction:

@@ -196,7 +196,7 @@ class AllTrees:
 
         def work(most: int) -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(
+            found: int = self._kernels.search(
                 self._table,
                 self._levels,
                 self._scratch,
@@ -206,6 +206,7 @@ class AllTrees:
                 fewer(SLICE),
                 most,
             )
+            return found
 
         self._clock = until, report
         with self._memo.moved_by(until), self._graph.moved_by(until):
@@ -272,7 +273,7 @@ class AllTrees:
             )
 
         def work() -> int:
-            return kernels.count_trees(
+            found: int = kernels.count_trees(
                 self.graph,
                 kernels.Counted(first, last, *kept.values()),
                 bag,
@@ -281,6 +282,7 @@ class AllTrees:
                 modulus,
                 PAIRS,
             )
+            return found
 
         ended = run_slices(work, make_room, *self._clock)
         if ended == "seconds":
@@ -335,7 +337,8 @@ class AllTrees:
                 )
                 if at < counted.last[s] and counted.cost[at] == cost:
                     found[:, said] += above[at] * row
-        return found / max(found[0].sum(), 1e-300)
+        made: np.ndarray = found / max(found[0].sum(), 1e-300)
+        return made
 
     def trees(self, counted: Any) -> Iterator[np.ndarray]:
         """The trees, cheapest first, each as its tests in preorder (int64; −1: a leaf; the side
@@ -445,7 +448,7 @@ class Fronts:
                 self._kernels.PartialSolutions(*self._own.values()),
                 self._partial_solutions(),
             )
-            return self._kernels.fronts(
+            found: int = self._kernels.fronts(
                 self._graph,
                 self._first,
                 self._last,
@@ -457,6 +460,7 @@ class Fronts:
                 self._same,
                 fewer(SLICE),
             )
+            return found
 
         def make_room() -> bool:
             longer = 2 * len(self._own["size"])

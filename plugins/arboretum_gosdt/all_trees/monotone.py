@@ -90,7 +90,8 @@ class Stairs:
 
     def cost(self, line: Line) -> np.ndarray:
         """int64[counts, steps], the most that trees of a step cost."""
-        return line.a * self.end + line.b * self.fn + line.p * self.leaves
+        found: np.ndarray = line.a * self.end + line.b * self.fn + line.p * self.leaves
+        return found
 
     def room(self, lines: dict[Line, int]) -> np.ndarray:
         """float64[counts, steps]: by how many leaves' price a step's trees may cost more than
@@ -151,10 +152,11 @@ class MonotoneLoss:
 
     def values(self, trees: Any) -> np.ndarray:
         """R of trees."""
-        return (
+        found: np.ndarray = (
             self.loss(trees.value[:, 0, 0], trees.value[:, 1, 0])
             + self.objective.lam * trees.leaves
         )
+        return found
 
     def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
         """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
@@ -289,7 +291,8 @@ class MonotoneLoss:
     def _below(self, value: float) -> Stairs:
         """Of trees better than ``value``, by more than rounding."""
         if self._stairs[0] == value:
-            return self._stairs[1]
+            found: Stairs = self._stairs[1]
+            return found
         lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
         leaves = np.arange(
             1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0)

@@ -76,7 +76,8 @@ def _widen(lanes: Lanes, vector: Value, word: Value, edge: int | None = None) ->
 
 def _edge(word: Value, side: int) -> int:
     """The least (-1) or greatest (1) signed number."""
-    return -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
+    found: int = -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
+    return found
 
 
 def _out(lanes: Lanes, out: Value, values: list[Value]) -> None:

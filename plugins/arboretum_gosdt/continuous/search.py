@@ -99,7 +99,8 @@ class IntervalSearch:
         def slice_of_work() -> int:
             found = kernels.work(self.plan, self.tables, self.state, STEPS)
             self._read_bounds()
-            return found
+            made: int = found
+            return made
 
         return run_slices(
             slice_of_work, lambda: False, until, lambda: report(self.lower, self.upper)

@@ -22,7 +22,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, OutOfTime
+from arboretum.api import (
+    Context,
+    OutOfTime,
+    sure,
+)
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.problem.prepared import Merged
@@ -245,14 +249,14 @@ class GeneralSearch:
             found = self._root.best(self._cap)
             if (
                 not self.rules.worst
-                or found.path_cost == 0
+                or sure(found).path_cost == 0
                 or self._lower >= self._value(self._best)
             ):
                 break
             # trees of the same or a higher value are all that is left above what this one pays; a
             # lower one pays less
             self._cap = self._cap._replace(
-                path_cost=min(found.path_cost, self._value(self._best) - low) - 1
+                path_cost=min(sure(found).path_cost, self._value(self._best) - low) - 1
             )
         self._lower = self._value(self._best)
 
@@ -385,12 +389,13 @@ class GeneralSearch:
     def _firm(self, total: np.ndarray) -> bool:
         """Whether objects with these sums must be a leaf."""
         rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
-        return (
+        found: bool = (
             size < 2
             or count < max(rules.split, 2 * rules.least)
             or mass <= rules.light
             or members < rules.members
         )
+        return found
 
     def _ask(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
         """Bound and tree of a set by a fast search, unless it was asked."""

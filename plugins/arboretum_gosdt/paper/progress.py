@@ -226,13 +226,14 @@ def _excess(one: Plain, until: float) -> float:
     if start <= end or until <= 0:
         return 0.0
     times = [min(point[0], until) for point in curve] + [until]
-    return (
+    found: float = (
         sum(
             (b - a) * (point[2] - end) for a, b, point in zip(times, times[1:], curve, strict=False)
         )
         / until
         / (start - end)
     )
+    return found
 
 
 def _alike(found: Mapping[str, Plain]) -> list[Claim]:

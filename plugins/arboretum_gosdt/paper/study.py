@@ -28,6 +28,7 @@ from arboretum.api import (
     Table,
     Tree,
     VerificationError,
+    sure,
 )
 
 MEMORY = 1_000_000_000
@@ -59,7 +60,10 @@ def published() -> Plain:
     """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth``
     and depths 1 and 3 of Figure 1: proven elsewhere.
     """
-    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+    found: Plain = json.loads(
+        Path(__file__).with_name("published.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def choices_of(method: str) -> dict[str, str]:
@@ -84,7 +88,8 @@ def there(services: Services, method: str) -> bool:
 @lru_cache(maxsize=4)
 def loaded(services: Services, dataset: str) -> Table:
     """A data set; raises DataError where its file is not at hand."""
-    return services.component("dataset", dataset).load(0)
+    found: Table = services.component("dataset", dataset).load(0)
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -191,17 +196,17 @@ def run(
     parts = services.parts(
         {**choices_of(method), "encoder": "tests", **choices}, {**fields, **(values or {})}
     )
-    objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)
-    problem, heard = Problem(objects, parts.cost.price_list(objects, 0), parts), []
+    objects = sure(parts.encoder).encode(table, table, raw_thresholds=False, seed=0)
+    problem, heard = Problem(objects, sure(parts.cost).price_list(objects, 0), parts), []
     if hasattr(parts.method, "warm_up"):
-        parts.method.warm_up(problem, Context(deadline=time.monotonic() + 60.0))
+        sure(parts.method).warm_up(problem, Context(deadline=time.monotonic() + 60.0))
     start = time.perf_counter()
     context = Context(
         deadline=time.monotonic() + seconds,
         memory_bytes=MEMORY,
         proven=lambda low, up: heard.append((time.perf_counter() - start, low, up)),
     )
-    solution = parts.method.fit(problem, context)
+    solution = sure(parts.method).fit(problem, context)
     spent = time.perf_counter() - start
     if solution.interrupted:
         raise solution.interrupted

@@ -91,12 +91,13 @@ class Additive:
             self.factors(class_totals(problem.objects, mass, unit)),
             self.errors(weights.shape[1]),
         )
-        return weights @ np.array(
+        found: np.ndarray = weights @ np.array(
             [
                 [float(factor * one) if one else 0.0 for one in row]
                 for factor, row in zip(factors, errors, strict=True)
             ]
         )
+        return found
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""

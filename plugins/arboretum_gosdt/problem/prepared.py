@@ -34,6 +34,7 @@ from arboretum.api import (
     decimal,
     midpoints,
     refuse_unfit,
+    sure,
 )
 from arboretum_gosdt.problem.objectives import Price, class_totals, exact_weights
 
@@ -115,8 +116,8 @@ def units_of(problem: Problem) -> Units:
     objective, objects = problem.parts.objective, problem.objects
     mass, unit, error = exact_weights(objects.weight)
     factors, errors = (
-        objective.factors(class_totals(objects, mass, unit)),
-        objective.errors(objects.n_classes),
+        sure(objective).factors(class_totals(objects, mass, unit)),
+        sure(objective).errors(objects.n_classes),
     )
     distinct = {one for row in errors for one in row}
     parts = Fraction(1) if distinct <= {0, 1} else common_unit(distinct)
@@ -149,16 +150,16 @@ def units_of(problem: Problem) -> Units:
             * np.array([float(one * parts / loss_value) for one in factors])[objects.label]
         ).astype(np.int64)
         slack += len(mass) * loss_value * most
-    bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value
+    bound, lam = int(loss.sum()) * most + 1, decimal(sure(objective).lam) / loss_value
     q, per_price = lam.denominator, Fraction(0)
-    if objective.mu > 0:
+    if sure(objective).mu > 0:
         if error:
             raise CapabilityError(
                 "weights have too many digits to be priced exactly (objective.mu > 0); round "
                 "them to fewer"
             )
-        prices, masses = _prices(problem), 1 if objective.price is Price.max else total
-        per_price = decimal(objective.mu) / loss_value / masses
+        prices, masses = _prices(problem), 1 if sure(objective).price is Price.max else total
+        per_price = decimal(sure(objective).mu) / loss_value / masses
         q = math.lcm(q, *((per_price * one).denominator for one in prices))
         if max(q * bound, max(prices, default=0) * per_price * q * masses * len(mass)) >= MOST:
             raise CapabilityError(
@@ -170,7 +171,7 @@ def units_of(problem: Problem) -> Units:
         per_leaf = loss_value / (2 * q)
     # λ above all losses together: no tree but a leaf pays, whatever it is
     p = min(round(lam * q), q * bound)
-    worst = per_price > 0 and objective.price is Price.max
+    worst = per_price > 0 and sure(objective).price is Price.max
     above = lam * q - p if lam > bound else Fraction(0)
     return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
 
@@ -218,7 +219,8 @@ class Tests:
     def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
         """bool[len(objects)]: whether they have outcome 1."""
         code, k = self.codes[self.column[test], objects], self.index[test]
-        return code > k if self.family[self.column[test]] == THRESHOLDS else code != k
+        found: np.ndarray = code > k if self.family[self.column[test]] == THRESHOLDS else code != k
+        return found
 
     def rule(self, test: int) -> TestRule:
         """As the tree asks it."""

@@ -111,9 +111,10 @@ def _written(
 def features_of(attempt: Any, n: int) -> list[int]:
     """The test, numbered as in ``attempt.tests``, that each of n features of the search is."""
     features = np.arange(n)
-    return attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[
-        :, 0
-    ].tolist()
+    found: list[int] = attempt.chosen.tests(
+        np.column_stack([features, 0 * features, features, features])
+    )[:, 0].tolist()
+    return found
 
 
 def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:

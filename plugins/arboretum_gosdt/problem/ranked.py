@@ -141,7 +141,8 @@ class Ranking(OfTwoClasses):
         before, below = x / x[..., -1:] - width, y / y[..., -1:] - height
         part = np.clip(theta - before, 0.0, width)
         up = np.divide(height * part, width, out=np.zeros_like(width), where=width > 0)
-        return 1.0 - (part * (below + up / 2)).sum(axis=-1) / unit
+        found: np.ndarray = 1.0 - (part * (below + up / 2)).sum(axis=-1) / unit
+        return found
 
 
 @attrs.frozen

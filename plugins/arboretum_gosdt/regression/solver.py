@@ -26,6 +26,7 @@ from arboretum.api import (
     TreeLimits,
     decimal,
     param,
+    sure,
     two_way_order,
     two_way_tree,
     whole_numbers,
@@ -296,7 +297,7 @@ class DeviationSearch:
 
         def work(most: int) -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(
+            found: int = self._kernels.search(
                 self._table,
                 self._levels,
                 self._scratch,
@@ -305,6 +306,7 @@ class DeviationSearch:
                 fewer(SLICE),
                 most,
             )
+            return found
 
         def make_room() -> bool:
             known = int(self._state["known"][0]) + len(self._levels.node) + 3
@@ -316,7 +318,8 @@ class DeviationSearch:
     @property
     def lower(self) -> int:
         """No tree costs less."""
-        return max(int(self._state["bound"][0]), self.p)
+        found: int = max(int(self._state["bound"][0]), self.p)
+        return found
 
     @property
     def best(self) -> int:
@@ -330,7 +333,8 @@ class DeviationSearch:
 
     def deviation(self, cost: int) -> Fraction:
         """What a cost says, prices of leaves included, in whole units of the table."""
-        return (cost - self.constant) / self.scale
+        found: Fraction = (cost - self.constant) / self.scale
+        return found
 
     def tree(self) -> list[int]:
         """The best tree known, as its tests in preorder (−1: a leaf; the side of outcome 1 comes
@@ -542,7 +546,7 @@ class RegressionSearch:
         return (
             float((self.search.deviation(cost) + self.apart) / self.all)
             if self.all
-            else float(self.problem.parts.objective.lam)
+            else float(sure(self.problem.parts.objective).lam)
         )
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
@@ -585,7 +589,7 @@ class RegressionSearch:
             weights[v], counts[v], value[v] = (
                 [w.sum(), w @ y, w @ y**2],
                 objects.count[rows].sum(),
-                objective.leaf_value(y, w),
+                sure(objective).leaf_value(y, w),
             )
             if test >= 0:
                 mine = self.tests.outcome(test, rows)

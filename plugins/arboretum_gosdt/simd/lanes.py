@@ -54,7 +54,8 @@ INDEX = ir.IntType(64)
 @cache
 def _features() -> Mapping[str, bool]:
     """What this machine's processor can do."""
-    return get_host_cpu_features()
+    found: Mapping[str, bool] = get_host_cpu_features()
+    return found
 
 
 def _width(kind: types.Type) -> int:

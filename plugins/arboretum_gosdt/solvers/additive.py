@@ -9,7 +9,13 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import Context, Problem, Tree, TreeLimits
+from arboretum.api import (
+    Context,
+    Problem,
+    Tree,
+    TreeLimits,
+    sure,
+)
 from arboretum_gosdt.problem.prepared import Tests, Units, all_tests, units_of
 from arboretum_gosdt.problem.trees import tree_of
 from arboretum_gosdt.solvers.choice import Chosen, Which, choose
@@ -41,35 +47,35 @@ class AdditiveSearch:
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Go on until it is finished, "", or "seconds" or "bytes" run out."""
-        return self.chosen.search.run(context.deadline, context.memory_bytes, report)
+        return sure(self.chosen).search.run(context.deadline, context.memory_bytes, report)
 
     def tree(self) -> Tree:
         """The best tree known."""
-        nodes = self.chosen.tests(self.chosen.search.tree())
+        nodes = sure(self.chosen).tests(sure(self.chosen).search.tree())
         return tree_of(self.problem, self.tests, self.units, nodes)
 
     def value(self, integer: int) -> float:
         """Of a cost in 1/q losses, without constants."""
-        return self.units.value(integer + self.units.q * self.chosen.base)
+        return self.units.value(integer + self.units.q * sure(self.chosen).base)
 
     @property
     def subproblems(self) -> int:
         """Sets of objects that were looked into."""
-        return self.chosen.search.subproblems
+        return sure(self.chosen).search.subproblems
 
     @property
     def upper(self) -> float:
         """Of the best tree known."""
-        return self.value(self.chosen.search.upper)
+        return self.value(sure(self.chosen).search.upper)
 
     @property
     def lower(self) -> float:
         """What is proven of every tree, less what rounding may have changed."""
-        units, limits, most = self.units, self.limits, self.chosen.objects
+        units, limits, most = self.units, self.limits, sure(self.chosen).objects
         deepest = most if limits.depth is None else limits.depth
         leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)
         slack = float(units.slack + units.slack_per_leaf * leaves)
-        return self.value(max(self.chosen.search.lower, units.p)) - slack
+        return self.value(max(sure(self.chosen).search.lower, units.p)) - slack
 
     @property
     def rounded(self) -> str:

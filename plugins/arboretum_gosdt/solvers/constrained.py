@@ -23,6 +23,7 @@ from arboretum.api import (
     Tree,
     param,
     shape_of,
+    sure,
     unknown,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
@@ -183,7 +184,10 @@ class ConstrainedSearch:
         self.tilt: Tilt | None = None
         self.outcome, self.leaves = outcomes_of(merged), {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
-        self.best, self.least = [(-1, int(total.argmin()))], found.chosen.search.lower - found.own
+        self.best, self.least = (
+            [(-1, int(total.argmin()))],
+            sure(found.chosen).search.lower - found.own,
+        )
         self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
             int.from_bytes(column.tobytes(), "little")
@@ -194,7 +198,7 @@ class ConstrainedSearch:
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until the optimum is proven, or a budget ends it."""
-        self.context, self.report, search = context, report, self.found.chosen.search
+        self.context, self.report, search = context, report, sure(self.found.chosen).search
 
         def learn(low: int, up: int) -> None:
             self.least = low - self.found.own
@@ -204,7 +208,7 @@ class ConstrainedSearch:
             ended = search.run(context.deadline, context.memory_bytes, learn)
         finally:  # also where Ctrl-C ends it
             self.least = search.lower - self.found.own
-            self._plant(self.found.chosen.tests(search.tree()))
+            self._plant(sure(self.found.chosen).tests(search.tree()))
         if ended:
             return ended
         self.least = search.upper - self.found.own
@@ -218,7 +222,7 @@ class ConstrainedSearch:
     @property
     def subproblems(self) -> int:
         """Sets of objects that the search without constraints looked into."""
-        return self.found.chosen.search.subproblems
+        return sure(self.found.chosen).search.subproblems
 
     @property
     def lower(self) -> float:
@@ -273,7 +277,7 @@ class ConstrainedSearch:
         found, merged = self.found, self.found.merged
         if found.units.price_value or not found.units.p or not len(merged.tests):
             return None
-        sums = self._sums(found.chosen.tests(found.chosen.search.tree()), self.cost)
+        sums = self._sums(sure(found.chosen).tests(sure(found.chosen).search.tree()), self.cost)
         apart = [
             [
                 Fraction(0),
@@ -425,7 +429,7 @@ class ConstrainedSearch:
         constraints; those up to ``before`` are done.
         """
         found = self.found
-        if ended := found.find(aim - found.chosen.search.upper + found.own):
+        if ended := found.find(aim - sure(found.chosen).search.upper + found.own):
             return ended
         costs = itertools.chain.from_iterable(
             itertools.repeat(int(cost) - found.own, count)
@@ -467,7 +471,8 @@ class ConstrainedSearch:
                 mass,
                 count,
             )
-        return self.leaves[rows]
+        found: tuple[list[tuple[int, int]], list[int], int, int, int] = self.leaves[rows]
+        return found
 
     def _label(self, preorder: list[int], most: float = math.inf) -> None:
         """The answers of a tree that keep all constraints and cost least, if that is less than the

@@ -121,7 +121,8 @@ class Rates:
         rates = np.column_stack(
             [np.zeros(len(sums)), sums / (np.array(self.sizes[1:], float) * self.sizes[0])]
         )
-        return np.ptp(rates, axis=1) <= float(self.most) + ROUNDING
+        found: np.ndarray = np.ptp(rates, axis=1) <= float(self.most) + ROUNDING
+        return found
 
 
 def rates_of(

@@ -30,6 +30,7 @@ from arboretum.api import (
     Tree,
     TreeLimits,
     shape_of,
+    sure,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
@@ -146,14 +147,14 @@ class NonDominatedSearch:
         self.problem, objective = problem, problem.parts.objective
         limits = self.limits = TreeLimits.of("fronts", problem, NonDominated.limits)
         limits.refuse_rules("fronts", NonDominated.limits)
-        objective.classes_of(problem)
+        sure(objective).classes_of(problem)
         mass, unit, error = exact_weights(problem.objects.weight)
         if error or mass.sum() >= WEIGHTS:
             raise CapabilityError(
                 "solver fronts counts weights exactly, and these have too many digits; round "
                 "them to fewer"
             )
-        limits.refuse_endless(objective.lam, NonDominated.limits)
+        limits.refuse_endless(sure(objective).lam, NonDominated.limits)
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
         self.tests: Tests = all_tests(problem, context=context)
@@ -276,7 +277,8 @@ class NonDominatedSearch:
         held = sum(one.bytes_used for one in self.searches.values())
         if held > room // 4:
             self.searches.clear()
-        return room - held * bool(self.searches)
+        found: int = room - held * bool(self.searches)
+        return found
 
     def _plant(self, nodes: np.ndarray) -> np.ndarray:
         """Keep a tree (int64[nodes, 4], see SparseSearch) if it is better than the best, and

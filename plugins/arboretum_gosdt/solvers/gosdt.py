@@ -23,6 +23,7 @@ from arboretum.api import (
     param,
     shape_of,
     spread,
+    sure,
     within_bytes,
 )
 from arboretum_gosdt.problem.objectives import Accuracy
@@ -176,9 +177,9 @@ class Gosdt:
         search = AdditiveSearch(small, whole.limits, tests, units)
         search.choose(which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too
-            layout = whole.choose(which, context).chosen.search.layout
+            layout = sure(whole.choose(which, context).chosen).search.layout
             if layout is not None:
-                search.chosen.search.layout = layout[0], 1
+                sure(search.chosen).search.layout = layout[0], 1
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted

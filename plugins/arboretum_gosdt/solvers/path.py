@@ -26,6 +26,7 @@ from arboretum.api import (
     TreeLimits,
     param,
     shape_of,
+    sure,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
@@ -152,9 +153,11 @@ class _Search:
         ended = self.ended if self.ended.error else ended
         self.steps = self.steps or [self.leaf]
         tree = self._tree(self.steps[0])
-        value = float(self.problem.parts.objective.value(tree, self.problem))
+        value = float(sure(self.problem.parts.objective).value(tree, self.problem))
         bound = value if self.floor is None else min(value, self._loss(self.floor))
-        errors = self.problem.parts.objective.name == "accuracy" and self._errors_are_of_rows()
+        errors = (
+            sure(self.problem.parts.objective).name == "accuracy" and self._errors_are_of_rows()
+        )
         front = self._front([*self.steps, *between]) if errors else None
         what = (
             f"the path has gaps: the search was stopped ({ended.by}) after {self.sets:,} sets of "

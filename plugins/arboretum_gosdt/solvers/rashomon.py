@@ -32,6 +32,7 @@ from arboretum.api import (
     param,
     put_text,
     shape_of,
+    sure,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
@@ -96,7 +97,7 @@ class Rashomon:
             file_for(self.page, "solver.page", TITLE)
         found = TreeSet.read(problem, context, self.limits)
         if found.units.above:
-            lam = problem.parts.objective.lam
+            lam = sure(problem.parts.objective).lam
             raise CapabilityError(
                 f"objective.lam={lam:g} is above all losses together, so that trees differ "
                 "by their leaves alone; set a smaller one"
@@ -233,9 +234,9 @@ class TreeSet:
         more, step : how far above the optimum, in 1/q losses; the step doubles until k trees are
             below.
         """
-        least, q = self.chosen.search.upper, self.units.q
+        least, q = sure(self.chosen).search.upper, self.units.q
         if not asked.k:
-            return self.find(int((least + q * self.chosen.base) * decimal(asked.epsilon)))
+            return self.find(int((least + q * sure(self.chosen).base) * decimal(asked.epsilon)))
         weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
         test_cost = int(self.merged.price.sum()) * int(self.merged.mass.sum())
         # no tree costs more
@@ -263,7 +264,7 @@ class TreeSet:
         """All trees that cost at most so much more than the best, as a graph; returns what ran
         out, or "".
         """
-        least = self.chosen.search.upper
+        least = sure(self.chosen).search.upper
         most, limits = least - self.own + more, self.limits
         self.all_trees = AllTrees(
             Rows.of(self.merged),

@@ -9,7 +9,15 @@ from html import escape
 from string import Template
 from typing import Any
 
-from arboretum.api import Axis, Line, LineChart, Problem, Tree, charts
+from arboretum.api import (
+    Axis,
+    Line,
+    LineChart,
+    Problem,
+    Tree,
+    charts,
+    sure,
+)
 
 IMPORTANCE = """<p>Importance: by how much the loss grows, on the mean over all pairs of rows,
 where a row has another row's value in that column. The bars go from the least to the most among the
@@ -150,7 +158,7 @@ def _share(share: float) -> str:
 
 
 def _tree(number: int, tree: Tree, problem: Problem) -> str:
-    value = problem.parts.objective.value(tree, problem)
+    value = sure(problem.parts.objective).value(tree, problem)
     title = (
         f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"
     )

@@ -418,7 +418,8 @@ class SparseSearch:
         found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:
             self._pace = work / max(1e-9, time.perf_counter() - start)
-        return found
+        made: int = found
+        return made
 
     @contextmanager
     def moved_by(self, until: float | None) -> Iterator[None]:

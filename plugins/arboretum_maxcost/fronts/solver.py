@@ -30,6 +30,7 @@ from arboretum.api import (
     Tree,
     assemble,
     param,
+    sure,
     unbeaten,
 )
 from arboretum.kernels.plain import fewer
@@ -159,7 +160,8 @@ class FrontSearch:
 
         while (n := sums(one, other, cap, self.form, buffers := self._buffers())) < 0:
             self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
-        return buffers.one[:n].copy()
+        found: np.ndarray = buffers.one[:n].copy()
+        return found
 
     def run(self, context: Context) -> FrontSearch:
         """Work round after round, within the context's seconds and bytes; raises OutOfTime where
@@ -338,7 +340,7 @@ class FrontSolver:
             return leaf_alone(problem, self.names, f"{why}; the front is the best leaf")
         if not self.curves or found.interrupted:
             return found
-        curves = {**found.front.curves, **dict(greedy_curves(problem, self.names))}
+        curves = {**sure(found.front).curves, **dict(greedy_curves(problem, self.names))}
         return attrs.evolve(found, front=attrs.evolve(found.front, curves=curves))
 
     def warm_up(self, problem: Problem, context: Context) -> None:

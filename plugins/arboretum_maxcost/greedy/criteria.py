@@ -19,6 +19,7 @@ from arboretum.api import (
     Tree,
     not_admissible,
     param,
+    sure,
 )
 from arboretum.kernels import known_impurity
 from arboretum_maxcost.greedy import kernels
@@ -91,15 +92,17 @@ class WorstCase:
             )
         if getattr(impurity, "kernel", None) is None:
             return None
-        return (
+        found: Callable[..., float] | None = (
             kernels.worst_case_rt
             if known_impurity(impurity.name, impurity.kernel, RT) == "rt"
             else kernels.worst_case
         )
+        return found
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
-        return np.maximum(self.terms(tables, node)["-R"], kernels.NO_PROGRESS)
+        found: np.ndarray = np.maximum(self.terms(tables, node)["-R"], kernels.NO_PROGRESS)
+        return found
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """−R, and the least reduction of [F − δ]₊ in an outcome."""
@@ -121,12 +124,12 @@ class WorstCase:
         """
         impurity, promise = problem.parts.impurity, self._guarantee(problem)
         found = [str(promise)]
-        total = float(impurity.value(class_weights(problem.objects)))
+        total = float(sure(impurity).value(class_weights(problem.objects)))
         if not declares_admissible(impurity):
             found.append(_lacking(impurity))
         if total > EXACT:
             found.append(
-                f"impurity {impurity.name} of the whole table is {total:.4g}: beyond 2^53 "
+                f"impurity {sure(impurity).name} of the whole table is {total:.4g}: beyond 2^53 "
                 "its values are rounded to 53 bits"
             )
         if isinstance(impurity, HingedPairs) and not promise.reason:
@@ -173,8 +176,8 @@ def _of_one_leaf(problem: Problem, total: float) -> str:
             f"root is a leaf; allow at least {cheapest:g}"
         )
     return (
-        f"impurity {problem.parts.impurity.name} of the whole table is {total:g}: the root is a "
-        "leaf; choose a smaller δ, or a smaller α"
+        f"impurity {sure(problem.parts.impurity).name} of the whole table is {total:g}: the root "
+        "is a leaf; choose a smaller δ, or a smaller α"
     )
 
 

@@ -37,6 +37,7 @@ from arboretum.api import (
     Problem,
     Task,
     not_admissible,
+    sure,
 )
 from arboretum_maxcost.greedy.impurities import class_weights
 
@@ -73,7 +74,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
         return Guarantee(reason=reason)
     objects, impurity, prices = problem.objects, problem.parts.impurity, problem.prices
     rule = problem.parts.leaf_rule(counting_objects=True)
-    delta, total = rule.delta or 0.0, float(impurity.value(class_weights(objects)))
+    delta, total = rule.delta or 0.0, float(sure(impurity).value(class_weights(objects)))
     level = rule.levels(0.0)[1] if delta else 0.0
     if total <= level:
         return Guarantee(reason="the root is a leaf")
@@ -88,7 +89,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
     if not math.isfinite(least):
         return Guarantee(
             reason=(
-                f"the least positive value of {impurity.name} above {delta:g} is not known "
+                f"the least positive value of {sure(impurity).name} above {delta:g} is not known "
                 "for these objects"
             )
         )
@@ -122,7 +123,7 @@ def _broken(problem: Problem) -> Iterator[str]:
     if objects.task is not Task.classification:
         yield "the target is a number"
     if not declares_admissible(parts.impurity):
-        yield f"impurity {parts.impurity.name} does not declare to be admissible"
+        yield f"impurity {sure(parts.impurity).name} does not declare to be admissible"
     if prices.after is not None or prices.once_per_column:
         yield "what a test costs depends on what was asked before; choose cost=unit or cost=table"
     if (
@@ -222,7 +223,7 @@ def _least_positive(problem: Problem, delta: float, level: float, until_pure: bo
             np.where(np.isin(range(len(lightest)), pair), lightest, 0.0)
             for pair in itertools.combinations(np.flatnonzero(lightest < np.inf), 2)
         ]
-        least = float(impurity.value(np.array(two)).min())
+        least = float(sure(impurity).value(np.array(two)).min())
         if least > 0.0 or until_pure:
             return least if least > 0.0 else math.nan
     if (objects.weight != np.rint(objects.weight)).any():
@@ -230,7 +231,7 @@ def _least_positive(problem: Problem, delta: float, level: float, until_pure: bo
     if getattr(impurity, "whole", False):
         return math.floor(delta) + 1 - delta if math.floor(level) == math.floor(delta) else math.nan
     return (
-        impurity.least_positive(class_weights(objects))
+        sure(impurity).least_positive(class_weights(objects))
         if not delta and hasattr(impurity, "least_positive")
         else math.nan
     )
@@ -265,5 +266,5 @@ def _indistinct(problem: Problem, level: float) -> int:
     weights = np.bincount(
         cells, objects.weight[many], (group.max() + 1) * objects.n_classes
     ).reshape(-1, objects.n_classes)
-    stuck = ((weights > 0).sum(axis=1) > 1) & (problem.parts.impurity.value(weights) > level)
+    stuck = ((weights > 0).sum(axis=1) > 1) & (sure(problem.parts.impurity).value(weights) > level)
     return int(stuck[group].sum())

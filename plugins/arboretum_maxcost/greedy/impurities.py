@@ -86,7 +86,8 @@ class Powers(Admissible):
         for j in range(self.l - 2, 0, -1):
             power = power * weights
             found = found * before + math.comb(self.l, j) * power
-        return (before * weights * found).sum(axis=-1)
+        made: np.ndarray = (before * weights * found).sum(axis=-1)
+        return made
 
 
 @attrs.frozen

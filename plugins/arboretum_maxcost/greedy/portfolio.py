@@ -11,7 +11,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Solution, param
+from arboretum.api import (
+    Context,
+    Problem,
+    Solution,
+    param,
+    sure,
+)
 from arboretum_maxcost.greedy.exact import values_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 
@@ -121,7 +127,9 @@ class BestOf:
         # verification knows the run's impurity, and scores of that alone
         if name != next(iter(found)):
             tree = attrs.evolve(
-                tree, impurity=own.value(tree.weights), score=np.full(tree.n_nodes, np.nan)
+                tree,
+                impurity=sure(own).value(sure(tree).weights),
+                score=np.full(sure(tree).n_nodes, np.nan),
             )
         finished = all(solution.finished for _, solution in found.values())
         return attrs.evolve(

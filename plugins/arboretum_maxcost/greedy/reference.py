@@ -85,7 +85,8 @@ def eg2(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
     """(2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
-    return (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
+    found: float = (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
+    return found
 
 
 def idx(

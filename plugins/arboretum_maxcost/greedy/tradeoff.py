@@ -14,7 +14,16 @@ import attrs
 import numpy as np
 
 from arboretum import api
-from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param, unbeaten
+from arboretum.api import (
+    CapabilityError,
+    LeafRule,
+    Problem,
+    Tree,
+    csv_text,
+    param,
+    sure,
+    unbeaten,
+)
 from arboretum_maxcost.greedy import hinge_kernels
 from arboretum_maxcost.greedy.exact import paid_to, rounded_once
 
@@ -184,14 +193,14 @@ def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.n
     trees does not take.
     """
     parts = problem.parts
-    if (parts.criterion.name, getattr(parts.impurity, "name", "")) != HINGED:
+    if (sure(parts.criterion).name, getattr(parts.impurity, "name", "")) != HINGED:
         raise CapabilityError(
             "a curve over α is grown by criterion=worst_case with impurity=hinged_pairs; "
             "choose both"
         )
     objects, squared = (
         api.bulk.Objects.of(problem.objects, problem.prices),
-        float(parts.impurity.subtract_square),
+        float(sure(parts.impurity).subtract_square),
     )
     for first in range(0, len(alphas), CHUNK):
         judges = api.bulk.Judges.of(

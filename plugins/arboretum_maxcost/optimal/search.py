@@ -279,12 +279,14 @@ class MaxCostSearch:
         space = self.space
         if not space.without_error:
             masses = level.by_class(space.mass)
-            return (masses.sum(axis=1) - masses.max(axis=1)).astype(np.int64)
+            found: np.ndarray = (masses.sum(axis=1) - masses.max(axis=1)).astype(np.int64)
+            return found
         purity = self.task.table.rows["purity"][level.rows]
         mixed = np.minimum.reduceat(purity, level.start) != np.maximum.reduceat(purity, level.start)
         for k in np.flatnonzero(mixed).tolist() if not math.isnan(space.delta) else ():
             mixed[k] = float(space.impurity.value(level.weights[k])) > space.delta
-        return mixed.astype(np.int64)
+        found: np.ndarray = mixed.astype(np.int64)
+        return found
 
     def _grow(self, budget: int) -> list[tuple[Level, np.ndarray, ...]]:
         """The greedy tree, level by level: the sets, and per set its node, its test (−1: none),

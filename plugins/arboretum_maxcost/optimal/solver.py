@@ -29,6 +29,7 @@ from arboretum.api import (
     param,
     refuse_unfit,
     shape_of,
+    sure,
     unknown,
     value_of,
     within_bytes,
@@ -99,9 +100,9 @@ class MaxCostSolver:
             return self._without_error(problem, context)
         if isinstance(objective, TrainingError) or (
             shape is Shape.additive
-            and objective.name == "accuracy"
-            and not objective.lam
-            and not objective.mu
+            and sure(objective).name == "accuracy"
+            and not sure(objective).lam
+            and not sure(objective).mu
         ):
             return self._most_accurate(problem, context)
         raise CapabilityError(
@@ -233,7 +234,7 @@ class MaxCostSolver:
         return self._solution(
             search,
             tree,
-            problem.parts.objective.value(tree, problem),
+            sure(problem.parts.objective).value(tree, problem),
             float(low * share),
             low == up,
         )

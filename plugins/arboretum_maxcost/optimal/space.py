@@ -20,6 +20,7 @@ from arboretum.api import (
     Prices,
     Problem,
     refuse_unfit,
+    sure,
     whole_numbers,
 )
 from arboretum.kernels import mark_of
@@ -83,7 +84,7 @@ class Space:
 
         n, features = self.n_objects, np.zeros(len(self.family), FEATURE)
         rows = np.zeros(n, ROW)
-        for name in FEATURE.names:
+        for name in sure(FEATURE).names:
             features[name] = getattr(self, name)
         for name in ("label", "purity", "mass", "equivalent_loss", "count"):
             rows[name] = getattr(self, name)

@@ -22,6 +22,7 @@ from arboretum.api import (
     Table,
     Tree,
     VerificationError,
+    sure,
 )
 
 
@@ -30,7 +31,10 @@ def published() -> Plain:
     """The numbers as printed; under ``computed`` those that follow from the text, by hand or by
     an independent program.
     """
-    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+    found: Plain = json.loads(
+        Path(__file__).with_name("published.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -70,19 +74,20 @@ def encoded(services: Services, dataset: str, fields: tuple[tuple[str, Any], ...
 
 def objects_of(services: Services, table: Table, **more: Any) -> Encoded:
     """The rows of a table as the paper's objects."""
-    return services.component("encoder", "multiway", {**published()["encoder"], **more}).encode(
-        table, table, raw_thresholds=False, seed=0
-    )
+    found: Encoded = services.component(
+        "encoder", "multiway", {**published()["encoder"], **more}
+    ).encode(table, table, raw_thresholds=False, seed=0)
+    return found
 
 
 def posed(objects: Encoded, parts: Parts) -> Problem:
     """The problem of growing on these objects."""
-    return Problem(objects, parts.cost.price_list(objects, 0), parts)
+    return Problem(objects, sure(parts.cost).price_list(objects, 0), parts)
 
 
 def grown(objects: Encoded, parts: Parts) -> Tree:
     """The tree that the parts grow."""
-    return parts.method.fit(posed(objects, parts), Context()).tree
+    return sure(parts.method).fit(posed(objects, parts), Context()).tree
 
 
 @attrs.frozen

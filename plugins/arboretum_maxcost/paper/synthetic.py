@@ -28,6 +28,7 @@ from arboretum.api import (
     Status,
     VerificationError,
     csv_text,
+    sure,
 )
 from arboretum_maxcost.greedy.tradeoff import by_budget, by_delta, stopped
 from arboretum_maxcost.paper.study import (
@@ -113,7 +114,9 @@ def _least(services: Services, objects: Any, parts: Any) -> float:
         "cost": "unit",
     }
     exact = services.parts(choices)
-    solution = exact.method.fit(posed(objects, exact), Context(memory_bytes=MEGABYTES * 1_000_000))
+    solution = sure(exact.method).fit(
+        posed(objects, exact), Context(memory_bytes=MEGABYTES * 1_000_000)
+    )
     if solution.status is not Status.optimal:
         raise VerificationError(
             f"verification failed: the least max cost is not proven within {MEGABYTES} MB"

@@ -86,11 +86,13 @@ class DataSet:
         portfolio the lowest of all functions.
         """
         if function == PORTFOLIO:
-            return np.min([self.errors(one) for one in self.points], axis=0)
+            found: np.ndarray = np.min([self.errors(one) for one in self.points], axis=0)
+            return found
         points = self.least if function == LEAST else self.points[function]
-        return points[
+        found: np.ndarray = points[
             np.searchsorted(points[:, 0], np.arange(self.longest + 1), side="right") - 1, 1
         ]
+        return found
 
 
 def judge(results: Keyed) -> Judgement:

@@ -10,8 +10,8 @@ are those on which the minimum is proven within some seconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Chapter,
@@ -22,13 +22,16 @@ from arboretum.api import (
     Key,
     Keyed,
     Piece,
+    Plain,
+    Prices,
     Problem,
     Services,
     Status,
     VerificationError,
     csv_text,
+    sure,
 )
-from arboretum_regularized.paper.protocol import Measured, price_list, training_split
+from arboretum_regularized.paper.protocol import Measured, TrainingSplit, price_list, training_split
 from arboretum_regularized.paper.results import PROVEN, RANDOM, UNIT
 from arboretum_regularized.paper.study import recipe
 
@@ -67,12 +70,16 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """
     split = training_split(services, key["dataset"], seed)
     price = price_list(services, split.objects, key["prices"], seed)
-    least, found = math.nan, {}
+    least = math.nan
+    found: dict[str, Facts] = {}
     for method in METHODS:
         parts = recipe(services, *METHODS[method], key["variant"], split.theta)
         problem = Problem(split.objects, price, parts)
-        cost = Measured.of(parts.method.fit(problem, Context()).tree, split, price).expected_cost
-        promised = getattr(parts.criterion, "promises", lambda _: {})(problem).get("expected_cost")
+        cost = Measured.of(
+            sure(sure(parts.method).fit(problem, Context()).tree), split, price
+        ).expected_cost
+        promises: Callable[[Problem], Plain] = getattr(parts.criterion, "promises", lambda _: {})
+        promised = promises(problem).get("expected_cost")
         found[method] = {"expected_cost": cost, "promised": promised}
         if method == "EC4.5":
             least = _least(services, problem, split, price)
@@ -90,7 +97,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     }
 
 
-def _least(services: Services, problem: Problem, split: Any, price: Any) -> float:
+def _least(services: Services, problem: Problem, split: TrainingSplit, price: Prices) -> float:
     solver, complexity = (
         services.component("solver", "subtable_dp"),
         services.component("complexity", "expected_cost"),

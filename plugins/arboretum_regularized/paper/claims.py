@@ -105,7 +105,10 @@ class Case:
     def pairs(self, one: str, other: str, measure: str) -> dict[str, tuple[float, float]]:
         """Data set → (mean of one, mean of the other), where both are known."""
         means = {
-            name: tuple(self.found.mean(self.part, name, a, measure) for a in (one, other))
+            name: (
+                self.found.mean(self.part, name, one, measure),
+                self.found.mean(self.part, name, other, measure),
+            )
             for name in self.found.datasets(self.part)
         }
         return {name: both for name, both in means.items() if not np.isnan(both).any()}
@@ -447,8 +450,8 @@ def slower(x: Case) -> Answer | None:
         words.append(f"{one}/{other} {mine} {_middle(printed):.2f})")
     random, ratios = attrs.evolve(x, part=Part(RANDOM, x.part.variant)), []
     for name, theirs in published().to_cc45.items():
-        ours = random.times(name, "C4.5").values()
-        mean = f"{np.mean([a / b for a, b in ours]):.2f}" if ours else "–"
+        both = random.times(name, "C4.5").values()
+        mean = f"{np.mean([a / b for a, b in both]):.2f}" if both else "–"
         ratios.append(f"{name} {mean} (published {theirs:.2f})")
     words = [
         f"geometric means on {', '.join(times) or 'none'}: " + ", ".join(words),

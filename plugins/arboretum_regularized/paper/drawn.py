@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arboretum.api import Facts, Judgement, Key, Keyed, Piece, Services, csv_text
+from arboretum.api import (
+    Cell,
+    Facts,
+    Judgement,
+    Key,
+    Keyed,
+    Piece,
+    Services,
+    csv_text,
+    sure,
+)
 from arboretum_regularized.paper.means import cell_of_runs
 from arboretum_regularized.paper.results import UNIT, published
 
@@ -70,18 +80,18 @@ def _drawn(services: Services, key: Key, seed: int, preset: str) -> Facts:
         "height": metrics["average_depth"],
         "leaves": metrics["n_leaves"],
     }
-    return found | ({"svg": record.tree.to_svg()} if key["seed"] == 0 else {})
+    return found | ({"svg": sure(record.tree).to_svg()} if key["seed"] == 0 else {})
 
 
 def judge(results: Keyed) -> Judgement:
     """The captions' numbers, each of one tree, beside the means of ours; the drawings of the
     first split.
     """
-    cells, pictures, rows = (
-        [],
-        {},
-        [["dataset", "method", "splits", "roc_auc", "roc_auc_sd", "height", "height_sd", "leaves"]],
-    )
+    cells: list[Cell] = []
+    pictures: dict[str, str] = {}
+    rows: list[list[object]] = [
+        ["dataset", "method", "splits", "roc_auc", "roc_auc_sd", "height", "height_sd", "leaves"]
+    ]
     for dataset in dict.fromkeys(key["dataset"] for key, _ in results):
         for preset in METHODS:
             own = [result[preset] for key, result in results if key["dataset"] == dataset]
@@ -113,19 +123,21 @@ def judge(results: Keyed) -> Judgement:
                     strict=True,
                 )
                 cells += [
-                    cell_of_runs(
-                        f"captions of drawn trees: {word}",
-                        dataset,
-                        preset,
-                        value,
-                        values,
-                        1,
-                        rounding=digit,
+                    sure(
+                        cell_of_runs(
+                            f"captions of drawn trees: {word}",
+                            dataset,
+                            preset,
+                            value,
+                            values,
+                            1,
+                            rounding=digit,
+                        )
                     )
                     for value, values, (word, digit) in printed
                 ]  # a caption is of one tree
     cells.sort(key=lambda cell: cell.table)
-    reported = {
+    reported: Facts = {
         "metrics": {"trees": float(len(pictures))},
         "tables": {"drawn_trees.csv": csv_text(rows)},
         "pictures": pictures,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,10 +22,12 @@ from arboretum.api import (
     Judgement,
     Key,
     Keyed,
+    LineChart,
     Piece,
     Problem,
     Services,
     csv_text,
+    sure,
 )
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.claims import MEASURABLE
@@ -42,6 +44,9 @@ from arboretum_regularized.scores import Scores
 
 if TYPE_CHECKING:
     from arboretum_regularized.paper.reproduction import Regularized
+
+Row = Sequence[Any]
+"""What is noted of a growth."""
 
 
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
@@ -82,9 +87,11 @@ def work(key: Key, seed: int, services: Services) -> Facts:
                     price_list(services, part.objects, UNIT, run),
                     recipe(services, method, UNIT, PAPER, part.theta),
                 )
-                problem.parts.method.warm_up(problem, Context())
+                method_of = sure(problem.parts.method)
+                if hasattr(method_of, "warm_up"):
+                    method_of.warm_up(problem, Context())
                 start = time.process_time()
-                tree = problem.parts.method.fit(problem, Context()).tree
+                tree = sure(method_of.fit(problem, Context()).tree)
                 seconds = time.process_time() - start
                 found = Measured.of(tree, part, price)
                 rows.append(
@@ -185,13 +192,13 @@ def judge(results: Keyed) -> Judgement:
         for (name, method), own in laws.items()
         for over, law in zip(OVER, own, strict=True)
     }
-    reported = {"claims": claims, "tables": tables, "pictures": pictures}
+    reported: Facts = {"claims": claims, "tables": tables, "pictures": pictures}
     return Judgement.of_chapter(
         "growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **reported
     )
 
 
-def _means(splits: Sequence[Sequence[Sequence[Any]]]) -> list[list[Any]]:
+def _means(splits: Sequence[Sequence[Row]]) -> list[Row]:
     """The rows with their numbers averaged over the splits, which all have the same rows."""
     return [
         [*lines[0][:2], *np.mean([line[2:] for line in lines], axis=0).tolist()]
@@ -226,12 +233,12 @@ class Exponent:
         return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def _of(own: Sequence[Sequence[Any]], kind: str) -> list[Sequence[Any]]:
+def _of(own: Sequence[Row], kind: str) -> list[Row]:
     """The rows of one cut; the whole table belongs to both."""
     return [line for line in own if line[1] == kind or line[2:4] == own[0][2:4]]
 
 
-def _exponents(own: Sequence[Sequence[Any]]) -> list[Exponent]:
+def _exponents(own: Sequence[Row]) -> list[Exponent]:
     """One per word of :data:`OVER`."""
     n, m = _of(own, "objects"), _of(own, "tests")
     over = (
@@ -247,7 +254,7 @@ def _claim(
     laws: Mapping[tuple[str, str], Sequence[Exponent]],
     over: Sequence[str],
     ready: bool,
-    holds: Any,
+    holds: Callable[..., bool | None],
 ) -> Claim:
     """Holds where it does for both methods on both data sets.
 
@@ -269,7 +276,7 @@ def _claim(
     )
 
 
-def _chart(name: str, own: Sequence[Sequence[Any]], kind: str) -> Any:
+def _chart(name: str, own: Sequence[Row], kind: str) -> LineChart:
     """Seconds over objects or tests, with the fitted powers."""
     by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
     sizes = {

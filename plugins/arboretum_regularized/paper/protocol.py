@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -33,6 +34,10 @@ from arboretum.api import (
 )
 from arboretum.kernels.jit import jit
 from arboretum_regularized.paper.results import UNIT, published
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.cost import Cost
+
 
 ENCODER = "onehot_kmeans5"
 BINS = {"numeric": "kmeans_elkan"}
@@ -103,7 +108,8 @@ def read(services: Services, name: str) -> Table:
     """The data set with the kinds of columns that give the column counts of Table 1.  Raises
     DataError.
     """
-    return services.component("dataset", name, published().adjusted.get(name, {})).load(0)
+    table: Table = services.component("dataset", name, published().adjusted.get(name, {})).load(0)
+    return table
 
 
 def filled(table: Table) -> Table:
@@ -145,9 +151,9 @@ def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
     data = coded(services, name)
     division = services.component("split", "holdout").divide(data.table, seed)
     objects, origin = training_objects(data, division.train)
-    tallies = [data.tally(rows) for rows in (division.train, division.valid, division.test)]
+    train, valid, test = map(data.tally, (division.train, division.valid, division.test))
     return TrainingSplit(
-        data, objects, origin, *tallies, theta_of(len(division.train)), division.train
+        data, objects, origin, train, valid, test, theta_of(len(division.train)), division.train
     )
 
 
@@ -179,7 +185,7 @@ def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray
         raw_features=(),
         raw=np.empty((n, 0)),
         label=votes.argmax(axis=1).astype(np.int32),
-        y=None,
+        y=table.target.values,
         weight=np.bincount(member, weights=weights, minlength=n),
         count=np.bincount(member, minlength=n),
         object_of_row=member,
@@ -190,9 +196,8 @@ def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray
 
 def price_list(services: Services, objects: Encoded, prices: str, seed: int) -> Prices:
     """1 per test, or whole numbers from 1 to 10 drawn for each test on its own."""
-    return services.component("cost", "unit" if prices == UNIT else "random").price_list(
-        objects, seed
-    )
+    prices_of: Cost = services.component("cost", "unit" if prices == UNIT else "random")
+    return prices_of.price_list(objects, seed)
 
 
 @attrs.frozen(eq=False)

@@ -5,14 +5,17 @@ protocol; and our results in the same order.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import attrs
 
-from arboretum.api import Plain
+from arboretum.api import (
+    Facts,
+    Keyed,
+    Plain,
+)
 from arboretum_regularized.scores import Observed, Scores
 
 BASES = ("C4.5", "CART")
@@ -169,9 +172,9 @@ class Results(Observed):
     """found : (part, data set, algorithm) → what was noted of each split."""
 
     @staticmethod
-    def of(results: Iterable[tuple[Plain, Any]]) -> Results:
+    def of(results: Keyed) -> Results:
         """Sort pieces by what they are about; splits in the order of their seeds."""
-        found: dict[tuple[Part, str, str], list[Plain]] = {}
+        found: dict[tuple[Hashable, ...], list[Plain]] = {}
         for key, result in sorted(results, key=lambda item: item[0]["seed"]):
             for algorithm, noted in result["algorithms"].items():
                 place = Part(key["prices"], key["variant"]), key["dataset"], algorithm
@@ -208,7 +211,8 @@ def as_published() -> Results:
     """The published means (unit prices), and the seconds of the authors' program, as if they
     were results.
     """
-    paper, found = published(), {}
+    paper = published()
+    found: dict[tuple[Hashable, ...], list[Facts]] = {}
     seconds = {(*place, "seconds"): value for place, value in paper.seconds.items()}
     for (dataset, algorithm, measure), value in {**paper.results, **seconds}.items():
         found.setdefault((JUDGED, dataset, algorithm), [{}])[0][measure] = value

@@ -9,7 +9,12 @@ import contextlib
 import numpy as np
 
 import arboretum.api as api
-from arboretum.api import DataError, Facts, Panels
+from arboretum.api import (
+    DataError,
+    Facts,
+    Panels,
+    sure,
+)
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.results import (
     ALGORITHMS,
@@ -44,8 +49,8 @@ def rank_tables(found: Results) -> dict[str, str]:
             compared = comparing.compare(scores, control=control)
             last = {
                 "control": control,
-                "Friedman chi-square": compared.friedman.chi_square,
-                "Friedman p": compared.friedman.p,
+                "Friedman chi-square": sure(compared.friedman).chi_square,
+                "Friedman p": sure(compared.friedman).p,
             }
             renamed = {
                 f"mean {scores.measure}": "mean",
@@ -76,12 +81,8 @@ def pictures_of(found: Results) -> Facts:
                 made[f"nemenyi_{slug}_{part.slug}"] = _rank_diagrams(
                     found, part, base, everyone=True
                 )
-        for measure, scores, options in zip(
-            RANKED,
-            (auc, cost, size),
-            ({"base": 0.5}, {"own_scales": True}, {"own_scales": True}),
-            strict=True,
-        ):
+        ways: tuple[Facts, ...] = ({"base": 0.5}, {"own_scales": True}, {"own_scales": True})
+        for measure, scores, options in zip(RANKED, (auc, cost, size), ways, strict=True):
             title, reported = (
                 f"{WORDS[measure][0]}, {part.words}",
                 "means over splits ± standard error",

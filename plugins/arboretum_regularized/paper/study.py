@@ -6,13 +6,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Facts, Key, Parts, Prices, Problem, Services
+from arboretum.api import (
+    Context,
+    Facts,
+    Key,
+    Parts,
+    Prices,
+    Problem,
+    Services,
+    sure,
+)
 from arboretum_regularized.paper.protocol import (
     TOLERANCE,
     Measured,
@@ -104,15 +114,17 @@ class Piece:
             self.services, algorithm, self.prices, self.variant, self.training_split.theta
         )
         if lam is not None:
-            parts = attrs.evolve(parts, criterion=attrs.evolve(parts.criterion, lam=lam))
+            criterion: Any = parts.criterion
+            parts = attrs.evolve(parts, criterion=attrs.evolve(criterion, lam=lam))
         problem, context = (
             Problem(self.training_split.objects, self.price, parts),
             Context(seed=self.seed),
         )
-        if self.clock:
-            parts.method.warm_up(problem, context)  # a millisecond or two once everything is loaded
+        method = sure(parts.method)
+        if self.clock and hasattr(method, "warm_up"):
+            method.warm_up(problem, context)  # a millisecond or two once everything is loaded
         start = time.process_time()
-        tree = parts.method.fit(problem, context).tree
+        tree = sure(method.fit(problem, context).tree)
         seconds = time.process_time() - start
         return Measured.of(tree, self.training_split, self.price), seconds
 
@@ -125,7 +137,9 @@ class Piece:
             found, seconds = self.grow(algorithm)
             return {None: found}, self.noted(found, seconds)
         rule = Descending()
-        kept, best, tried, trees = None, -math.inf, [], {}
+        kept: tuple[float, Measured, float] | None = None
+        best, tried = -math.inf, []
+        trees: dict[float | None, Measured] = {}
         for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
             trees[lam] = found
@@ -134,7 +148,7 @@ class Piece:
             if kept is not None and rule.drops(auc, best):
                 break
             kept, best = (lam, found, seconds), max(best, auc)
-        lam, found, seconds = kept
+        lam, found, seconds = sure(kept)
         noted = self.noted(found, seconds) | {"lam": lam, "tried": tried}
         if self.judged and (algorithm == "EC4.5" or self.split < published().runs):
             noted["sweep"] = self.sweep(algorithm, trees)
@@ -195,7 +209,8 @@ class Piece:
         """The tree cut back by the α that ranks validation rows best, the smallest of equal
         ones; α; numbers of each α.
         """
-        chosen, best, auc = None, math.nan, -math.inf
+        chosen: Sequence[int] = ()
+        best, auc = math.nan, -math.inf
         direction = "top_down" if self.variant == AUTHORS else "bottom_up"
         cuts, tried = (
             self.services.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(
@@ -211,7 +226,7 @@ class Piece:
             now = attrs.evolve(found, rest=nearest_kept[found.rest], asked=stands)
             tried.append([alpha, *self.numbers(now)])
             score = self.auc(now, self.training_split.valid)
-            if chosen is None or score > auc:
+            if math.isnan(best) or score > auc:
                 chosen, best, auc = nodes, alpha, score
         return (
             Measured.of(found.tree.cut(chosen), self.training_split, self.price)

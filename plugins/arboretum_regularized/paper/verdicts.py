@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -294,7 +294,7 @@ def results_table(found: Results) -> str:
     measures = [
         m for m in WORDS if any(m in one for noted in found.found.values() for one in noted)
     ]
-    rows: list[list[Any]] = [
+    rows: list[list[object]] = [
         [
             "prices",
             "variant",
@@ -316,7 +316,7 @@ def results_table(found: Results) -> str:
                 part.prices,
                 part.variant,
                 place[1],
-                called(place[2], part.prices),
+                called(str(place[2]), part.prices),
                 len(found.found[place]),
             ]
             rows.append([*row, *("" if math.isnan(x) else f"{x:.6g}" for x in numbers)])
