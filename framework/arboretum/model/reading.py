@@ -2,14 +2,17 @@
 
 import enum
 import functools
+import inspect
 import itertools
 import json
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.model.plain import Facts, Plain
@@ -113,13 +116,25 @@ def built(cls: type, fields: Plain) -> Any:
 def _field_types(cls: type) -> Plain:
     """Field → annotated type of a class; {} where annotations cannot be resolved."""
     try:
-        return {
-            name: kind
-            for name, kind in typing.get_type_hints(cls).items()
-            if typing.get_origin(kind) is not typing.ClassVar
-        }
+        return field_hints(cls)
     except (NameError, TypeError):
         return {}
+
+
+def field_hints(cls: type) -> Facts:
+    """Field → annotated type of an attrs class; raises what an annotation raises.
+
+    What else is annotated is left alone: attrs enters what a cached property returns, which type
+    checkers alone may know by name.
+    """
+    fields, found = {field.name for field in attrs.fields(cls)}, Facts()
+    for base in reversed(cls.__mro__):
+        said = {n: kind for n, kind in inspect.get_annotations(base).items() if n in fields}
+        known = getattr(sys.modules.get(base.__module__), "__dict__", {})
+        found |= typing.get_type_hints(
+            types.SimpleNamespace(__annotations__=said), known, dict(vars(base))
+        )
+    return found
 
 
 # arrays in which null stands for NaN, and "inf", "-inf" for an infinity

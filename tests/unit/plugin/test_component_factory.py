@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
+import attrs
 import pytest
 
 import arboretum
 from arboretum.api import ConfigError
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 
 
@@ -34,3 +38,16 @@ def test_a_run_is_the_run_of_the_command(services):
         ["dataset=iris", "method=cart", "stopping.standard.max_depth=2", "seed=3"]
     )
     assert ours.verified and ours.metrics == theirs.metrics and ours.tree == theirs.tree
+
+
+def test_only_parameters_have_types_that_are_looked_up():
+    # attrs enters the annotation of a cached property, which is only known to type checkers here
+    @attrs.frozen
+    class Lazy:
+        rounds: int = 3
+
+        @functools.cached_property
+        def client(self) -> KnownToTypeCheckersOnly:  # noqa: F821
+            return self.rounds
+
+    assert field_types(Lazy) == {"rounds": int}
