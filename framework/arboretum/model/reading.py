@@ -116,12 +116,12 @@ def built(cls: type, fields: Plain) -> Any:
 def _field_types(cls: type) -> Plain:
     """Field → annotated type of a class; {} where annotations cannot be resolved."""
     try:
-        return field_hints(cls)
+        return types_of_fields(cls)
     except (NameError, TypeError):
         return {}
 
 
-def field_hints(cls: type) -> Facts:
+def types_of_fields(cls: type) -> Facts:
     """Field → annotated type of an attrs class; raises what an annotation raises.
 
     What else is annotated is left alone: attrs enters what a cached property returns, which type

@@ -18,7 +18,7 @@ from arboretum.errors import ConfigError, PluginError, blaming, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.model.plain import Facts, Plain
-from arboretum.model.reading import field_hints
+from arboretum.model.reading import types_of_fields
 from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import NONE, Entry
 
@@ -83,7 +83,7 @@ def field_types(cls: type) -> Facts:
     PluginError when one cannot be.
     """
     try:
-        hints = field_hints(cls)
+        hints = types_of_fields(cls)
     except Exception as error:
         raise PluginError(
             f"component {cls.__qualname__}: a field's type cannot be resolved: {error}"

@@ -623,11 +623,8 @@ def keep_edges(table, levels, memo, graph, state):
     for i in range(node.width):
         if is_open(levels, 0, ONE, i) or is_open(levels, 0, REST, i):
             continue
-        one, rest, test_cost = (
-            levels.high[0, ONE, i],
-            levels.high[0, REST, i],
-            levels.test_cost[0, i],
-        )
+        one, rest = levels.high[0, ONE, i], levels.high[0, REST, i]
+        test_cost = levels.test_cost[0, i]
         if one + rest + test_cost <= node.budget:
             edge = graph.edge[state.edges]
             edge.test, edge.test_cost = levels.test[0, i], test_cost
@@ -674,14 +671,8 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         if i >= 0:
             side = lightest(levels, d, i)
             side = side if is_open(levels, d, side, i) else 1 - side
-            descend(
-                table,
-                levels,
-                d,
-                i,
-                side,
-                limit - levels.low[d, 1 - side, i] - levels.test_cost[d, i],
-            )
+            budget = limit - levels.low[d, 1 - side, i] - levels.test_cost[d, i]
+            descend(table, levels, d, i, side, budget)
             state.level = d + 1
             continue
         if d == 0:
