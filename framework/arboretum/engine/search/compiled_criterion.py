@@ -26,7 +26,6 @@ from arboretum.kernels.kernel_decorators import Kernel, adds_by_class, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Encoded, Node, Tables
-from arboretum.model.plain import Facts
 from arboretum.model.reading import types_of_fields
 from arboretum.model.table import frozen_array
 from arboretum.model.tree import Tree
@@ -403,8 +402,8 @@ def _numeric_names(cls: type) -> tuple[str, ...]:
     """By declared types, so that a field's place does not depend on the values of those before
     it.
     """
-    declared: Facts = types_of_fields(cls) if attrs.has(cls) else {}
-    unions = (typing.Union, types.UnionType)
+    declared = types_of_fields(cls) if attrs.has(cls) else {}
+    unions: tuple[object, ...] = (typing.Union, types.UnionType)
     members = {
         name: typing.get_args(kind) if typing.get_origin(kind) in unions else (kind,)
         for name, kind in declared.items()
