@@ -238,7 +238,7 @@ class _BaseTree(BaseEstimator):
 
     # -- fit ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
         X : [n_rows, n_features] array or frame.
@@ -362,7 +362,7 @@ class _BaseTree(BaseEstimator):
             len(X),
         )
 
-    def _refuse_merged(self, given: Any, numbers: np.ndarray) -> None:
+    def _refuse_merged(self, given: object, numbers: np.ndarray) -> None:
         """Raise DataError where two integers of a column have become one number."""
         if getattr(getattr(given, "dtype", None), "kind", "O") == "f":
             return
@@ -404,7 +404,7 @@ class _BaseTree(BaseEstimator):
         check_is_fitted(self, "tree_")
         return self.tree_
 
-    def _answer(self, ask: Callable[[Tree, Table], Any], X: Any) -> Any:
+    def _answer(self, ask: Callable[[Tree, Table], np.ndarray], X: Any) -> np.ndarray:
         """What the tree says of rows to predict on, read with the columns that it asks for."""
         tree = self._grown
         if self._mixed:
@@ -416,7 +416,7 @@ class _BaseTree(BaseEstimator):
         columns = tuple(_View(name, ColumnKind.continuous, values) for name, values in named)
         return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: object) -> np.ndarray:
         """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a
         missing value stops it.
         """

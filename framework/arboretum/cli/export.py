@@ -5,7 +5,6 @@ other forms, and at work.
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -119,7 +118,7 @@ def _parted(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]
     ]
 
 
-def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[Any]]:
+def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[object]]:
     """Heading → column."""
     answer = tree.predict(table)
     columns = {

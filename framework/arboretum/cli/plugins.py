@@ -10,7 +10,6 @@ import re
 import shlex
 import typing
 from collections.abc import Sequence
-from typing import Any
 
 from arboretum.cli import terminal
 from arboretum.cli.terminal import Parser, paragraph, paragraphs
@@ -364,7 +363,7 @@ def _component(entry: Entry, registry: Registry) -> str:
     )
 
 
-def type_text(wanted: Any) -> str:
+def type_text(wanted: type) -> str:
     """A field's type for people: "int or null", "list of float", the names of an enumeration."""
     origin, arguments = (
         typing.get_origin(wanted),

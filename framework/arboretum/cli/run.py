@@ -1,8 +1,9 @@
 """``arboretum run``: a Hydra application with its own words for what goes wrong."""
 
+from argparse import Namespace
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -34,6 +35,9 @@ from arboretum.runs.folder import (
     make_ready,
     remove_empty,
 )
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 DESCRIPTION = """\
 Grow one tree, or with -m one per combination of values:
@@ -153,7 +157,7 @@ def go_on(proof: Proof, path: str, start: Start) -> Start:
 class Application:
     """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
-    def __init__(self, arguments: Any) -> None:
+    def __init__(self, arguments: Namespace) -> None:
         proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
         record = (
             find_run(arguments.run, plugins=arguments.plugin)[0]
@@ -218,7 +222,7 @@ class Application:
                 base, arguments.multirun = loader.load_command(overrides, RunMode.MULTIRUN), True
             return sweep(self, loader, base) if arguments.multirun else self._once(base)
 
-    def _once(self, base: Any) -> int:
+    def _once(self, base: "DictConfig") -> int:
         from hydra.core.utils import env_override
 
         resolved, folder, line = (
@@ -258,7 +262,7 @@ class Application:
         return present(outcome)
 
 
-def _show(loader: Loader, arguments: Any) -> int:
+def _show(loader: Loader, arguments: Namespace) -> int:
     """Print the configuration that a run would have; of a sweep, that of its first run."""
     from hydra.types import RunMode
     from omegaconf import OmegaConf, flag_override

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep as Several, ValueType
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
@@ -38,6 +38,7 @@ from arboretum.cli.terminal import (
 )
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
+from arboretum.config.guard import contents
 from arboretum.config.launch import asked, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
@@ -84,6 +85,9 @@ from arboretum.runs.sweeps import (
     write_sweep,
 )
 
+if TYPE_CHECKING:
+    from arboretum.cli.run import Application
+
 
 @attrs.define(eq=False, slots=False)
 class Job:
@@ -113,11 +117,10 @@ class Job:
     def __getstate__(self) -> Facts:  # what a worker process receives
         return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
 
-    def __call__(self, config: DictConfig) -> Any:
+    def __call__(self, config: DictConfig) -> object:
         """Do one job of the sweep; what Hydra calls."""
         hydra, registry = HydraConfig.get(), self._session.registry
-        choices: Any = OmegaConf.to_container(hydra.runtime.choices)
-        resolved = functools.partial(resolve, config, registry, choices)
+        resolved = functools.partial(resolve, config, registry, contents(hydra.runtime.choices))
         return self.do(
             resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir)
         )
@@ -236,7 +239,7 @@ DIED = (
 MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
 
-def sweep(app: Any, loader: Loader, base: Any) -> int:
+def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     """Run all jobs of a command (its Application); returns the exit status: 1 when one failed, 3
     when one is not tracked, 130 or 143 when it was ended.
     """
@@ -354,12 +357,16 @@ class Post:
     """
 
     def __init__(
-        self, app: Any, folder: Path, base: Any, overrides: Sequence[Override], line: Line
+        self,
+        app: Application,
+        folder: Path,
+        base: DictConfig,
+        overrides: Sequence[Override],
+        line: Line,
     ) -> None:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
-        whole: Any = OmegaConf.to_container(base, resolve=False)
-        self.config = {key: value for key, value in whole.items() if key != "hydra"}
+        self.config = {key: value for key, value in contents(base).items() if key != "hydra"}
         self.before = before = read_sweep(folder)
         self.search = search = search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
@@ -385,7 +392,7 @@ class Post:
         self.begun = False  # a sweep that is refused leaves no parent
         self.trouble = ""
 
-    def _ask(self, what: str, action: Callable[[], Any], *, anew: bool = False) -> str:
+    def _ask(self, what: str, action: Callable[[], object], *, anew: bool = False) -> str:
         if self.component is None:
             return ""
         with waiting(f"{what} tracker {self.component.name}", self.line):
@@ -480,7 +487,7 @@ def refuse_vain(overrides: Sequence[Override]) -> None:
             )
 
 
-def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
+def _refuse_mixture(folder: Path, base: DictConfig, overrides: Sequence[str]) -> None:
     """Raise StoreError when the folder holds runs of another sweep: nobody could tell them apart
     any more.
 

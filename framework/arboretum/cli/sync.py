@@ -23,6 +23,7 @@ from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.guard import found_again
 from arboretum.errors import ArboretumError, CapabilityError, StoreError, TrackerError
 from arboretum.interfaces.tracker import Tracker
+from arboretum.model.plain import Plain
 from arboretum.model.shown import masked_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
@@ -71,7 +72,7 @@ class Parent:
     tracker: Any
 
     @staticmethod
-    def open(folder: Path, sweep: Sweep, tracker: Tracker, config: Any = None) -> Parent:
+    def open(folder: Path, sweep: Sweep, tracker: Tracker, config: Plain | None = None) -> Parent:
         """Open the parent, or go on with the one that the folder names; raises TrackerError and
         StoreError.
 
@@ -181,9 +182,9 @@ def main(argv: list[str]) -> int:
     found = [folder for root in roots for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
     session = Session(registry)
-    parents: dict[Path, Parent] = {}
+    parents: dict[tuple[Path, Tracker], Parent] = {}
 
-    def tracker_of(folder: Path) -> Any:
+    def tracker_of(folder: Path) -> Tracker | None:
         """The one that was named, or that the run was meant for; None for none.  Raises
         StoreError, ConfigError, TrackerError.
         """
@@ -233,7 +234,7 @@ def main(argv: list[str]) -> int:
     return 1 if failures else 0
 
 
-def _parent(home: Path, tracker: Tracker, parents: dict[Any, Parent]) -> Parent:
+def _parent(home: Path, tracker: Tracker, parents: dict[tuple[Path, Tracker], Parent]) -> Parent:
     """The sweep in a folder, its parent open in the tracker; an empty one where it is no
     sweep's.  Raises TrackerError, StoreError.
     """

@@ -148,7 +148,7 @@ def primary(start: Start) -> Facts:
     """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of
     its own.
     """
-    defaults: list[Any] = ["_self_"]
+    defaults: list[object] = ["_self_"]
     options = {
         kind: list(choice) if kind in MANY else choice or "???"
         for kind, choice in start.choices.items()
@@ -318,7 +318,7 @@ def _is_group(kind: str, value: object) -> bool:
     return value is None or (isinstance(value, Mapping) and isinstance(value.get("name"), str))
 
 
-def _recorded(kind: str, config: Plain, registry: Registry) -> Any:
+def _recorded(kind: str, config: Plain, registry: Registry) -> object:
     """The recorded option of a group, several in a tuple where the group takes several."""
     fields = config.get(kind)
     if kind in MANY or fields is None:

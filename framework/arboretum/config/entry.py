@@ -60,7 +60,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     return outcome.record
 
 
-def _surroundings(files: Sequence[str]) -> tuple[Any, ...]:
+def _surroundings(files: Sequence[str]) -> tuple[object, ...]:
     """What a composition depends on besides its overrides: plugin files and their content,
     installed packages, the folder.
     """

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -45,6 +45,9 @@ from arboretum.runs.folder import (
 )
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
+
+if TYPE_CHECKING:
+    from arboretum.engine.run import Request
 
 # a tracker that failed after a longer wait is left alone; one that fails at once costs nothing to
 # ask again
@@ -112,8 +115,8 @@ class Session:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._codes: dict[str, str] = {}
-        self._prepared: dict[Any, Any] = {}
-        self._given_up: dict[Any, str] = {}
+        self._prepared: dict[object, Tracker] = {}
+        self._given_up: dict[object, str] = {}
         self._beside = ThreadPoolExecutor(1, "arboretum-tracker")
         self._handing: Future[str] | None = None
 
@@ -125,7 +128,7 @@ class Session:
         other._codes, other.versions = self._codes, self.versions
         return other
 
-    def prepare_tracker(self, component: Tracker) -> Any:
+    def prepare_tracker(self, component: Tracker) -> Tracker:
         """The session's instance of a tracker, whose connection equal components share, made
         ready once.  Raises TrackerError.
         """
@@ -270,7 +273,7 @@ class Session:
             record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings))
         )
 
-    def _request(self, resolved: Resolved) -> Any:
+    def _request(self, resolved: Resolved) -> Request:
         from arboretum.engine import run as engine
 
         settings, parts, certifier = resolved.settings, resolved.parts, None

@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
-from arboretum.model.plain import Plain
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.shown import MASK, masked
 from arboretum.plugin.registry import NONE
 
@@ -63,6 +63,12 @@ _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(\s*:)?""", re.DOT
 _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
+def contents(config: object, *, resolve: bool = False) -> Facts:
+    """What a mapping of a configuration holds, plain; {} of what is none."""
+    found: Any = OmegaConf.to_container(config, resolve=resolve)
+    return found if isinstance(found, dict) else {}
+
+
 def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
     """Raise ConfigError when a configuration names code, a log file, or a folder of Hydra's own
     notes.
@@ -73,9 +79,9 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
         raise ConfigError(f"{path}={value!r} is refused: {why}")
 
 
-def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
+def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, object, str]]:
     """Key, value, and why it is refused."""
-    raw: Any = OmegaConf.to_container(config, resolve=False)
+    raw = contents(config)
     for path, value in _targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
@@ -112,7 +118,7 @@ def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, Any,
             )
 
 
-def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
+def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, object, str]]:
     """Interpolations at or below a key that are no plain values: they may hide a ``_target_``."""
     if OmegaConf.is_interpolation(parent, key):
         try:
@@ -127,7 +133,7 @@ def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
             yield from _hidden(inner, below, f"{path}.{below}")
 
 
-def _targets(node: object, path: str) -> Iterator[tuple[str, Any]]:
+def _targets(node: object, path: str) -> Iterator[tuple[str, object]]:
     """Where a ``_target_`` stands, and what it says."""
     steps = {f"[{i}]": item for i, item in enumerate(node)} if isinstance(node, list) else {}
     if isinstance(node, dict):
@@ -184,8 +190,7 @@ def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
             if OmegaConf.is_config(node[key]):
                 walk(node[key])
             if isinstance(key, str) and key.startswith(KEY):
-                plain: Any = OmegaConf.to_container(node, resolve=False)
-                node[unquote(key.removeprefix(KEY))] = plain[key]
+                node[unquote(key.removeprefix(KEY))] = contents(node)[key]
                 del node[key]
 
     if any(KEY in text for text in overrides):
@@ -301,6 +306,6 @@ def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
     return f"${{oc.env:{name}}}"
 
 
-def found_again(fields: Plain, path: str) -> Any:
+def found_again(fields: Plain, path: str) -> Facts:
     """Recorded fields with their secrets, from the environment.  Raises ConfigError."""
-    return OmegaConf.to_container(OmegaConf.create(restored(fields, path)), resolve=True)
+    return contents(OmegaConf.create(restored(fields, path)), resolve=True)

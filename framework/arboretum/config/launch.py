@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -15,8 +15,9 @@ from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobRuntime, JobStatus
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
+from arboretum.config.guard import contents
 from arboretum.config.inside import Callbacks
 from arboretum.config.resolve import Settings
 from arboretum.measure.evaluate import direction
@@ -24,6 +25,9 @@ from arboretum.model.plain import Facts
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import SWEEPER, Registry
 from arboretum.runs.sweeps import flatten
+
+if TYPE_CHECKING:
+    from arboretum.config.compose import Loader
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PLAIN: Facts = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}"}
@@ -35,7 +39,7 @@ UNSET = ("env_set", "chdir")  # of ``hydra.job``; chdir is null in Hydra 1.3 and
 
 
 def multirun(
-    loader: Any, job: Any, config: DictConfig, search: Any, begin: Callable[[], None]
+    loader: Loader, job: Any, config: DictConfig, search: Any, begin: Callable[[], None]
 ) -> dict[int, Sequence[str]]:
     """Check every job of a composed sweep, then launch them; returns the number and the overrides
     of each that was launched.
@@ -51,7 +55,7 @@ def multirun(
         "task_function": job,
         "config": config,
     }
-    settings: Any = OmegaConf.to_container(config.hydra, resolve=False)
+    settings = contents(config.hydra)
     flat = dict(flatten(settings))
     plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(
         settings["job"][key] for key in UNSET
@@ -73,7 +77,7 @@ def multirun(
     return launcher.jobs
 
 
-def asked(loader: Any, config: DictConfig) -> list[Override]:
+def asked(loader: Loader, config: DictConfig) -> list[Override]:
     """What a composed sweep is over: the parameters of its sweeper, then the command line's
     overrides.
     """
@@ -83,7 +87,7 @@ def asked(loader: Any, config: DictConfig) -> list[Override]:
     )
 
 
-def first_job(loader: object, config: DictConfig) -> list[str]:
+def first_job(loader: Loader, config: DictConfig) -> list[str]:
     """The overrides of the first job of a sweep: of several values the first, of an interval its
     beginning.
     """
@@ -132,7 +136,7 @@ class Here:
     unless they are asked for.
     """
 
-    loader: Any
+    loader: Loader
     job: Any
     config: DictConfig
 
@@ -159,9 +163,9 @@ class Jobs:
 
     overrides: Sequence[Override]
     folder: Path
-    _loader: Any
+    _loader: Loader
     _config: DictConfig
-    _launcher: Any
+    _launcher: Reported
 
     def check(self, job: Sequence[str]) -> None:
         """Compose a job of these overrides, and run nothing.  Raises ConfigError."""
@@ -182,8 +186,8 @@ def search_of(config: DictConfig, registry: Registry) -> Any:
     """The plugin's sweeper that a configuration asks for, its goals named; None where it asks
     for Hydra's.  Raises ConfigError.
     """
-    values: Any = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
-    name = values.pop("name", None) if isinstance(values, dict) else None
+    values = contents(config.hydra.sweeper, resolve=True)
+    name = values.pop("name", None)
     for entry in (entry for entry in registry.entries(SWEEPER) if entry.name == name):
         found = build(entry, values)
         found = attrs.evolve(

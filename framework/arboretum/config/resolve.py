@@ -9,6 +9,7 @@ import attrs
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from arboretum.config.guard import contents
 from arboretum.engine.check import check_goal
 from arboretum.engine.class_weights import check_class_weight
 from arboretum.errors import ConfigError, unknown
@@ -120,7 +121,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a
     wrong type, a bound.
     """
-    options: Any = chosen or OmegaConf.to_container(config.hydra.runtime.choices)
+    options = chosen or contents(config.hydra.runtime.choices)
     values = _values(config, [key for key in config if key != "hydra"])
     for key in values:
         if key not in KINDS and key not in SETTINGS:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
 import numba
+from numba.core.dispatcher import Dispatcher
 
 IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 """An import statement, also one that goes on in parentheses."""
@@ -60,7 +60,7 @@ def cache_trouble() -> str:
     return ""
 
 
-def keep(dispatcher: Any) -> None:
+def keep(dispatcher: Dispatcher) -> None:
     """Keep what a dispatcher compiles, until one of its :func:`sources` changes."""
     try:
         dispatcher.enable_caching()
@@ -70,7 +70,7 @@ def keep(dispatcher: Any) -> None:
     _stamp(dispatcher, stamp_of(dispatcher.py_func.__code__.co_filename))
 
 
-def is_kept(dispatcher: Any, kinds: tuple[Any, ...]) -> bool:
+def is_kept(dispatcher: Dispatcher, kinds: tuple[object, ...]) -> bool:
     """Whether there is code for arguments of these numba types, in this process or on disk."""
     if kinds in dispatcher.overloads:
         return True
@@ -79,7 +79,7 @@ def is_kept(dispatcher: Any, kinds: tuple[Any, ...]) -> bool:
     return file is not None and key in file._load_index()
 
 
-def _stamp(dispatcher: Any, stamp: Any) -> None:
+def _stamp(dispatcher: Dispatcher, stamp: object) -> None:
     """Make the cached code stale when ``stamp`` changes.
 
     numba looks at the file of the kernel alone, so that a kernel would keep an old copy of a helper

@@ -33,6 +33,8 @@ import numpy as np
 from llvmlite import ir
 from numba import objmode, types
 from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit, merged
@@ -112,7 +114,7 @@ def address_of(kernel: Callable, mark: str) -> Any:
     return _address(compiled(kernel, template, True), signature)
 
 
-def _address(loop: Any, signature: Any) -> Any:
+def _address(loop: Dispatcher, signature: Signature) -> Any:
     interpreter = active_interpreter()
     if interpreter is not None and interpreter.runs(loop, signature.args):
         return as_python(loop)
@@ -147,7 +149,7 @@ def raise_from_python(value: Callable) -> None:
 
 
 @cache
-def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
+def _calling_back(value: Callable) -> tuple[Dispatcher, list[BaseException]]:
     failures: list[BaseException] = []
 
     def guarded(weights):
@@ -177,7 +179,7 @@ def compiled(
     kernel: Callable,
     template: str = _BATCH,
     pointer: bool = False,
-    names: tuple[tuple[str, Any], ...] = (),
+    names: tuple[tuple[str, object], ...] = (),
 ) -> Any:
     """The loop around ``kernel``, compiled at its first call.
 
@@ -201,7 +203,7 @@ def compiled(
         file = inspect.getsourcefile(python) or "<unknown>"
     except TypeError:
         file = "<unknown>"
-    scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner, **dict(names)}
+    scope = {"__name__": python.__module__, "kernel": inner, **dict(names)}
     # the loop starts on the kernel's own line: numba reads the source that stands there, and Python
     # 3.13 refuses to tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)
@@ -209,7 +211,7 @@ def compiled(
     return jit(scope[name], pointer=pointer)
 
 
-def _inlined(python: Callable) -> Any:
+def _inlined(python: Callable) -> Callable:
     """By force: as a call, passing a dozen words per array costs five times what a kernel itself
     does.
     """
@@ -217,7 +219,7 @@ def _inlined(python: Callable) -> Any:
 
 
 @cache
-def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
+def _with_parts(python: Callable, decorate: Callable[[Callable], Callable]) -> Callable:
     """The decorated function, with functions under the mark ``part`` that it calls decorated,
     too.
     """
@@ -235,7 +237,7 @@ def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
     return decorate(copy)
 
 
-def _caller(signature: Any) -> Callable:
+def _caller(signature: Signature) -> Callable:
     """An intrinsic (address, *arguments) that calls the C entry of a kernel compiled with that
     signature.
 

@@ -73,7 +73,7 @@ def jit(
 
     typeof_pyval = dispatcher.typeof_pyval
 
-    def missed(*args: Any, **named: Any) -> Any:
+    def missed(*args: object, **named: object) -> object:
         """What answers a call that no version answers which this process has compiled."""
         if (interpreter := active_interpreter()) is not None:
             kinds = tuple(map(typeof_pyval, args))
@@ -100,10 +100,10 @@ class _Unused:
     Python's words, is not set.
     """
 
-    def __init__(self, codegen: Any) -> None:
+    def __init__(self, codegen: object) -> None:
         self._own = codegen
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return _nothing if name == "set_env" else getattr(self._own, name)
 
 
@@ -112,7 +112,7 @@ class _Part(Compiler):
     anyway, so not for itself.
     """
 
-    def _compile_core(self) -> Any:
+    def _compile_core(self) -> object:
         library = self.state.library = self.state.targetctx.codegen().create_library(
             self.state.func_id.func_qualname
         )
@@ -125,13 +125,13 @@ class _Part(Compiler):
         return super()._compile_core()
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """In place of handing Python the entry of a compiled function, which would be a null
     pointer.
     """
 
 
-def merged(function: Callable) -> Any:
+def merged(function: Callable) -> Callable:
     """Decorate a helper whose *source* is merged into its callers before anything is compiled.
 
     Arguments that are constants there are constants inside, and loops over them are unrolled;
@@ -153,7 +153,7 @@ class CompileClock(event.Listener):
         self._depth = 0
         self._start = 0.0
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         """Count a compilation that begins, also one within another, and announce the first."""
         if self._depth == 0:
             self._start = time.perf_counter()
@@ -166,7 +166,7 @@ class CompileClock(event.Listener):
             self._announce(f"compiling kernels ({lost if cache_trouble() else kept})")
         self.kernels += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: event.Event) -> None:
         """Add the seconds of a compilation that ends, unless it was within another."""
         self._depth -= 1
         if self._depth == 0:

@@ -115,7 +115,7 @@ def kernel_part(function: F) -> F:
     return function
 
 
-def baked(kernel: F, name: str, **names: Any) -> F:
+def baked(kernel: F, name: str, **names: object) -> F:
     """A copy of a kernel called ``name``, in which these global names have these values.
 
     So a family of kernels has one source: numba takes the values for constants and leaves out the

@@ -26,11 +26,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arboretum.errors import OnlyCompiled
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
 
 SLOWER = 200
 """Times that Python takes longer for what a search does."""
@@ -47,10 +50,10 @@ class Interpreter:
     def __init__(self) -> None:
         self.active, self.patience = False, 0.0
         self.at: dict[int, Callable] = {}
-        self._kept: dict[tuple[Any, tuple[Any, ...]], bool] = {}
-        self._elapsed: dict[Any, float] = {}
+        self._kept: dict[object, bool] = {}
+        self._elapsed: dict[object, float] = {}
 
-    def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
+    def runs(self, kernel: "Dispatcher", kinds: tuple[object, ...]) -> bool:
         """Whether a kernel that this process has not compiled for these numba types is run here:
         without an end to patience, also what the cache keeps.
         """
@@ -63,11 +66,11 @@ class Interpreter:
             self._kept[key] = is_kept(kernel, kinds)
         return not self._kept[key] and self._elapsed.get(kernel, 0.0) < self.patience
 
-    def __call__(self, kernel: Any) -> Callable:
+    def __call__(self, kernel: "Dispatcher") -> Callable:
         """The kernel as a Python function, under a clock."""
         function = as_python(kernel)
 
-        def timed(*args: Any) -> Any:
+        def timed(*args: object) -> object:
             start = time.thread_time()
             try:
                 with np.errstate(over="raise", divide="ignore", invalid="ignore"):
@@ -116,7 +119,7 @@ def fewer(steps: int) -> int:
     return steps // SLOWER if active_interpreter() else steps
 
 
-def kernel_at(address: Any) -> Callable | None:
+def kernel_at(address: int | Callable) -> Callable | None:
     """In Python what lies at an address, or stands in its place; None at 0, where no kernel is."""
     if address == 0:
         return None
@@ -142,7 +145,7 @@ def as_python(kernel: Any) -> Callable:
     return kernel.plain
 
 
-def _rebound(kernel: Any) -> Callable:
+def _rebound(kernel: "Dispatcher") -> Callable:
     python = kernel.py_func
     known = python.__globals__
     scope = {name: known[name] for name in {*_names(python.__code__)} & known.keys()}
@@ -166,7 +169,7 @@ def _rebound(kernel: Any) -> Callable:
     return found
 
 
-def _alone(intrinsic: Any) -> Any:
+def _alone(intrinsic: Any) -> "Dispatcher":
     """A kernel that does nothing but call an intrinsic, for what is interpreted; kept beside it."""
     python = intrinsic._defn
     import numba
@@ -180,7 +183,7 @@ def _alone(intrinsic: Any) -> Any:
     return dispatcher
 
 
-def _with_fields(value: Any) -> Any:
+def _with_fields(value: object) -> object:
     """An argument whose records have their fields as attributes, as kernels read them."""
     if isinstance(value, np.ndarray | np.void) and value.dtype.names:
         return np.asarray(value).view(np.recarray)[()]
@@ -190,7 +193,7 @@ def _with_fields(value: Any) -> Any:
     return value
 
 
-def _is_kernel(value: Any) -> bool:
+def _is_kernel(value: object) -> bool:
     return hasattr(value, "py_func") or type(value).__name__ == "_Intrinsic"  # both are numba's
 
 

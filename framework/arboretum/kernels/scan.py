@@ -36,7 +36,7 @@ Invariants:
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,7 @@ own : float64[3, k], the criterion's columns left, known, missing; or the costs 
 """
 
 
-def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:
+def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Callable:
     """The compiled :func:`search` of a criterion kernel, for tables without columns of its own.
 
     classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or
@@ -116,7 +116,7 @@ def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> An
     )
 
 
-def scan_with_columns(moments: bool, prefix: bool) -> Any:
+def scan_with_columns(moments: bool, prefix: bool) -> Callable:
     """The compiled :func:`search` for every criterion with columns of its own, or along which a
     prefix kernel answers.
     """
@@ -129,7 +129,7 @@ def _none(weights, counts, price, extra, node):
 
 
 @cache
-def _scan(kernel: Callable, *constants: Any) -> Any:
+def _scan(kernel: Callable, *constants: int) -> Callable:
     names = dict(
         zip(
             ("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"),

@@ -10,7 +10,7 @@ Invariants: rows · columns ≤ ROOM, which nobody checks; entries are not initi
 no memory and must not outlive the call of the function that made it.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numba import types
@@ -22,7 +22,7 @@ from arboretum.kernels.plain import with_twin
 ROOM = 16  # entries that such a table may have
 
 
-def _table(dtype: types.Type, python: type) -> Any:
+def _table(dtype: types.Type, python: type) -> Callable:
     """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM,
     which the caller sees to.
 

@@ -13,9 +13,9 @@ written behind the one at hand, so that none is lost.  ``rest`` is final once th
 Addresses are those of columns that the caller keeps, and codes are −2 or more: nothing is checked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_double, c_float, c_int32
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -51,7 +51,7 @@ class Steps(NamedTuple):
     to: np.ndarray
 
 
-def _load(kind: types.Type, llvm: ir.Type, own: Any) -> Any:
+def _load(kind: types.Type, llvm: ir.Type, own: type[c_double | c_float | c_int32]) -> Callable:
     """An intrinsic (address) → the value of that type that lies there: columns of several types
     need no copy, and no kernel of their own.
     """

@@ -174,11 +174,11 @@ def _sides(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
     return rule.degrees(table, rows) > 0.5 if rule.fuzzy else rule.outcomes(table, rows)
 
 
-def _rounded(rule: Any, digits: int) -> Any:
+def _rounded(rule: TestRule, digits: int) -> TestRule:
     """The test whose numbers are those that its words would hold."""
     unit = getattr(rule, "unit", "")
 
-    def shown(value: object) -> Any:
+    def shown(value: object) -> object:
         if isinstance(value, tuple):
             return tuple(map(shown, value))
         return as_shown(value, unit, digits) if isinstance(value, float) else value

@@ -44,7 +44,7 @@ def csv_text(rows: Iterable[Sequence[object]], *, inert: bool = True) -> str:
     return text.getvalue()
 
 
-def _inert(cell: object) -> Any:
+def _inert(cell: object) -> object:
     if not isinstance(cell, str) or not cell.startswith(RUN_BY_SPREADSHEETS):
         return cell
     try:
@@ -299,7 +299,7 @@ class Chaptered:
             )
         return sorted(found, key=lambda piece: piece.cost)
 
-    def work(self, key: Key, seed: int, services: object) -> Any:
+    def work(self, key: Key, seed: int, services: object) -> object:
         """What the chapter of the piece does."""
         parts = self.parts()
         return parts[key.get("chapter", next(iter(parts)))].work(key, seed, services)
@@ -307,7 +307,7 @@ class Chaptered:
     def judge(self, results: Keyed) -> Judgement:
         """What the chapters with results say, one after the other."""
         parts = self.parts()
-        own: dict[str, list[tuple[Plain, Any]]] = {name: [] for name in parts}
+        own: dict[str, list[tuple[Plain, object]]] = {name: [] for name in parts}
         for key, result in results:
             own[key.get("chapter", next(iter(parts)))].append((key, result))
         return Judgement.joined(

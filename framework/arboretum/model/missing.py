@@ -20,7 +20,6 @@ it comes last without being asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -29,7 +28,7 @@ MISSING = -1
 UNSEEN = -2  # the code of a value that is not among the categories; only in tables to predict on
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether one value of a row from outside is missing: None or NaN."""
     return value is None or bool(value != value)  # NaN is the one value that differs from itself
 
@@ -45,10 +44,10 @@ def missing_among(values: np.ndarray) -> np.ndarray:
 
 
 def by_code(
-    entries: Sequence[Any] | np.ndarray,
+    entries: Sequence[object] | np.ndarray,
     codes: np.ndarray,
-    missing: Any,
-    unseen: Any = None,
+    missing: object,
+    unseen: object = None,
     dtype: DTypeLike | None = None,
 ) -> np.ndarray:
     """The entry of each code, ``missing`` for MISSING, ``unseen`` (if given) for UNSEEN."""

@@ -165,7 +165,7 @@ def read_array(name: str, values: object, dtype: type) -> np.ndarray:
     )
 
 
-def plain_array(array: np.ndarray) -> Any:
+def plain_array(array: np.ndarray) -> object:
     """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON
     knows neither).
     """

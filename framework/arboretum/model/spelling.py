@@ -12,7 +12,6 @@ import decimal
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -115,7 +114,7 @@ def _places(found: tuple[str, ...], spell: Callable[[str], str]) -> dict[str, li
     return places
 
 
-def refuse_merged(name: str, whole: Any, numbers: np.ndarray) -> None:
+def refuse_merged(name: str, whole: Sequence[object] | np.ndarray, numbers: np.ndarray) -> None:
     """Raise DataError where two integers (or texts of integers) of a column become one number.
 
     whole, numbers : [n], the values and the doubles they become.
@@ -123,7 +122,7 @@ def refuse_merged(name: str, whole: Any, numbers: np.ndarray) -> None:
     beyond = np.flatnonzero(np.abs(numbers) >= EXACT)
     if not len(beyond):
         return
-    known: dict[float, Any] = {}
+    known: dict[float, object] = {}
     for i in beyond.tolist():
         value = whole[i]
         if isinstance(value, str):

@@ -245,7 +245,7 @@ def split_values(choices: Plain, values: Plain | Sequence[str]) -> tuple[Facts, 
     return chosen, fields, shared
 
 
-def read_assignment(text: str) -> tuple[str, Any]:
+def read_assignment(text: str) -> tuple[str, object]:
     """Key and value of an override as the command line takes it; raises ConfigError for what is
     none.
     """

@@ -31,7 +31,7 @@ SWEEPER = "hydra.sweeper"
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
 
-_RENAMED: dict[Any, dict[str, str]] = {
+_RENAMED: dict[object, dict[str, str]] = {
     "criterion": {"settle": "finalise_scores"},
     "stopping": {"worth": "significance"},
 }

@@ -1,8 +1,7 @@
 """Tables: aligned for the terminal, as CSV, as Markdown."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from arboretum.model.judgement import csv_text
 from arboretum.model.plain import Plain
@@ -65,7 +64,7 @@ def csv_table(
     """
     headings = _headings(rows, columns)
 
-    def csv_value(value: object) -> Any:
+    def csv_value(value: object) -> object:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if isinstance(value, bool):
@@ -106,7 +105,7 @@ def _headings(
     return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
 
 
-def _numeric(values: Any) -> bool:
+def _numeric(values: Iterable[object]) -> bool:
     known = [value for value in values if value is not None]
     return bool(known) and all(
         not isinstance(value, str | bool) and hasattr(value, "__float__") for value in known

@@ -14,7 +14,6 @@ import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -279,7 +278,7 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
     return {key: key if words[word] > 1 or word in OF_RUNS else word for key, word in last.items()}
 
 
-def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, object]]:
     """("stopping.standard.max_depth", 4), …; a list is one value."""
     for key, value in config.items():
         if isinstance(value, Mapping):

@@ -17,12 +17,11 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, place, said
-from arboretum.interfaces.reproduction import Piece
+from arboretum.interfaces.reproduction import Piece, Reproduction
 from arboretum.model.plain import Facts, Key, Plain
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
@@ -175,7 +174,7 @@ class Work:
         )
 
     @property
-    def results(self) -> list[tuple[Facts, Any]]:
+    def results(self) -> list[tuple[Facts, object]]:
         """Key and value of the finished pieces, in the order of the pieces."""
         return [(dict(done.key), json.loads(done.result)) for _, done in sorted(self.found.items())]
 
@@ -259,7 +258,7 @@ def _outcomes(
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
         left = iter(keys.items())
-        futures: dict[Any, int] = {}
+        futures: dict[object, int] = {}
         # no more at a time than loky hands on at once: of what waits longer it prints a traceback
         # when its processes are ended
         while True:
@@ -293,7 +292,7 @@ def _begin(parent: int) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def bench(job: Job) -> tuple[Any, RegistryFactory]:
+def bench(job: Job) -> tuple[Reproduction, RegistryFactory]:
     """The reproduction and its services in this process, warmed up."""
     registry = load_registry(job.plugins)
     component = build(registry.get("reproduction", job.name), json.loads(job.fields))
