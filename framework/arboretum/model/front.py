@@ -26,7 +26,7 @@ SCHEMA = "arboretum.front/1"
 class Point:
     """values : one per axis.   tree : has these values; None where only the numbers were loaded."""
 
-    values: tuple[float, ...] = attrs.field(converter=tuple)
+    values: tuple[float, ...] = attrs.field(converter=tuple[float, ...])
     tree: Tree | None = attrs.field(default=None, eq=False, repr=False)
 
 

@@ -4,16 +4,28 @@ nothing is proven.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum import api
-from arboretum.api import CapabilityError, Context, Problem, Tree
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Problem,
+    Tree,
+    sure,
+)
 from arboretum_maxcost.greedy.criteria import WorstCase
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 from arboretum_maxcost.greedy.tradeoff import by_alpha, by_delta, hinges
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+    from arboretum_maxcost.greedy.tradeoff import Curve
+
 
 COLUMNS = {
     "train_error": "error",
@@ -36,11 +48,12 @@ def greedy_curves(
         return
     objects = problem.objects
     weights = np.bincount(objects.label, objects.weight, objects.n_classes)
-    for name, curve in (
+    ways: tuple[tuple[str, Callable[[], Curve]], ...] = (
         ("greedy, powers 2", lambda: by_delta(_grown(problem, Powers(l=2)))),
         ("greedy, powers 5", lambda: by_delta(_grown(problem, Powers(l=5)))),
         ("greedy, hinged", lambda: by_alpha(_with(problem, HingedPairs()), hinges(weights, STEPS))),
-    ):
+    )
+    for name, curve in ways:
         try:
             found = curve()
         except CapabilityError:
@@ -55,12 +68,12 @@ def greedy_curves(
         )
 
 
-def _with(problem: Problem, impurity: object) -> Problem:
+def _with(problem: Problem, impurity: Impurity) -> Problem:
     return attrs.evolve(
         problem,
         parts=attrs.evolve(problem.parts, criterion=WorstCase(), impurity=impurity, solver=None),
     )
 
 
-def _grown(problem: Problem, impurity: object) -> Tree:
-    return api.grow(_with(problem, impurity), Context()).tree
+def _grown(problem: Problem, impurity: Impurity) -> Tree:
+    return sure(api.grow(_with(problem, impurity), Context()).tree)

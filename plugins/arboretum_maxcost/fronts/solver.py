@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -37,6 +37,10 @@ from arboretum.kernels.plain import fewer
 from arboretum_maxcost.fronts.curves import greedy_curves
 from arboretum_maxcost.fronts.trees import Trees
 from arboretum_maxcost.optimal.space import Space, space_of, whole
+
+if TYPE_CHECKING:
+    from arboretum_maxcost.fronts import lists, search_kernels
+
 
 AXES = {
     "expected_cost": (False, 0, 0, 1),
@@ -100,7 +104,7 @@ class FrontSearch:
     rounds : that were finished.
     """
 
-    def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
+    def __init__(self, space: Space, form: lists.Form, max_depth: int | None = None) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_maxcost.fronts import search_kernels as kernels
         from arboretum_maxcost.fronts.lists import POINT, Buffers
@@ -125,8 +129,9 @@ class FrontSearch:
                 **lists,
             }
         )
-        self.root, self.rounds, self.stopped, self.budget = 0, -1, "", None
-        self.interrupt: dict[str, Any] = {}
+        self.root, self.rounds, self.stopped = 0, -1, ""
+        self.budget: int | None = None
+        self.interrupt: Mapping[str, object] = {}
         self.corners = self.greedy = np.zeros(0, POINT)
 
     @property
@@ -213,20 +218,21 @@ class FrontSearch:
         if ended.details and depth == 0:
             work(None)
 
-    def _stacks(self) -> Any:
+    def _stacks(self) -> search_kernels.Stacks:
         stacks, arrays = self.kernels.Stacks, self.arrays
-        return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
+        others = (arrays[name] for name in stacks._fields[1:-1])
+        return stacks._make((self.state, *others, self.counts))
 
-    def _slice(self, form: Any) -> int:
+    def _slice(self, form: lists.Form) -> int:
         limit, stacks = fewer(SLICE), self._stacks()
         return int(self.kernels.search_fronts(self.table, form, limit, stacks, self._buffers()))
 
-    def _buffers(self) -> Any:
+    def _buffers(self) -> lists.Buffers:
         return self.buffers(*(self.arrays[name] for name in self.buffers._fields))
 
     def _make_room(self) -> bool:
         """Make room for one more step; False when that exceeds the budget in bytes."""
-        used = dict(zip(self.state.dtype.names, self.state.tolist()[0], strict=True))
+        used = dict(zip(sure(self.state.dtype.names), self.state.tolist()[0], strict=True))
         longest, n, tests = used["longest"], self.space.n_objects, len(self.space.price)
         more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
         wanted = {name: used[name] + one for name, one in more.items()} | {
@@ -341,7 +347,7 @@ class FrontSolver:
         if not self.curves or found.interrupted:
             return found
         curves = {**sure(found.front).curves, **dict(greedy_curves(problem, self.names))}
-        return attrs.evolve(found, front=attrs.evolve(found.front, curves=curves))
+        return attrs.evolve(found, front=attrs.evolve(sure(found.front), curves=curves))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels: solve the problem as far as greedy trees go."""
@@ -398,13 +404,9 @@ class FrontSolver:
         """The tree of each point, None for those that get none, and whether these are more than
         asked for: only few are laid out once the time is up.
         """
-        trees, known, found, cut, ends = (
-            Trees(search),
-            search.best(),
-            {},
-            False,
-            context.deadline or math.inf,
-        )
+        trees, known, cut = Trees(search), search.best(), False
+        ends = context.deadline or math.inf
+        found: dict[tuple[int, ...], Tree | None] = {}
         points = {point[:axes]: point[:3] for point in known.tolist()}
         kept = front_of(points)
         for done, number in enumerate(
@@ -434,10 +436,13 @@ class FrontSolver:
             not search.stopped,
         )
         corners = kept if exact else [one[:axes] for one in search.corners.tolist()]
-        scaled = lambda values: tuple(
-            value * unit.denominator / unit.numerator
-            for value, unit in zip(values, units, strict=True)
-        )
+
+        def scaled(values: Sequence[int]) -> tuple[float, ...]:
+            return tuple(
+                value * unit.denominator / unit.numerator
+                for value, unit in zip(values, units, strict=True)
+            )
+
         greedy = tuple(
             sorted(
                 (scaled(one[:axes]) for one in search.greedy.tolist()),
@@ -453,7 +458,7 @@ class FrontSolver:
         best = front.most_accurate
         status = Status.optimal if front.gap == 0.0 else Status.feasible
         details = {"rounds": search.rounds, "opened": search.opened, **search.interrupt}
-        notes = (
+        notes: tuple[str, ...] = (
             (
                 f"{shown} of {len(kept)} points have their tree (solver.trees=0: all that "
                 "there is time for)",

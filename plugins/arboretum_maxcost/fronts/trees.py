@@ -4,11 +4,18 @@ is the sum of.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from arboretum.api import Level, Tree, laid_out
+
+if TYPE_CHECKING:
+    from arboretum_maxcost.fronts.solver import FrontSearch
+
+    Token = tuple[list[np.ndarray], list[tuple[int, int, int]], int]
+
 
 GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
 """What one more test below a subtable adds to its fingerprint where trees are held to a depth;
@@ -39,7 +46,7 @@ class Trees:
     them.
     """
 
-    def __init__(self, search: Any) -> None:
+    def __init__(self, search: FrontSearch) -> None:
         self.search, self.space, self.form, self.table = (
             search,
             search.space,
@@ -47,7 +54,7 @@ class Trees:
             search.table,
         )
         self.known: dict[tuple[int, int], np.ndarray] = {}
-        self.shared: dict[Any, list[tuple[int, int, int]]] = {}
+        self.shared: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
 
     def tree(
         self, points: np.ndarray, target: tuple[int, int, int]
@@ -64,9 +71,7 @@ class Trees:
             [np.zeros(1, np.int64)],
         )
 
-        def choose(
-            level: Level, token: tuple[list[np.ndarray], list[tuple[int, int, int]], int]
-        ) -> tuple[np.ndarray, Any]:
+        def choose(level: Level, token: Token) -> tuple[np.ndarray, Callable[[Level], Token]]:
             nonlocal errors
             masses = level.by_class(space.mass)
             here = list(
@@ -157,7 +162,11 @@ class Trees:
             total[1] = most[:, 1].max()
         if (total <= rest).all():
             return list(map(tuple, most.tolist()))
-        within = lambda points: points[(values(points) <= rest).all(axis=1)]
+
+        def within(points: np.ndarray) -> np.ndarray:
+            kept: np.ndarray = points[(values(points) <= rest).all(axis=1)]
+            return kept
+
         sums = [within(kids[-1])]  # of the points of each branch and all after it
         for kid in kids[-2:0:-1]:
             sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -35,13 +35,14 @@ from arboretum.api import (
     Tree,
     assemble,
     param,
+    sure,
     unknown,
 )
 from arboretum_maxcost.greedy.criteria import CRITERIA
 from arboretum_maxcost.greedy.exact import values_of, written
 from arboretum_maxcost.greedy.portfolio import GROWS
 
-MEANS = {criterion.name: criterion for criterion in CRITERIA if criterion.name != "worst_case"}
+MEANS = {name: one for one in CRITERIA if (name := vars(one)["name"]) != "worst_case"}
 """Criteria for a small expected cost."""
 
 
@@ -100,9 +101,10 @@ class Combined:
                 "leave missing and predicate out"
             )
         one, other = grow(problem, context), grow(self._for_the_mean(problem), context)
-        tree = combine(one.tree, other.tree, problem, self.rho)
+        first, second = sure(one.tree), sure(other.tree)
+        tree = combine(first, second, problem, self.rho)
         (_, worst, _), (_, _, mean), (_, most, average) = (
-            map(float, values_of(each, problem.objects)) for each in (one.tree, other.tree, tree)
+            map(float, values_of(each, problem.objects)) for each in (first, second, tree)
         )
         reported = (
             f"max cost {most:g} is at most {1 + self.rho:g} · {worst:g}, that of the first "
@@ -212,7 +214,7 @@ class Listed:
     def __init__(self, problem: Problem) -> None:
         objects = problem.objects
         self.table, self.row, self._list = objects.table, objects.row_of_object, problem.prices
-        self._fixed: dict[Any, int] = {
+        self._fixed: dict[TestRule, int] = {
             objects.rule(test): test for test in range(int(objects.test_offset[-1]))
         }
         self._raw = {feature.column: f for f, feature in enumerate(objects.raw_features)}

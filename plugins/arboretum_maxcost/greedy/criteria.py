@@ -87,14 +87,14 @@ class WorstCase:
                 "criterion.any_impurity=true"
             )
             raise CapabilityError(
-                f"criterion {self.name} needs an admissible impurity; {_lacking(impurity)}; "
+                f"criterion {self.name} needs an admissible impurity; {_lacking(sure(impurity))}; "
                 f"{instead}"
             )
-        if getattr(impurity, "kernel", None) is None:
+        if impurity is None or (own := getattr(impurity, "kernel", None)) is None:
             return None
         found: Callable[..., float] | None = (
             kernels.worst_case_rt
-            if known_impurity(impurity.name, impurity.kernel, RT) == "rt"
+            if known_impurity(impurity.name, own, RT) == "rt"
             else kernels.worst_case
         )
         return found
@@ -126,7 +126,7 @@ class WorstCase:
         found = [str(promise)]
         total = float(sure(impurity).value(class_weights(problem.objects)))
         if not declares_admissible(impurity):
-            found.append(_lacking(impurity))
+            found.append(_lacking(sure(impurity)))
         if total > EXACT:
             found.append(
                 f"impurity {sure(impurity).name} of the whole table is {total:.4g}: beyond 2^53 "

@@ -168,17 +168,17 @@ def _broken(problem: Problem) -> Iterator[str]:
         yield refuted
 
 
-def declares_admissible(impurity: Impurity) -> bool:
+def declares_admissible(impurity: Impurity | None) -> bool:
     """Whether the impurity says that it is non-negative, 0 on pure sets, monotone and
     supermodular.
     """
     return Capability.admissible.value in {
-        getattr(each, "value", each) for each in impurity.capabilities
+        getattr(each, "value", each) for each in getattr(impurity, "capabilities", ())
     }
 
 
 @lru_cache(maxsize=64)
-def refutation(impurity: Impurity, n_classes: int) -> str:
+def refutation(impurity: Impurity | None, n_classes: int) -> str:
     """Why an impurity that declares to be admissible is not, by few small sets of so many
     classes; "" where they say nothing.
     """
@@ -195,11 +195,11 @@ def refutation(impurity: Impurity, n_classes: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def overstated(impurity: Impurity, n_classes: int) -> str:
+def overstated(impurity: Impurity | None, n_classes: int) -> str:
     """Why ``least_positive`` is above some positive value, by sets of at most two objects of
     each of three classes; "" where it is not.
     """
-    if not hasattr(impurity, "least_positive"):
+    if impurity is None or not hasattr(impurity, "least_positive"):
         return ""
     k = min(n_classes, 3)
     sets = np.zeros((3**k, n_classes))

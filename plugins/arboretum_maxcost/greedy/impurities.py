@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -40,7 +40,13 @@ class Admissible:
         Capability.concave,
         Capability.admissible,
     )
+    name: ClassVar[str]
     scale: ClassVar[str] = "total"
+
+    if TYPE_CHECKING:
+
+        def value(self, weights: np.ndarray) -> np.ndarray:
+            """float64[…, classes] → float64[…]."""
 
     def for_objects(self, objects: Encoded) -> Admissible:
         """The impurity for these training objects; raises CapabilityError where it is too large

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -20,6 +20,10 @@ from arboretum.api import (
 )
 from arboretum_maxcost.greedy.exact import values_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 GROWS = (
     "classification",
@@ -71,7 +75,7 @@ class BestOf:
                 except (TypeError, ValueError) as error:
                     raise ValueError(f"method.{field}: {str(error).partition(' ')[2]}") from None
 
-    def impurities(self, own: Any) -> list[Any]:
+    def impurities(self, own: Impurity) -> list[Impurity]:
         """What is tried; ``own``, the run's, first."""
         return [
             own,
@@ -81,7 +85,7 @@ class BestOf:
 
     def problems(self, problem: Problem) -> Iterator[tuple[str, Problem]]:
         """A name and the run's problem, with each impurity."""
-        for impurity in self.impurities(problem.parts.impurity):
+        for impurity in self.impurities(sure(problem.parts.impurity)):
             fields = ", ".join(
                 f"{key}={value:g}"
                 for key, value in attrs.asdict(impurity).items()
@@ -104,7 +108,7 @@ class BestOf:
         found: dict[str, tuple[tuple[Fraction, Fraction, Fraction], Solution]] = {}
         for name, one in self.problems(problem):
             solution = grow(one, context)
-            found[name] = values_of(solution.tree, problem.objects), solution
+            found[name] = values_of(sure(solution.tree), problem.objects), solution
             if not solution.finished:
                 break
         name = min(found, key=lambda each: found[each][0])  # the first of equals
@@ -123,13 +127,13 @@ class BestOf:
             if others
             else (*best.notes, kept)
         )
-        tree, own = best.tree, problem.parts.impurity
+        tree, own = sure(best.tree), problem.parts.impurity
         # verification knows the run's impurity, and scores of that alone
         if name != next(iter(found)):
             tree = attrs.evolve(
                 tree,
-                impurity=sure(own).value(sure(tree).weights),
-                score=np.full(sure(tree).n_nodes, np.nan),
+                impurity=sure(own).value(tree.weights),
+                score=np.full(tree.n_nodes, np.nan),
             )
         finished = all(solution.finished for _, solution in found.values())
         return attrs.evolve(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ def powers(weights: Sequence[float], l: int) -> float:
 
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
     """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without − α²."""
-    plus = lambda x: max(x, 0.0)
+
+    def plus(x: float) -> float:
+        return max(x, 0.0)
+
     square = alpha * alpha if subtract_square else 0.0
     return math.fsum(
         plus(plus(a - alpha) * plus(b - alpha) - square)
@@ -45,7 +48,7 @@ def rt(weights: Sequence[float]) -> float:
     return math.fsum(a * b for a, b in itertools.combinations(weights, 2))
 
 
-def gain_of(weights: Sequence[Sequence[float]]) -> float:
+def gain_of(weights: Sequence[Sequence[float]] | np.ndarray) -> float:
     """ΔI in bits, at least 0: entropy of all outcomes together less the mean of theirs.
 
     weights : [outcomes][classes], some of them above 0.
@@ -59,8 +62,12 @@ def gain_of(weights: Sequence[Sequence[float]]) -> float:
     return max((bits(whole) - math.fsum(map(bits, weights))) / math.fsum(whole), 0.0)
 
 
-def _worst_case(impurity, weights, price, node) -> float:
-    plus = lambda value: max(value - node.params[0], 0.0)
+def _worst_case(
+    impurity: Callable[..., float], weights: np.ndarray, price: float, node: KernelNode
+) -> float:
+    def plus(value: float) -> float:
+        return max(value - float(node.params[0]), 0.0)
+
     drops = [plus(node.impurity) - plus(impurity(row)) for row in weights if sum(row) > 0]
     return -max(price / drop for drop in drops) if min(drops) > 0 else -1e300
 

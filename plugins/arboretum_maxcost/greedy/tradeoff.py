@@ -7,8 +7,8 @@ classes of at most α objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import attrs
 import numpy as np
@@ -26,6 +26,10 @@ from arboretum.api import (
 )
 from arboretum_maxcost.greedy import hinge_kernels
 from arboretum_maxcost.greedy.exact import paid_to, rounded_once
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.criterion import Criterion
+
 
 HINGED = "worst_case", "hinged_pairs"
 CHUNK = 32
@@ -135,7 +139,11 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
     # how many nodes lie above each level
     n_split = np.searchsorted(-np.array(reach)[order], -level, side="left")
-    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
+
+    def total(amount: np.ndarray) -> np.ndarray:
+        summed: np.ndarray = np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
+        return summed
+
     max_cost = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[n_split]
     mass = tree.mass[0]
     return Curve(
@@ -176,14 +184,16 @@ class Hinged:
     """
 
     name: ClassVar[str] = "worst_case"
-    score: ClassVar[Any] = staticmethod(hinge_kernels.worst_case_hinged)
+    score: ClassVar[Callable[..., float]] = staticmethod(hinge_kernels.worst_case_hinged)
     own_unit: ClassVar[bool] = True
 
     alpha: float = param(0.0, "α, the hinge, as an amount", ge=0.0)
     subtract_square: float = param(1.0, "1: α² is subtracted from each pair, 0: it is not")
 
 
-def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.ndarray]]:
+def sweep(
+    problem: Problem, alphas: Sequence[float] | np.ndarray
+) -> Iterator[tuple[api.bulk.Forest, np.ndarray]]:
     """The trees that GREEDYTREE grows with hinged Pairs for these α, and the share of the weight
     that each has wrong, replayed.
 
@@ -200,23 +210,29 @@ def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.n
         )
     objects, squared = (
         api.bulk.Objects.of(problem.objects, problem.prices),
-        float(sure(parts.impurity).subtract_square),
+        float(getattr(parts.impurity, "subtract_square", 1.0)),
     )
     for first in range(0, len(alphas), CHUNK):
         judges = api.bulk.Judges.of(
-            [(Hinged(float(alpha), squared), None) for alpha in alphas[first : first + CHUNK]],
+            # kernels alone read this criterion
+            [
+                (cast("Criterion", Hinged(float(alpha), squared)), None)
+                for alpha in alphas[first : first + CHUNK]
+            ],
             objects.n_classes,
         )
         forest = api.bulk.grow_many(objects, judges)
         yield forest, api.bulk.check(forest, objects)
 
 
-def by_alpha(problem: Problem, alphas: Sequence[float]) -> Curve:
+def by_alpha(problem: Problem, alphas: Sequence[float] | np.ndarray) -> Curve:
     """The trees of :func:`sweep`, in the order of ``alphas``."""
     return curve_of(alphas, list(sweep(problem, alphas)))
 
 
-def curve_of(alphas: Sequence[float], forests: Sequence[tuple[Any, np.ndarray]]) -> Curve:
+def curve_of(
+    alphas: Sequence[float] | np.ndarray, forests: Sequence[tuple[api.bulk.Forest, np.ndarray]]
+) -> Curve:
     """The curve of what :func:`sweep` found."""
     measures = np.concatenate([forest.measures for forest, _ in forests])
     max_cost, expected, leaves = (

@@ -4,12 +4,12 @@ least price by errors or leaf rule.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 
 import attrs
-import numpy as np
 
 from arboretum.api import Context, OutOfTime, Problem, Tree
 from arboretum_maxcost.optimal.search import EVER, MaxCostSearch
@@ -83,7 +83,9 @@ def _step_function(
     space: Space, search: MaxCostSearch, solved: int, top: int
 ) -> ParetoStepFunction:
     """solved : below that budget all is known."""
-    steps, lower, budget, last = [], [], 0, None
+    steps: list[Step] = []
+    lower: list[tuple[int, int]] = []
+    budget, last = 0, None
     for path_cost, errors in search.found(top):
         if last is None or errors < last:
             steps.append(Step(path_cost * space.coin, errors * space.unit, search.tree(path_cost)))
@@ -142,4 +144,4 @@ def least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[in
 
 def error_of(space: Space, share: float) -> int:
     """The most whole errors that a share of the weight allows."""
-    return int(np.floor(Fraction(share) * (1 + Fraction(1, 10**9)) * space.total))
+    return math.floor(Fraction(share) * (1 + Fraction(1, 10**9)) * space.total)

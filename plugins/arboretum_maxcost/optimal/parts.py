@@ -172,7 +172,7 @@ class Task(NamedTuple):
 
     table: MaxCostTable
     parts: MaxCostParts
-    memory: Memory
+    memory: Memory | None
     setting: Setting
     mark: np.ndarray
     used: np.ndarray

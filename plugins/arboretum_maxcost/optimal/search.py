@@ -8,16 +8,27 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arboretum.api import Capability, Context, Ended, Level, OutOfTime, Tree, laid_out
+from arboretum.api import (
+    Capability,
+    Context,
+    Ended,
+    Level,
+    OutOfTime,
+    Tree,
+    laid_out,
+    sure,
+)
 from arboretum.kernels.plain import fewer
 from arboretum_maxcost.optimal.space import Space, compiled
 
 if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
+    from arboretum_maxcost.optimal import search_kernels
+    from arboretum_maxcost.optimal.parts import MaxCostTable, Memory, Task
 
 
 SLICE = 2_000_000
@@ -86,9 +97,9 @@ class MaxCostSearch:
         """
         from arboretum_maxcost.optimal.parts import known_of
 
-        return tuple(
-            map(int, known_of(self._memory(), 0, budget, self.equivalent_loss, self.leaf)[:4])
-        )
+        known = known_of(self._memory(), 0, budget, self.equivalent_loss, self.leaf)
+        low, reach, most, paid = map(int, known[:4])
+        return low, reach, most, paid
 
     @property
     def over(self) -> bool:
@@ -187,7 +198,9 @@ class MaxCostSearch:
 
         space, memory = self.space, self._memory()
 
-        def choose(level: Level, left: np.ndarray) -> tuple[np.ndarray, Any]:
+        def choose(
+            level: Level, left: np.ndarray
+        ) -> tuple[np.ndarray, Callable[[Level], np.ndarray]]:
             test, loss = np.full(len(level), -1), self._losses(level)
             asked = zip(
                 level.sums(self.task.table.rows["words"]), left.tolist(), loss.tolist(), strict=True
@@ -210,7 +223,7 @@ class MaxCostSearch:
         low, reach = self.kernels.bound_loss(self._task_now(), budget, self.leaf, self._stacks())
         return max(int(low), self.equivalent_loss), int(reach)
 
-    def _task(self, without: tuple[str, ...]) -> Any:
+    def _task(self, without: tuple[str, ...]) -> Task:
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_maxcost.optimal import parts
 
@@ -227,9 +240,9 @@ class MaxCostSearch:
         address = 0
         if admissible or not math.isnan(space.delta):
             address = (
-                address_of(impurity.kernel, "impurity")
+                address_of(sure(getattr(impurity, "kernel", None)), "impurity")
                 if compiled(impurity)
-                else address_in_python(impurity.value)
+                else address_in_python(sure(impurity).value)
             )
         used = [name not in without for name in BOUNDS]
         used[2] &= math.isnan(space.delta)
@@ -250,12 +263,12 @@ class MaxCostSearch:
             *map(bool, used),
         )
         if used[2]:
-            table = table._replace(**_conflicts(table, space, self.context.deadline))
+            table = _conflicts(table, space, self.context.deadline)
         room = parts.new_parts(space.n_bins, space.objects.n_classes)
         scratch = *np.zeros((2, n), np.int64), np.zeros(tests, np.int64)
         return parts.Task(table, room, None, setting, *scratch)
 
-    def _cells(self, impurity: Impurity) -> float:
+    def _cells(self, impurity: Impurity | None) -> float:
         """The largest value of the bound's impurity among objects that no test divides."""
         space = self.space
         cells, mass = (
@@ -284,11 +297,13 @@ class MaxCostSearch:
         purity = self.task.table.rows["purity"][level.rows]
         mixed = np.minimum.reduceat(purity, level.start) != np.maximum.reduceat(purity, level.start)
         for k in np.flatnonzero(mixed).tolist() if not math.isnan(space.delta) else ():
-            mixed[k] = float(space.impurity.value(level.weights[k])) > space.delta
-        found: np.ndarray = mixed.astype(np.int64)
+            mixed[k] = float(sure(space.impurity).value(level.weights[k])) > space.delta
+        found = mixed.astype(np.int64)
         return found
 
-    def _grow(self, budget: int) -> list[tuple[Level, np.ndarray, ...]]:
+    def _grow(
+        self, budget: int
+    ) -> list[tuple[Level, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The greedy tree, level by level: the sets, and per set its node, its test (−1: none),
         and its loss and its path cost without it.
         """
@@ -344,15 +359,15 @@ class MaxCostSearch:
         frame["left"], frame["limit"] = left, limit
         state["frames"], state["rows"], state["tests"] = 1, len(rows), 0
 
-    def _task_now(self) -> Any:
+    def _task_now(self) -> Task:
         return self.task._replace(memory=self._memory())
 
-    def _memory(self) -> Any:
+    def _memory(self) -> Memory:
         from arboretum_maxcost.optimal.parts import Memory
 
         return Memory(*(self.arrays[name] for name in Memory._fields))
 
-    def _stacks(self) -> Any:
+    def _stacks(self) -> search_kernels.Stacks:
         return self.kernels.Stacks(
             self.state, *(self.arrays[name] for name in self.kernels.Stacks._fields[1:])
         )
@@ -392,10 +407,8 @@ class MaxCostSearch:
         return self.arrays.make_room(wanted, self.context.memory_bytes)
 
 
-def _conflicts(table: Any, space: Space, deadline: float | None) -> dict[str, np.ndarray]:
-    """The fields ``conflict…`` of a table: conflict sets of as many objects as there is time
-    for.
-    """
+def _conflicts(table: MaxCostTable, space: Space, deadline: float | None) -> MaxCostTable:
+    """The table with conflict sets (``conflict…``) of as many objects as there is time for."""
     from arboretum_maxcost.optimal.conflict_kernels import LONGEST, list_conflicts
 
     n, start = space.n_objects, time.monotonic()
@@ -437,8 +450,8 @@ def _conflicts(table: Any, space: Space, deadline: float | None) -> dict[str, np
             row,
             price,
         )
-    return {
-        "conflict": conflict,
-        "conflict_row": row[: conflict[n]].copy(),
-        "conflict_price": price[: conflict[n]].copy(),
-    }
+    return table._replace(
+        conflict=conflict,
+        conflict_row=row[: conflict[n]].copy(),
+        conflict_price=price[: conflict[n]].copy(),
+    )

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import attrs
 import numpy as np
@@ -100,9 +100,8 @@ class MaxCostSolver:
             return self._without_error(problem, context)
         if isinstance(objective, TrainingError) or (
             shape is Shape.additive
-            and sure(objective).name == "accuracy"
-            and not sure(objective).lam
-            and not sure(objective).mu
+            and getattr(objective, "name", "") == "accuracy"
+            and not any(getattr(objective, price) for price in ("lam", "mu"))
         ):
             return self._most_accurate(problem, context)
         raise CapabilityError(
@@ -133,7 +132,8 @@ class MaxCostSolver:
         """The objective that is certified (the run's, without one the training error), and its
         least value within the budget of a path.
         """
-        objective = problem.parts.objective or TrainingError()
+        # of the training error its value is all that is asked
+        objective = problem.parts.objective or cast("Objective", TrainingError())
         parts = attrs.evolve(problem.parts, objective=objective)
         return objective, self.solve(attrs.evolve(problem, parts=parts), context)
 
@@ -164,8 +164,7 @@ class MaxCostSolver:
 
     def _without_error(self, problem: Problem, context: Context) -> Solution:
         """The least max cost, or depth, of trees that obey the leaf rule."""
-        complexity = problem.parts.complexity
-        form = form_of(complexity)
+        form = form_of(sure(problem.parts.complexity))
         if (
             form is None
             or form.combine != "max"
@@ -219,7 +218,7 @@ class MaxCostSolver:
         found = (
             parts.objective.value(tree, problem)
             if isinstance(parts.objective, MaxCost)
-            else value_of(parts.complexity, tree)
+            else value_of(sure(parts.complexity), tree)
         )
         return self._solution(search, tree, found, value(float(low * space.coin)), low == path_cost)
 

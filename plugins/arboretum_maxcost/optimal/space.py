@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -27,6 +27,7 @@ from arboretum.kernels import mark_of
 
 if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
+    from arboretum_maxcost.optimal.parts import MaxCostTable
 
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -75,16 +76,16 @@ class Space:
     equivalent_loss: np.ndarray
     without_error: bool
     delta: float
-    impurity: Impurity
+    impurity: Impurity | None
 
-    def table(self) -> Any:
+    def table(self) -> MaxCostTable:
         """As the kernels read it, without conflict sets."""
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_maxcost.optimal.parts import FEATURE, ROW, MaxCostTable
 
         n, features = self.n_objects, np.zeros(len(self.family), FEATURE)
         rows = np.zeros(n, ROW)
-        for name in sure(FEATURE).names:
+        for name in sure(FEATURE.names):
             features[name] = getattr(self, name)
         for name in ("label", "purity", "mass", "equivalent_loss", "count"):
             rows[name] = getattr(self, name)
@@ -196,7 +197,7 @@ def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
     return np.floor(numbers / float(unit)).astype(np.int64), unit, False
 
 
-def compiled(impurity: Impurity) -> bool:
+def compiled(impurity: Impurity | None) -> bool:
     """Whether an impurity has a marked kernel, which compiled searches can call."""
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 

@@ -114,7 +114,7 @@ def judge(results: Keyed) -> Judgement:
         for name, one in found.items()
     ]
     metrics = {f"objects/{name}": float(one["objects"]) for name, one in found.items()}
-    reported = {
+    reported: Facts = {
         "cells": cells,
         "claims": claims,
         "tables": {"datasets.csv": csv_text([header, *rows])},

@@ -6,6 +6,7 @@ there is a tie.  Both are done here.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -215,17 +216,26 @@ def _cells(
         "the appendix computes it without −α²",
         "the same function with subtract_square=false",
     )
-    pairs = [("F", paper["F"], ours["F"], known and known["F"])] if "F" in paper else []
+    pairs = (
+        [("F", paper["F"], ours["F"], known["F"] if known else math.nan)] if "F" in paper else []
+    )
     for t in ("t1", "t2"):
         for i, value in enumerate(paper.get(t, ())):
-            pairs.append((f"F of {t}, outcome {i + 1}", value, ours[t][i], known and known[t][i]))
+            pairs.append(
+                (
+                    f"F of {t}, outcome {i + 1}",
+                    value,
+                    ours[t][i],
+                    known[t][i] if known else math.nan,
+                )
+            )
     for i, text in enumerate(paper["R"]):
         pairs.append(
             (
                 f"1/R(t{i + 1})",
                 float(1 / Fraction(text)),
                 ours["gains"][i],
-                known and known["gains"][i],
+                known["gains"][i] if known else math.nan,
             )
         )
     return [

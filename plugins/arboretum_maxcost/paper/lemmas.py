@@ -69,7 +69,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 def _leaves(services: Services, draw: np.random.Generator, part: int) -> Facts:
     """Limit → how many drawn trees are beyond it; and how many were drawn."""
     beyond = dict.fromkeys(LIMITS, 0)
-    cases = [REFUTES] if part == 0 else []
+    cases: list[tuple[int, tuple[tuple[int, ...], ...]]] = [REFUTES] if part == 0 else []
     while len(cases) < DRAWS:
         alpha, k, n_leaves = (
             int(draw.integers(1, 4)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import attrs
 import numpy as np
@@ -41,7 +40,7 @@ def published() -> Plain:
 def greedytree(
     services: Services,
     impurity: str,
-    fields: tuple[tuple[str, Any], ...] = (),
+    fields: tuple[tuple[str, object], ...] = (),
     depth: int | None = None,
 ) -> Parts:
     """GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth where one is
@@ -64,7 +63,9 @@ def greedytree(
 
 
 @lru_cache(maxsize=2)
-def encoded(services: Services, dataset: str, fields: tuple[tuple[str, Any], ...] = ()) -> Encoded:
+def encoded(
+    services: Services, dataset: str, fields: tuple[tuple[str, object], ...] = ()
+) -> Encoded:
     """A data set as the paper's objects: ten levels, one branch per value, equal objects are one
     with their most common label.
     """
@@ -72,7 +73,7 @@ def encoded(services: Services, dataset: str, fields: tuple[tuple[str, Any], ...
     return objects_of(services, table)
 
 
-def objects_of(services: Services, table: Table, **more: Any) -> Encoded:
+def objects_of(services: Services, table: Table, **more: object) -> Encoded:
     """The rows of a table as the paper's objects."""
     found: Encoded = services.component(
         "encoder", "multiway", {**published()["encoder"], **more}
@@ -87,7 +88,7 @@ def posed(objects: Encoded, parts: Parts) -> Problem:
 
 def grown(objects: Encoded, parts: Parts) -> Tree:
     """The tree that the parts grow."""
-    return sure(parts.method).fit(posed(objects, parts), Context()).tree
+    return sure(sure(parts.method).fit(posed(objects, parts), Context()).tree)
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -16,16 +16,19 @@ from arboretum.api import (
     Cell,
     Claim,
     Context,
+    Encoded,
     Facts,
     Judgement,
     Key,
     Keyed,
     Line,
     LineChart,
+    Parts,
     Piece,
     Plain,
     Services,
     Status,
+    Tree,
     VerificationError,
     csv_text,
     sure,
@@ -94,17 +97,19 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         ).tolist(),
         "errors": np.rint(curve.error * objects.n_objects).astype(int).tolist(),
         "F": [np.unique(tree.impurity[depth == d]).tolist() for d in range(3)],
-        "tests": [tree.rule(v).columns[0] for v in np.flatnonzero((depth < 2) & ~tree.is_leaf)],
+        "tests": [
+            tree.rule(int(v)).columns[0] for v in np.flatnonzero((depth < 2) & ~tree.is_leaf)
+        ],
         "least": _least(services, objects, parts),
         "more": _more(services, objects) if bits == PUBLISHED else {},
     }
 
 
-def _measures(tree: Any, objects: Any) -> Facts:
+def _measures(tree: Tree, objects: Encoded) -> Facts:
     return attrs.asdict(Measured.of(tree, objects))
 
 
-def _least(services: Services, objects: Any, parts: Any) -> float:
+def _least(services: Services, objects: Encoded, parts: Parts) -> float:
     choices = {
         "method": "exact",
         "solver": "subtable_dp",
@@ -121,11 +126,11 @@ def _least(services: Services, objects: Any, parts: Any) -> float:
         raise VerificationError(
             f"verification failed: the least max cost is not proven within {MEGABYTES} MB"
         )
-    verified(solution.tree, objects, 0, solution.value)
+    verified(sure(solution.tree), objects, 0, solution.value)
     return float(solution.value)
 
 
-def _more(services: Services, objects: Any) -> Facts:
+def _more(services: Services, objects: Encoded) -> Facts:
     """1/R of each test at the root by Pairs, the trees of two more functions, and that of hinged
     Pairs.
     """
@@ -277,8 +282,8 @@ def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
         ),
     ]
     cells = [
-        Cell.judged(*place, wanted, own, 0.0, recomputed=place[0] == text)
-        for *place, wanted, own in pairs
+        Cell.judged(table, row, column, wanted, own, 0.0, recomputed=table == text)
+        for table, row, column, wanted, own in pairs
     ]
     same = all(other == greedy for other in one["more"]["same"].values())
     unlike = [f"F at depth {d} is {own}" for d, own in enumerate(one["F"]) if len(own) != 1]

@@ -89,7 +89,7 @@ class DataSet:
             found: np.ndarray = np.min([self.errors(one) for one in self.points], axis=0)
             return found
         points = self.least if function == LEAST else self.points[function]
-        found: np.ndarray = points[
+        found = points[
             np.searchsorted(points[:, 0], np.arange(self.longest + 1), side="right") - 1, 1
         ]
         return found
@@ -207,7 +207,7 @@ def _small_and_large(sets: Sequence[DataSet]) -> list[Claim]:
     any Powers(l) has, and the other way round.
     """
     small = f"budgets up to {SMALL:.0%} of the longest path"
-    parts = {
+    parts: dict[str, tuple[int, Callable[[DataSet], range]]] = {
         f"hinged Pairs outperforms Powers for smaller max costs ({small})": (
             1,
             lambda one: range(1, int(SMALL * one.longest) + 1),
@@ -220,10 +220,7 @@ def _small_and_large(sets: Sequence[DataSet]) -> list[Claim]:
     claims = []
     for sentence, (sign, budgets) in parts.items():
         balance = {one.called: sign * _balance(one, budgets(one)) for one in sets}
-        better, worse = (
-            sum(test(value) for value in balance.values())
-            for test in (lambda v: v > 0, lambda v: v < 0)
-        )
+        better, worse = (sum(sign * value > 0 for value in balance.values()) for sign in (1, -1))
         words = ", ".join(f"{name} {value:+d}" for name, value in balance.items())
         holds = None if len(sets) < len(published()["datasets"]) else better > worse
         evidence = (
