@@ -121,13 +121,13 @@ def _field_types(cls: type) -> Plain:
         return {}
 
 
-def types_of_fields(cls: type) -> Facts:
+def types_of_fields(cls: type) -> dict[str, object]:
     """Field → annotated type of an attrs class; raises what an annotation raises.
 
     What else is annotated is left alone: attrs enters what a cached property returns, which type
     checkers alone may know by name.
     """
-    fields, found = {field.name for field in attrs.fields(cls)}, Facts()
+    fields, found = {field.name for field in attrs.fields(cls)}, dict[str, object]()
     for base in reversed(cls.__mro__):
         said = {n: kind for n, kind in inspect.get_annotations(base).items() if n in fields}
         known = getattr(sys.modules.get(base.__module__), "__dict__", {})

@@ -403,7 +403,7 @@ def _numeric_names(cls: type) -> tuple[str, ...]:
     it.
     """
     declared = types_of_fields(cls) if attrs.has(cls) else {}
-    unions: tuple[object, ...] = (typing.Union, types.UnionType)
+    unions = (typing.Union, types.UnionType)
     members = {
         name: typing.get_args(kind) if typing.get_origin(kind) in unions else (kind,)
         for name, kind in declared.items()
