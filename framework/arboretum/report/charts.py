@@ -1,16 +1,24 @@
 """Charts of studies as SVG and PNG: whoever has a picture as data needs one function."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import DataError
 from arboretum.model.charts import BarChart, Chart, Line, LineChart, Panels
 from arboretum.report.palette import series_colour
 from arboretum.report.scene import FAINT, INK
 from arboretum.report.sheet import GAP, TEXT, TITLE, Block, Sheet, hint, mark, sample, scale, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 CROWDED = 80  # points of a line from which on its marks are small
 ROW = 19.0  # height of a named place on an upright axis
@@ -28,7 +36,7 @@ def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> No
     styled(lambda: chart_figure(chart), path, scale)
 
 
-def chart_figure(chart: Chart) -> Any:
+def chart_figure(chart: Chart) -> Figure:
     """The picture as a matplotlib Figure, in the style that is set."""
     if isinstance(chart, Panels):
         return _panels(chart)
@@ -43,7 +51,7 @@ def _drawn(chart: object, sheet: Sheet) -> Block:
     return block
 
 
-def _panels(chart: Panels) -> Any:
+def _panels(chart: Panels) -> Figure:
     """The charts in rows of ``columns``; a legend they share stands above them."""
     legends = [
         [
@@ -72,7 +80,7 @@ def _panels(chart: Panels) -> Any:
     return sheet.finished(everything)
 
 
-def _handles(chart: object) -> list[Any]:
+def _handles(chart: object) -> list[Line2D | Patch]:
     """What the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
@@ -111,14 +119,13 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
     )
     for line, number in _coloured(chart):
         if line.joined:
-            steps = {"drawstyle": "steps-post"} if line.stairs else {}
             axes.plot(
                 line.x,
                 line.y,
                 "--" if line.dashed else "-",
                 color=series_colour(number),
                 lw=1.3,
-                **steps,
+                drawstyle="steps-post" if line.stairs else "default",
             )
         for place, (x, y, error) in enumerate(
             itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)
@@ -148,7 +155,7 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
     return sheet.head(Block([axes]), chart, _handles(chart), chart.y.words)
 
 
-def _error(axes: Any, x: float, y: float, error: float, colour: str) -> None:
+def _error(axes: Axes, x: float, y: float, error: float, colour: str) -> None:
     if math.isfinite(y) and math.isfinite(error) and error > 0:
         axes.errorbar(x, y, error, fmt="none", ecolor=colour, elinewidth=0.9, zorder=3)
 

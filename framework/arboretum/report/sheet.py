@@ -2,6 +2,8 @@
 stacked around them.
 """
 
+from __future__ import annotations
+
 import io
 import math
 import re
@@ -10,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,6 +20,14 @@ from arboretum.errors import DataError
 from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.scene import FAINT, FORBIDDEN
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import Bbox
 
 # around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
 MARGIN, GAP = 20.0, 24.0
@@ -27,7 +37,7 @@ STYLE = Path(__file__).with_name("house.mplstyle")
 
 
 def styled(
-    compose: Callable[[], Any], path: str | PathLike[str] | None, scale: float = 2.0
+    compose: Callable[[], Figure], path: str | PathLike[str] | None, scale: float = 2.0
 ) -> str | None:
     """Compose a figure in the house style and save it: as a PNG file at ``path``, or return it as
     an SVG document.
@@ -56,7 +66,7 @@ def styled(
 HINT = "hint of "
 
 
-def hint(artist: Any, words: str) -> None:
+def hint(artist: Artist, words: str) -> None:
     """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group
     in the SVG, which becomes its title.
     """
@@ -70,10 +80,10 @@ class Block:
     ends : what is drawn so far, words included, once measured.
     """
 
-    plots: list[Any]
-    ends: Any = None
+    plots: list[Axes]
+    ends: Bbox | None = None
 
-    def extent(self, *added: Any) -> Any:
+    def extent(self, *added: Bbox) -> Bbox:
         """The box (matplotlib's Bbox, in points) of all that is drawn, words included.
 
         added : boxes of what is new.
@@ -115,7 +125,7 @@ class Block:
         if text:
             self.words(text, ends.x0, ends.y0 - 8, fontsize=TICK, va="top", color=FAINT)
 
-    def words(self, text: str, x: float, y: float, **look: object) -> None:
+    def words(self, text: str, x: float, y: float, **look: Any) -> None:
         """Text at a place of the sheet, which moves with the first plot."""
         place = (x, y) - 72 * self.plots[0].get_position().p0
         added = self.plots[0].annotate(
@@ -130,14 +140,14 @@ class Block:
         )
         self.extent(added.get_window_extent())
 
-    def legend(self, handles: Sequence[Any], room: float) -> None:
+    def legend(self, handles: Sequence[Artist], room: float) -> None:
         """Marks with their names above the plot, in as many columns as fit; nothing for fewer
         than two.
         """
         if len(handles) < 2:
             return
         axes, ends = self.plots[0], self.extent()
-        longest = max(len(handle.get_label()) for handle in handles)
+        longest = max(len(str(handle.get_label())) for handle in handles)
         columns = max(
             1, min(len(handles), int(max(room, ends.width) // (0.62 * TEXT * longest + 36)))
         )
@@ -166,7 +176,7 @@ class Sheet:
     title: str
     small: bool = False
     legends: bool = True
-    figure: Any = attrs.field(init=False)
+    figure: Figure = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -180,13 +190,15 @@ class Sheet:
         """Width and height of a plot."""
         return (266.0, 158.0) if self.small else (403.0, 238.0)
 
-    def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Any:
+    def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Axes:
         """The axes of a new plot at a place."""
         return self.figure.add_axes(
             (left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}"
         )
 
-    def head(self, block: Block, chart: Any, handles: Sequence[Any] = (), words: str = "") -> Block:
+    def head(
+        self, block: Block, chart: Any, handles: Sequence[Artist] = (), words: str = ""
+    ) -> Block:
         """Around a plot: what its upright axis shows, the legend, subtitle and title above,
         notes below.
         """
@@ -199,10 +211,10 @@ class Sheet:
         block.below(chart.notes)
         return block
 
-    def finished(self, block: Block) -> Any:
+    def finished(self, block: Block) -> Figure:
         """The figure, as large as what is on it."""
         ends = block.extent().padded(MARGIN)
-        inches = ends.size / 72
+        inches = ends.width / 72, ends.height / 72
         self.figure.set_size_inches(*inches)
         for axes in block.plots:
             (x, y), (width, height) = (
@@ -219,7 +231,7 @@ def wrapped(text: str, room: float, size: float) -> str:
 
 
 def mark(
-    axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = ""
+    axes: Axes, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = ""
 ) -> None:
     """A mark in the colour and form of a series.   link : what it opens."""
     (drawn,) = axes.plot(
@@ -236,7 +248,7 @@ def mark(
     drawn.set_url(link or None)
 
 
-def sample(label: str, number: int, look: str) -> Any:
+def sample(label: str, number: int, look: str) -> Line2D | Patch:
     """An entry of a legend: "dot", "line", "dashed" or "bar"."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -258,7 +270,7 @@ def sample(label: str, number: int, look: str) -> Any:
     )
 
 
-def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
+def scale(axes: Axes, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
     """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0
     or less on a logarithmic axis.
     """
