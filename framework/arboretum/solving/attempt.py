@@ -110,14 +110,20 @@ def heard(work: Callable[[], T], kept: Callable[[Ended], T]) -> T:
 class Search(Protocol):
     """What a solver brings to an attempt; values are in the objective's unit.
 
-    lower, upper : no tree has a lower value; that of the best tree known.
-    subproblems : looked into.
     rounded : (optional) why ``lower`` is below the truth though the search came to its end.
     """
 
-    lower: float
-    upper: float
-    subproblems: int
+    @property
+    def lower(self) -> float:
+        """No tree has a lower value."""
+
+    @property
+    def upper(self) -> float:
+        """The value of the best tree known."""
+
+    @property
+    def subproblems(self) -> int:
+        """How many were looked into."""
 
     def run(self, context: Context, report: Callable[..., None]) -> str | None:
         """Go on until it is finished, "" or None, or "seconds" or "bytes" run out; call ``report``

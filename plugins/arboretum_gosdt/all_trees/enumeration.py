@@ -5,7 +5,7 @@ and what they have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -17,6 +17,10 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.problem.prepared import run_steps
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.problem.prepared import Merged
+
 
 SLICE, PAIRS = 20_000_000, 2_000_000
 """Work between looks at the clock."""
@@ -54,7 +58,7 @@ class Rows:
     price: np.ndarray
 
     @staticmethod
-    def of(merged: Any, cost: np.ndarray | None = None) -> Rows:
+    def of(merged: Merged, cost: np.ndarray | None = None) -> Rows:
         """The objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
 
         cost : other costs of other answers; None: its own.
@@ -68,7 +72,7 @@ class Rows:
         return int(self.cost.min(axis=1).sum())
 
 
-def outcomes_of(merged: Any) -> np.ndarray:
+def outcomes_of(merged: Merged) -> np.ndarray:
     """uint8[objects, tests], from the bits."""
     bits = np.unpackbits(
         merged.bits.astype("<u4").view(np.uint8).reshape(len(merged.bits), -1),
@@ -114,7 +118,7 @@ class AllTrees:
         excess = np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind)
         similar = least <= 1 and not table.price.any()
         numbers = np.rec.array([(p, q, least if least > 1 else 0, similar)], kernels.NUMBERS)[0]
-        plain = (
+        mass, rows, price = (
             np.ascontiguousarray(one, kind)
             for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
         )
@@ -123,7 +127,9 @@ class AllTrees:
             planes,
             excess,
             keys,
-            *plain,
+            mass,
+            rows,
+            price,
             numbers,
             np.zeros(tests, kind) if known is None else known[-1],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Shape(NamedTuple):
     leaves: tuple[np.ndarray, ...]
     last: int
 
-    def tests(self, at: tuple[Any, ...]) -> list[int]:
+    def tests(self, at: tuple[np.intp, ...]) -> list[int]:
         """The tests of a tree, −1: a leaf, in order.
 
         at : its index in an array of the shape's trees.
@@ -55,7 +55,7 @@ def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[S
     """
     if most < 2:
         return
-    planes, one = planes.T.astype(float), 0.0
+    planes, one = planes.T.astype(float), np.zeros(())
     # some at a time: all of them, as floats, do not fit a cache
     for start in range(0, len(outcome), BLOCK):
         one = one + planes[:, start : start + BLOCK] @ outcome[start : start + BLOCK].astype(float)

@@ -121,7 +121,8 @@ class MonotoneLoss:
             np.unique(np.linspace(0, most, TRIED).astype(np.int64)) * unit
             for most in (self.negatives, self.positives)
         ]
-        monotone_losses(objective, *tried, self.positives * unit, self.negatives * unit)
+        fp, fn = tried
+        monotone_losses(objective, fp, fn, self.positives * unit, self.negatives * unit)
         self._parts = min(PARTS, SMALL // (self.negatives + self.positives))
         self._parts = self._parts if self._parts >= FEWEST else PARTS
         self._seen = 0  # trees of so many leaves have been gone through
@@ -182,7 +183,12 @@ class MonotoneLoss:
         most = most_leaves(table.outcome, limits.leaves, limits.depth)
         if not self.objective.lam or most < 2:
             return None
-        self._seen, found = most, (math.inf, [], np.empty((0, 2), np.int64))
+        self._seen = most
+        found: tuple[float, list[tuple[int, int]], np.ndarray] = (
+            math.inf,
+            [],
+            np.empty((0, 2), np.int64),
+        )
         for shape in few_leaves(table.outcome, np.column_stack([self.of_class, table.rows]), most):
             allowed = np.min([leaf[2] for leaf in shape.leaves], axis=0) >= max(1, limits.least)
             for says in itertools.product((0, 1), repeat=len(shape.leaves)):
@@ -196,13 +202,14 @@ class MonotoneLoss:
                     says
                 )
                 at = np.unravel_index(int(value.argmin()), value.shape)
+                there: tuple[slice | np.intp, ...] = (slice(2), *at)
                 if value[at] < found[0]:
                     answer = iter(says)
                     nodes = [(test, -1 if test >= 0 else next(answer)) for test in shape.tests(at)]
                     found = (
                         float(value[at]),
                         nodes,
-                        np.array([leaf[(slice(2), *at)] for leaf in shape.leaves]).astype(np.int64),
+                        np.array([leaf[there] for leaf in shape.leaves]).astype(np.int64),
                     )
         return found
 
@@ -285,7 +292,7 @@ class MonotoneLoss:
             return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
         most = {line: int(stairs.cost(line)[left].max(initial=-1)) for line in self._lines}
         room = {line: (most[line] - least) / max(line.p, 1) for line, least in self._lines.items()}
-        line = min(room, key=room.get)
+        line = min(room, key=room.__getitem__)
         return Room(line, most[line], room[line])
 
     def _below(self, value: float) -> Stairs:

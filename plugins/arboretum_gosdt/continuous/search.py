@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.api import sure
+
 STEPS = 1 << 21
 """Steps of vectors between two looks at the clock: some 10 milliseconds."""
 LISTS = 1 << 20
@@ -177,7 +179,7 @@ class IntervalSearch:
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
         each = self.weights[self.weights > 0]
-        rows, two, (sign, blocks) = len(each), classes <= 2, self.layout
+        rows, two, (sign, blocks) = len(each), classes <= 2, sure(self.layout)
         word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
         lanes = 64 // sign.itemsize
         vectors = -(-columns // (lanes // blocks))
@@ -261,8 +263,10 @@ def _layout(
     highest : greatest rank of every column.
     """
     rows, heaviest = len(each), np.cumsum(np.sort(each)[::-1])
-    found, total = (math.inf, np.dtype(np.int32), 1), int(heaviest[-1])
-    for sign in map(np.dtype, (np.int8, np.int16, np.int32)):
+    total = int(heaviest[-1])
+    found: tuple[float, np.dtype, int] = (math.inf, np.dtype(np.int32), 1)
+    signs: list[np.dtype] = [np.dtype(kind) for kind in (np.int8, np.int16, np.int32)]
+    for sign in signs:
         most, lanes, blocks = np.iinfo(sign).max, 64 // sign.itemsize, 1
         if (sign.itemsize < 4 and max(highest) >= 2**15 - 1) or (
             sign.itemsize == 1 and (classes > 2 or total >= 2**15)

@@ -351,7 +351,7 @@ def _class_cells(
         if split:
             kept = [lanes.load(pairs.count, build.add(base, place)) for place in places]
             found.append([build.sub(a, b) for a, b in zip(kept, groups.after, strict=True)])
-        following = []
+        following: list[list[Value]] = []
         for side, values in zip(sides, found, strict=True):
             of_lanes, whole = (
                 lanes.load(side.margin, build.add(row, at)),

@@ -66,7 +66,8 @@ class LimitedSearch:
         count_bits(weights, sizes, totals)
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
-        self._opened, self._task, self._small = 0, None, None
+        self._opened, self._small = 0, None
+        self._task: Any = None
         depth = self.depth
         if depth <= 1 or self.upper == 0:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
@@ -105,7 +106,8 @@ class LimitedSearch:
         """
         if self._task is None:
             return 0
-        return self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes
+        held: int = self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes
+        return held
 
     def run(
         self,
@@ -194,7 +196,7 @@ class LimitedSearch:
         self._arrays = MemoArrays(fields, sets)
         self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
-        memory = arrays.Memory(*self._arrays.values(), self._cells)
+        memory = arrays.Memory._make([*self._arrays.values(), self._cells])
         state = np.zeros(1, arrays.STATE)
         self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
         levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)

@@ -65,7 +65,8 @@ class Known:
     __slots__ = ("leaf", "lines", "lows", "trees")
 
     def __init__(self, leaf: Grown) -> None:
-        self.leaf, self.trees, self.lows = leaf, [leaf], []
+        self.leaf, self.trees = leaf, [leaf]
+        self.lows: list[tuple[Bounds, int]] = []
         self.lines: list[Line] = []
 
     def best(self, limits: Bounds) -> Grown:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -30,6 +30,12 @@ from arboretum.api import (
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.problem.prepared import Merged
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.general.relaxed import Line
+
+    Work = Iterator["Work"]
+
 
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
@@ -127,7 +133,7 @@ class GeneralSearch:
         self._report: Callable[[int, int], None] = lambda low, up: None
         self._reported: tuple[int, int] | None = None
         self._bytes: int | None = None
-        self._stack: list[Iterator] = [self._everything(everything)]
+        self._stack: list[Work] = [self._everything(everything)]
         self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
         self._top: Split | None = None
         self._best = self._root.leaf
@@ -228,7 +234,7 @@ class GeneralSearch:
         if self._value(tree) < self._value(self._best):
             self._best = tree
 
-    def _everything(self, rows: np.ndarray) -> Iterator:
+    def _everything(self, rows: np.ndarray) -> Work:
         """Of the trees whose costliest path costs at most a cap the best, for lower and lower caps
         (one cap where that is no matter).
         """
@@ -246,17 +252,17 @@ class GeneralSearch:
             self._keep()
             low, self._top = self._root.low(self._cap), None
             self._lower = max(self._lower, low)
-            found = self._root.best(self._cap)
+            best = sure(self._root.best(self._cap))
             if (
                 not self.rules.worst
-                or sure(found).path_cost == 0
+                or best.path_cost == 0
                 or self._lower >= self._value(self._best)
             ):
                 break
             # trees of the same or a higher value are all that is left above what this one pays; a
             # lower one pays less
             self._cap = self._cap._replace(
-                path_cost=min(sure(found).path_cost, self._value(self._best) - low) - 1
+                path_cost=min(best.path_cost, self._value(self._best) - low) - 1
             )
         self._lower = self._value(self._best)
 
@@ -280,7 +286,7 @@ class GeneralSearch:
         one of more (or there is a tree of just as many); it is used for the sets below, too.  High
         prices, whose searches are short, come first.
         """
-        root, most, tried = self._root, self._cap.leaves, set()
+        root, most, tried = self._root, self._cap.leaves, set[int]()
         few, many, more = (
             root.leaf,
             None,
@@ -294,7 +300,7 @@ class GeneralSearch:
             if found is None:
                 break
 
-            def learn(low: int, before: tuple = before, more: int = more) -> None:
+            def learn(low: int, before: tuple[Line, ...] = before, more: int = more) -> None:
                 root.lines[:] = [*before, self._relaxed.line(self._cap.depth, low, more)]
 
             tree = self._run(*found, rows, learn)
@@ -563,9 +569,10 @@ class GeneralSearch:
             if self.rules.worst and limits.path_cost < ANY
             else limits.path_cost
         )
-        return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), path_cost)
+        depth, leaves = (one if one == ANY else one - 1 for one in limits[:2])
+        return Bounds(depth, leaves, path_cost)
 
-    def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Iterator:
+    def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Work:
         """Afterwards the best tree within limits is known, or its value is proven to exceed the
         budget.
         """
@@ -618,7 +625,7 @@ class GeneralSearch:
 
     def _pair(
         self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
-    ) -> Iterator:
+    ) -> Work:
         """Try one test: all ways to share the leaves between the children."""
         f, test_cost = int(split.feature[i]), int(split.test_cost[i])
         mine = self._outcome[rows, f] == 1

@@ -119,7 +119,8 @@ def _drawn(dimension: int, seed: int, services: Services) -> Facts:
     """Errors of the best trees of depth 2 on random tables, with all thresholds and with
     buckets.
     """
-    draw, losses = np.random.default_rng([seed, dimension]), {name: [] for name in ENCODERS}
+    draw = np.random.default_rng([seed, dimension])
+    losses: dict[str, list[float]] = {name: [] for name in ENCODERS}
     for _ in range(DRAWS):
         table = random_table(draw, dimension)
         for name, encoder in ENCODERS.items():
@@ -296,7 +297,7 @@ def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement
         Axis("training accuracy lost, %"),
         reported,
     )
-    rows = [
+    rows: list[list[object]] = [
         ["dimension", "lost", "standard_error", "tables_with_a_loss"],
         *([d, f"{mean[d]:.6f}", f"{error[d]:.6f}", int((lost[d] > 0).sum())] for d in drawn),
     ]

@@ -29,7 +29,7 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
         *own,
         *(
             [Piece({"chapter": "iris", "threads": CORES["threads"]}, 2.0)]
-            if paper.wants(CORES["dataset"])
+            if paper.wants(str(CORES["dataset"]))
             else []
         ),
     ]

@@ -97,7 +97,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         objective=name,
     )
     said, positive = found.tree.predict(train) == 1, train.target.codes == 1
-    reported = {
+    reported: Facts = {
         "value": found.value,
         "bound": found.bound,
         "proven": found.finished,
@@ -222,7 +222,7 @@ def judge(results: Keyed) -> Judgement:
     charts = []
     for part in ("training", "test"):
         lines = [
-            Line(f"{name}, {one['leaves']} leaves", *one[part], marked=True)
+            Line(f"{name}, {one['leaves']} leaves", one[part][0], one[part][1], marked=True)
             for name, one in found.items()
         ]
         charts.append(

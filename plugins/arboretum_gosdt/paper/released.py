@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arboretum.api import Cell, Claim, Judgement, Key, Keyed, Known, Piece, Plain, Services
+from arboretum.api import (
+    Cell,
+    Claim,
+    Judgement,
+    Key,
+    Keyed,
+    Known,
+    Piece,
+    Plain,
+    Services,
+    Table,
+)
 from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
 
 if TYPE_CHECKING:
@@ -52,12 +63,12 @@ def work(key: Key, seed: int, services: Services) -> list[list[list[Any]]]:
     return [[_of_price(services, train, lam) for train in trains] for lam in paper["lambdas"]]
 
 
-def _of_price(services: Services, train: Any, lam: float) -> list[Any]:
+def _of_price(services: Services, train: Table, lam: float) -> list[Any]:
     one = run(services, train, "gosdt", {"objective.lam": lam})
     return [train.n_rows, one.errors, one.leaves, one.finished]
 
 
-def _of_depth(services: Services, train: Any, depth: int) -> list[Any]:
+def _of_depth(services: Services, train: Table, depth: int) -> list[Any]:
     limit = {"stopping.standard.max_depth": depth}
     best = run(services, train, "gosdt", {**limit, "objective.lam": 0.0})
     greedy = run(

@@ -7,8 +7,8 @@ looked at (sets of rows, itemsets, leaf sets), which is exact; those about who i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from arboretum.api import (
     Panels,
     Piece,
     Services,
+    Table,
     csv_text,
+    sure,
 )
 from arboretum_gosdt.paper.study import (
     CALLED,
@@ -42,6 +44,9 @@ from arboretum_gosdt.paper.study import (
 
 if TYPE_CHECKING:
     from arboretum_gosdt.paper.reproduction import GosdtStudy
+
+Curves = Mapping[tuple[str, str, str], list[list[float]]]
+"""(way, data set, method) → points."""
 
 
 DATA = ("bar-7", "compas-2016", "compas", "fico-1000")
@@ -153,7 +158,7 @@ def _once(key: Key, services: Services) -> Facts:
     return {"finished": found.finished, "seconds": key["seconds"], "spent": found.seconds}
 
 
-def sizes(services: Services, name: str, way: str, seed: int) -> Any:
+def sizes(services: Services, name: str, way: str, seed: int) -> Iterator[tuple[int, Table]]:
     """(size, table), growing: rows in a drawn order; features by column, then threshold; or k of
     them, neighbours, combined by "or".
     """
@@ -166,7 +171,7 @@ def sizes(services: Services, name: str, way: str, seed: int) -> Any:
             kept = [k for k in range(features) if len(np.unique(bits[k, some])) > 1]
             yield (
                 int(n),
-                of_bits(table.take(some), bits[np.ix_(kept, some)], [names[k] for k in kept]),
+                of_bits(table.take(some), bits[kept][:, some], [names[k] for k in kept]),
             )
     elif way == "features":
         for m in np.unique(np.geomspace(min(4, features), features, SIZES).astype(int)):
@@ -264,9 +269,7 @@ def finished(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
     return found
 
 
-def _whole(
-    curves: Mapping[tuple[str, str, str], Any], ways: Sequence[str], methods: Sequence[str]
-) -> bool:
+def _whole(curves: Curves, ways: Sequence[str], methods: Sequence[str]) -> bool:
     """Whether all data sets are done; before that a trend is open."""
     return all((way, name, m) in curves for way in ways for name in DATA for m in methods)
 
@@ -279,7 +282,7 @@ def _doubling(points: Sequence[Sequence[float]], column: int) -> float | None:
     return float((points[-1][column] / max(points[-2][column], 1)) ** (np.log(2) / np.log(m / n)))
 
 
-def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _logarithmic(curves: Curves) -> list[Claim]:
     claims = []
     for name in ("bar-7", "compas-2016"):
         growth = {
@@ -304,7 +307,7 @@ def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     return claims
 
 
-def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _saturated(curves: Curves) -> list[Claim]:
     """Different rows against work, on bar-7."""
     claims = []
     for method in ("gosdt_reference", "pygosdt"):
@@ -318,7 +321,7 @@ def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 if known
                 else "the curve did not get to its end"
             )
-            holds = work_ <= SAME if known and rows <= SAME else None
+            holds = sure(work_) <= SAME if known and sure(rows) <= SAME else None
             sentence = (
                 f"I.7: {CALLED[method]}'s slow-down on bar-7 becomes constant once the "
                 "equivalence classes saturate"
@@ -327,7 +330,7 @@ def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     return claims
 
 
-def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _limits(curves: Curves) -> list[Claim]:
     """The most features that each full tree method finished with; on a tie nobody is ahead."""
     claims, reported, better, worse = [], [], 0, 0
     for name in DATA:
@@ -363,7 +366,7 @@ def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     return claims
 
 
-def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _factorial(curves: Curves) -> list[Claim]:
     """Faster than any power: in the logarithms of both, work over features bends upward."""
     reported, yes, no = [], 0, 0
     for name in DATA:
@@ -394,7 +397,7 @@ def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     ]
 
 
-def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _slowing(curves: Curves) -> list[Claim]:
     """Figure 6: time at the largest number of features that both finished with, over their own
     fastest.
     """
@@ -431,7 +434,7 @@ def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     return claims
 
 
-def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _faster(curves: Curves) -> list[Claim]:
     """Seconds at the largest size that the one finished and the other tried, by features and by
     rows; what is out of time counts as its time.
     """
@@ -489,9 +492,7 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     return claims
 
 
-def _ratios(
-    curves: Mapping[tuple[str, str, str], Any], way: str, name: str, method: str
-) -> list[float]:
+def _ratios(curves: Curves, way: str, name: str, method: str) -> list[float]:
     """Seconds of DL8.5 over those of a method, at every size that both finished."""
     own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
     return [
@@ -500,7 +501,7 @@ def _ratios(
     ]
 
 
-def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _advantage(curves: Curves) -> list[Claim]:
     """Over DL8.5: on tables that small samples represent, by rows; and with growing difficulty,
     by both.
     """
@@ -518,12 +519,9 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                     f"seconds of DL8.5 over theirs at the most rows that both finished: {reported}",
                 )
             )
-    reported, yes, no, ways = (
-        [],
-        0,
-        0,
-        [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
-    )
+    clearly: list[str] = []
+    yes = no = 0
+    ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
     for way in ways:
         for name in DATA:
             for method in trees:
@@ -531,10 +529,10 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 if len(found) > 1:
                     clearer = found[-1] > max(found[0], 1.0)
                     yes, no = yes + clearer, no + (not clearer)
-                    reported.append(
+                    clearly.append(
                         f"{CALLED[method]} on {name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
                     )
-    if reported:
+    if clearly:
         sentence = (
             "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
         )
@@ -544,14 +542,14 @@ def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
                 sentence,
                 holds,
                 "seconds of DL8.5 over theirs, at the smallest and the largest size that "
-                f"both finished: {'; '.join(reported)} (rising, and above 1, on {yes}, not on "
+                f"both finished: {'; '.join(clearly)} (rising, and above 1, on {yes}, not on "
                 f"{no})",
             )
         )
     return claims
 
 
-def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+def _still_holds(curves: Curves) -> list[Claim]:
     """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
     largest size that both finished.
     """
@@ -586,7 +584,7 @@ def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     ]
 
 
-def _picture(curves: Mapping[tuple[str, str, str], Any], way: str, what: str) -> Panels:
+def _picture(curves: Curves, way: str, what: str) -> Panels:
     charts, column = [], 0 if way == "samples" else 4
     # in every panel, so that they share a legend
     named = [m for m in METHODS if any(place[0] == way and place[2] == m for place in curves)]

@@ -112,7 +112,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     if not there(services, key["method"]):
         return {"absent": True}
     train, test = fold_of(released(services, key["dataset"]), key["fold"], FOLDS)
-    points, late = [], []
+    points: list[list[object]] = []
+    late: list[object] = []
     for setting, values in settings(key["method"]):
         if len(late) >= TIMEOUTS:
             break
@@ -303,7 +304,8 @@ def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
     """Near-optimal CART: what it lacks on test rows beside the proven best tree with no more
     leaves.
     """
-    near, far = [], []
+    near: list[float] = []
+    far: list[float] = []
     for fold in folds:
         for point in fold.points.get("cart", ()):
             best = fold.best("gosdt", point[1])

@@ -212,8 +212,8 @@ def run(
         raise solution.interrupted
     tree = solution.tree
     if parts.pruner is not None:
-        tree = parts.pruner.prune(tree, table, None)
-    return _replayed(solution, tree, problem, table, (spent, heard))
+        tree = parts.pruner.prune(sure(tree), table, None)
+    return _replayed(solution, sure(tree), problem, table, (spent, heard))
 
 
 def _replayed(
@@ -223,10 +223,8 @@ def _replayed(
     table: Table,
     clock: tuple[float, list[tuple[float, float, float]]],
 ) -> Run:
-    errors, objective = (
-        int((tree.predict(table) != table.target.codes).sum()),
-        problem.parts.objective,
-    )
+    errors = int((tree.predict(table) != table.target.codes).sum())
+    objective: Any = problem.parts.objective
     if objective is None or problem.parts.solver is None:
         return Run(
             tree,

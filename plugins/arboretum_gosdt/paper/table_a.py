@@ -18,6 +18,7 @@ from arboretum.api import (
     CapabilityError,
     Claim,
     DataError,
+    Facts,
     Judgement,
     Key,
     Keyed,
@@ -150,7 +151,7 @@ def _best(
     services: Services, table: Table, recipe: Recipe, encoder: Plain | None, **values: Any
 ) -> Any:
     """Depth 2 and no λ, or GOSDT with a small one."""
-    held = {"objective.lam": 0.0, "stopping.standard.max_depth": 2}
+    held: Facts = {"objective.lam": 0.0, "stopping.standard.max_depth": 2}
     if recipe.greedy:
         held = {"stopping.standard.max_depth": 2} if recipe.depth else {"pruner.price": "mdl"}
     elif not recipe.depth:

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -34,7 +35,6 @@ from arboretum.api import (
     decimal,
     midpoints,
     refuse_unfit,
-    sure,
 )
 from arboretum_gosdt.problem.objectives import Price, class_totals, exact_weights
 
@@ -113,11 +113,12 @@ def units_of(problem: Problem) -> Units:
     leaf): ``slack`` says what that may change.  Raises CapabilityError for prices that do not fit,
     and objectives that are not for these classes.
     """
-    objective, objects = problem.parts.objective, problem.objects
+    objective: Any = problem.parts.objective
+    objects = problem.objects
     mass, unit, error = exact_weights(objects.weight)
     factors, errors = (
-        sure(objective).factors(class_totals(objects, mass, unit)),
-        sure(objective).errors(objects.n_classes),
+        objective.factors(class_totals(objects, mass, unit)),
+        objective.errors(objects.n_classes),
     )
     distinct = {one for row in errors for one in row}
     parts = Fraction(1) if distinct <= {0, 1} else common_unit(distinct)
@@ -150,18 +151,20 @@ def units_of(problem: Problem) -> Units:
             * np.array([float(one * parts / loss_value) for one in factors])[objects.label]
         ).astype(np.int64)
         slack += len(mass) * loss_value * most
-    bound, lam = int(loss.sum()) * most + 1, decimal(sure(objective).lam) / loss_value
+    bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value
     q, per_price = lam.denominator, Fraction(0)
-    if sure(objective).mu > 0:
+    if objective.mu > 0:
         if error:
             raise CapabilityError(
                 "weights have too many digits to be priced exactly (objective.mu > 0); round "
                 "them to fewer"
             )
-        prices, masses = _prices(problem), 1 if sure(objective).price is Price.max else total
-        per_price = decimal(sure(objective).mu) / loss_value / masses
+        prices: list[Fraction] = _prices(problem)
+        masses = 1 if objective.price is Price.max else total
+        per_price = decimal(objective.mu) / loss_value / masses
         q = math.lcm(q, *((per_price * one).denominator for one in prices))
-        if max(q * bound, max(prices, default=0) * per_price * q * masses * len(mass)) >= MOST:
+        paid = max(prices, default=Fraction(0)) * per_price * q * masses * len(mass)
+        if q * bound >= MOST or paid >= MOST:
             raise CapabilityError(
                 "objective.lam, objective.mu, prices and weights do not fit into 62 bits "
                 "together; give them fewer digits"
@@ -171,7 +174,7 @@ def units_of(problem: Problem) -> Units:
         per_leaf = loss_value / (2 * q)
     # λ above all losses together: no tree but a leaf pays, whatever it is
     p = min(round(lam * q), q * bound)
-    worst = per_price > 0 and sure(objective).price is Price.max
+    worst = per_price > 0 and objective.price is Price.max
     above = lam * q - p if lam > bound else Fraction(0)
     return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
 
@@ -259,9 +262,9 @@ def all_tests(
         ranks = ranks_of(objects.raw)
         cuts = ranks.max(axis=1)
         most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
-        kind = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+        narrow = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
         # fewer bytes than to cast what was put together
-        codes = np.concatenate([codes, ranks], dtype=kind, casting="unsafe")
+        codes = np.concatenate([codes, ranks], dtype=narrow, casting="unsafe")
         family += [THRESHOLDS] * len(cuts)
         counts += cuts.tolist()
     column = np.repeat(np.arange(len(counts)), counts)

@@ -5,12 +5,20 @@ asked.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Solution, VerificationError, heard
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Solution,
+    VerificationError,
+    heard,
+    sure,
+)
 
 GRACE_SECONDS = 2.0
 """For a proof once a signal has ended the search: whoever sends one kills what is still there
@@ -39,13 +47,13 @@ def prove(
     )
 
 
-def _hurried(progress: Any, ended: KeyboardInterrupt) -> Any:
+def _hurried(progress: Callable[..., None], ended: KeyboardInterrupt) -> Callable[..., None]:
     """A listener for the proof of a search that a signal has ended: it interrupts what takes
     longer than is left then.
     """
     end = time.monotonic() + GRACE_SECONDS
 
-    def report(*what: Any) -> None:
+    def report(*what: object) -> None:
         progress(*what)
         if time.monotonic() > end:
             raise ended
@@ -76,7 +84,8 @@ def _written(
         attempt.limits,
         attempt.chosen.search,
     )
-    tests, memo = range(problem.objects.n_tests), None
+    tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
+    memo = None
     remembered = search.remembered() if hasattr(search, "remembered") else None
     if remembered is not None:
         memo, tests = (
@@ -87,7 +96,7 @@ def _written(
         path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
     ) as log:
         extraction = Extraction(log, problem, memo, context.progress)
-        value = int(extraction.rules.cost_of(found.tree))
+        value = int(extraction.rules.cost_of(sure(found.tree)))
         bound = value if found.lower_bound >= found.value else min(value, search.lower)
         most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
         shown = extraction.show(bound, *most)
@@ -148,7 +157,7 @@ def resume(path: str, attempt: Any, context: Context) -> None:
         )
     check_proof(proof, problem, context.progress)
     tree, number = (
-        tree_of_proof(proof.end["tree"], problem),
+        tree_of_proof(sure(proof.end["tree"]), problem),
         {attempt.tests.rule(test): f for f, test in enumerate(tests)},
     )
     nodes = np.full((tree.n_nodes, 4), -1)

@@ -8,7 +8,7 @@ The second class is the positive one (``dataset.positive=CLASS`` chooses).  A tr
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -25,6 +25,7 @@ class OfTwoClasses:
     paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple[str, ...]] = ("classification", "weights")
 
+    name: ClassVar[str]
     lam: float = param(
         0.01,
         "λ, what a leaf costs: a split stays where it lowers the loss by more",
@@ -64,7 +65,9 @@ class Confusion(OfTwoClasses):
 
     shape: ClassVar[str] = "confusion"
 
-    def loss(self, fp: Any, fn: Any, positives: float, negatives: float) -> Any:
+    def loss(
+        self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
+    ) -> np.ndarray:
         """Of false positives and negatives (weights; arrays of one shape), with those that each
         class has in all.
         """
@@ -95,7 +98,9 @@ class FScore(Confusion):
 
     beta: float = param(1.0, "β, how much more recall counts than precision", gt=0.0, lt=math.inf)
 
-    def loss(self, fp: Any, fn: Any, positives: float, negatives: float) -> Any:
+    def loss(
+        self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
+    ) -> np.ndarray:
         """1 − F_β = (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), from 0 to 1: 1 where all positives are
         missed.
         """

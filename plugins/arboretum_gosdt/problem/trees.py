@@ -86,7 +86,8 @@ def laid(preorder: Iterable[int]) -> np.ndarray:
     """int64[nodes, 3], as :func:`tree_of` reads them, from tests in preorder (−1: a leaf; the
     side of outcome 1 comes first).
     """
-    rest, nodes = iter(preorder), []
+    rest = iter(preorder)
+    nodes: list[list[int]] = []
 
     def lay() -> int:
         test, at = next(rest), len(nodes)

@@ -19,6 +19,7 @@ from arboretum.api import (
     BudgetError,
     CapabilityError,
     Context,
+    Facts,
     Problem,
     Solution,
     Task,
@@ -26,7 +27,6 @@ from arboretum.api import (
     TreeLimits,
     decimal,
     param,
-    sure,
     two_way_order,
     two_way_tree,
     whole_numbers,
@@ -239,7 +239,7 @@ class DeviationSearch:
             float(self.scale),
         )
         self.upper = int(kernels.leaf_cost(self._table, np.arange(n))) + self.p
-        most_depth = kernels.UNLIMITED if depth is None else depth
+        most_depth = int(kernels.UNLIMITED) if depth is None else depth
         levels = min(n, most_depth, self.upper // self.p if self.p else n) + 3
         self.leaves, self.depth = min(leaves or 0, n), most_depth
         k = self.leaves + 1
@@ -374,12 +374,10 @@ class DeviationSearch:
             start = int(self._memo["test"][at]), int(self._memo["share"][at])
         mine = table.outcome[rows, start[0]] == 1
         less = depth if depth >= ANY else depth - 1
-        one, rest = (
-            self._grown(rows[mine], less, start[1]),
-            self._grown(rows[~mine], less, leaves and leaves - start[1]),
-        )
+        below = self._grown(rows[mine], less, start[1])
+        rest = self._grown(rows[~mine], less, leaves and leaves - start[1])
         return min(
-            best, (one[0] + rest[0], [start[0], *one[1], *rest[1]]), key=lambda tree: tree[0]
+            best, (below[0] + rest[0], [start[0], *below[1], *rest[1]]), key=lambda tree: tree[0]
         )
 
     def _stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
@@ -512,7 +510,7 @@ class RegressionSearch:
             squares = squares_of(mass * target, mass)[2]
             self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
             self.apart = squares - squares_of(total, weight)[2]  # within equal rows
-        limits = {
+        limits: Facts = {
             "depth": allowed.depth,
             "leaves": allowed.leaves,
             "least": allowed.least,
@@ -543,10 +541,11 @@ class RegressionSearch:
 
     def _value(self, cost: int) -> float:
         """Of a cost, prices included."""
+        objective: Any = self.problem.parts.objective
         return (
             float((self.search.deviation(cost) + self.apart) / self.all)
             if self.all
-            else float(sure(self.problem.parts.objective).lam)
+            else float(objective.lam)
         )
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
@@ -572,7 +571,8 @@ class RegressionSearch:
         """The best tree known."""
         from arboretum_gosdt.problem.trees import laid
 
-        objects, objective = self.problem.objects, self.problem.parts.objective
+        objects = self.problem.objects
+        objective: Any = self.problem.parts.objective
         nodes = laid(self.search.tree())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
@@ -589,7 +589,7 @@ class RegressionSearch:
             weights[v], counts[v], value[v] = (
                 [w.sum(), w @ y, w @ y**2],
                 objects.count[rows].sum(),
-                sure(objective).leaf_value(y, w),
+                objective.leaf_value(y, w),
             )
             if test >= 0:
                 mine = self.tests.outcome(test, rows)

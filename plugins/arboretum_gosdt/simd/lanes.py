@@ -61,7 +61,7 @@ def _features() -> Mapping[str, bool]:
 def _width(kind: types.Type) -> int:
     """Bits of an array's elements, of the first array of a named tuple; 0 for anything else."""
     if isinstance(kind, types.BaseNamedTuple):
-        return next(map(_width, filter(_width, kind.types)), 0)
+        return next((bits for each in kind.types if (bits := _width(each))), 0)
     return kind.dtype.bitwidth if isinstance(kind, types.Array) else 0
 
 

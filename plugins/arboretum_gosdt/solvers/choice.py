@@ -5,12 +5,18 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Problem, TreeLimits
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Facts,
+    Problem,
+    TreeLimits,
+)
 from arboretum_gosdt.problem.prepared import (
     LAYING,
     Merged,
@@ -19,6 +25,10 @@ from arboretum_gosdt.problem.prepared import (
     merge_equal_rows,
     merge_ranks,
 )
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.problem.prepared import Merged
+
 
 MANY_TESTS = 700
 """From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are
@@ -31,10 +41,21 @@ WEIGHTS = (1 << 31) - 2
 class Search(Protocol):
     """What every search here has; values are integers, without constants."""
 
-    lower: int
-    upper: int
-    subproblems: int
-    bytes_used: int
+    @property
+    def lower(self) -> int:
+        """No tree costs less."""
+
+    @property
+    def upper(self) -> int:
+        """What the best tree known costs."""
+
+    @property
+    def subproblems(self) -> int:
+        """How many were looked into."""
+
+    @property
+    def bytes_used(self) -> int:
+        """Of its arrays."""
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
@@ -173,7 +194,8 @@ def _on_bits(
     if which is Which.sparse:
         from arboretum_gosdt.sparse.search import SparseSearch
 
-        arrays, priced = (prepared.bits, prepared.weights), {}
+        arrays = prepared.bits, prepared.weights
+        priced: Facts = {}
         if units.price_value:  # objects that no label helps pay for tests, too
             arrays, priced = (
                 (merged.bits, merged.weights),
@@ -204,7 +226,7 @@ def _on_bits(
 
 
 def _general(
-    problem: Problem, limits: TreeLimits, merged: Any, units: Units, context: Context
+    problem: Problem, limits: TreeLimits, merged: Merged, units: Units, context: Context
 ) -> Search:
     from arboretum_gosdt.general.known import ANY, Bounds
     from arboretum_gosdt.general.search import GeneralSearch, SplitRules

@@ -182,7 +182,8 @@ class ConstrainedSearch:
         self.space = Space(found, asked.increasing, asked.decreasing) if self.monotone else None
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
         self.tilt: Tilt | None = None
-        self.outcome, self.leaves = outcomes_of(merged), {}
+        self.outcome = outcomes_of(merged)
+        self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best, self.least = (
             [(-1, int(total.argmin()))],
@@ -471,8 +472,7 @@ class ConstrainedSearch:
                 mass,
                 count,
             )
-        found: tuple[list[tuple[int, int]], list[int], int, int, int] = self.leaves[rows]
-        return found
+        return self.leaves[rows]
 
     def _label(self, preorder: list[int], most: float = math.inf) -> None:
         """The answers of a tree that keep all constraints and cost least, if that is less than the

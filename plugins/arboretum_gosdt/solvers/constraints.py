@@ -210,7 +210,8 @@ class Space:
     ) -> None:
         tests, kept = found.tests, found.merged.tests
         names = [tests.rule(int(test)).columns[0] for test in kept]
-        self.whole, self.sides, self.columns, self.ordered = 0, [(0, 0)] * len(kept), [], []
+        self.whole, self.sides, self.ordered = 0, [(0, 0)] * len(kept), []
+        self.columns: list[int] = []
         for name in dict.fromkeys(names):
             mine = [f for f, one in enumerate(names) if one == name]
             coded = sorted({int(tests.column[kept[f]]) for f in mine})
@@ -230,13 +231,14 @@ class Space:
             for f in mine:
                 code, k = codes[:, coded.index(int(tests.column[kept[f]]))], tests.index[kept[f]]
                 one = code > k if tests.family[tests.column[kept[f]]] == THRESHOLDS else code != k
-                self.sides[f] = tuple(number_of(side) << first for side in (one, ~one))
+                self.sides[f] = number_of(one) << first, number_of(~one) << first
             self.whole |= mask
             self.columns.append(mask)
-        self.sides = [
-            tuple(side | (self.whole & ~self.columns[self._column(side)]) for side in sides)
-            for sides in self.sides
-        ]
+
+        def whole_of(side: int) -> int:
+            return side | (self.whole & ~self.columns[self._column(side)])
+
+        self.sides = [(whole_of(one), whole_of(other)) for one, other in self.sides]
         self._known: dict[tuple[int, int], tuple[bool, bool]] = {}
 
     def _most(self, tests: Any, column: int) -> int:

@@ -144,17 +144,18 @@ class NonDominatedSearch:
     """Additive costs, then all trees below a budget."""
 
     def __init__(self, problem: Problem, context: Context) -> None:
-        self.problem, objective = problem, problem.parts.objective
+        self.problem = problem
+        objective: Any = problem.parts.objective
         limits = self.limits = TreeLimits.of("fronts", problem, NonDominated.limits)
         limits.refuse_rules("fronts", NonDominated.limits)
-        sure(objective).classes_of(problem)
+        objective.classes_of(problem)
         mass, unit, error = exact_weights(problem.objects.weight)
         if error or mass.sum() >= WEIGHTS:
             raise CapabilityError(
                 "solver fronts counts weights exactly, and these have too many digits; round "
                 "them to fewer"
             )
-        limits.refuse_endless(sure(objective).lam, NonDominated.limits)
+        limits.refuse_endless(objective.lam, NonDominated.limits)
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
         self.tests: Tests = all_tests(problem, context=context)
@@ -273,7 +274,7 @@ class NonDominatedSearch:
 
         Searches that are kept for their bounds are dropped where they hold more than a quarter.
         """
-        room = self.context.memory_bytes
+        room = sure(self.context.memory_bytes)
         held = sum(one.bytes_used for one in self.searches.values())
         if held > room // 4:
             self.searches.clear()

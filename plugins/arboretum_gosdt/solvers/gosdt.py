@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -177,9 +177,10 @@ class Gosdt:
         search = AdditiveSearch(small, whole.limits, tests, units)
         search.choose(which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too
-            layout = sure(whole.choose(which, context).chosen).search.layout
-            if layout is not None:
-                sure(search.chosen).search.layout = layout[0], 1
+            own: Any = sure(search.chosen).search
+            wide: Any = sure(whole.choose(which, context).chosen).search
+            if wide.layout is not None:
+                own.layout = wide.layout[0], 1
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted

@@ -4,6 +4,7 @@ lies between.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -217,11 +218,15 @@ class _Search:
             [first, self.leaf] if first.leaves > 1 else [first],
             [(first, self.leaf)] * (first.leaves > 1),
         )
-        seen, few = 1, []
+        seen = 1
+        few: Sequence[Step] = ()
         while self.open:
             a, b = self.open[-1]
             p, q = Fraction(b.loss - a.loss, a.leaves - b.leaves).as_integer_ratio()
-            cost = lambda step: q * step.loss + p * step.leaves  # noqa: B023
+
+            def cost(step: Step) -> int:
+                return q * step.loss + p * step.leaves  # noqa: B023
+
             if seen == 1 and a.leaves - b.leaves > 1:
                 seen, few = self._few()
             found, ended = (
@@ -293,8 +298,8 @@ class _Search:
             0, None, f"{len(self.steps)} trees of the path"
         )
         memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
-        room = memory and memory - held
-        self.ended = Ended.of(lambda: search.run(self.context.deadline, room, report_bounds))
+        left = memory and memory - held
+        self.ended = Ended.of(lambda: search.run(self.context.deadline, left, report_bounds))
         ended = self.ended.by
         self.sets += search.subproblems
         self.search = search

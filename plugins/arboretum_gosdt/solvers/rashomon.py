@@ -20,11 +20,13 @@ from arboretum.api import (
     CapabilityError,
     Context,
     Ended,
+    Facts,
     OutOfTime,
     Problem,
     Shape,
     Solution,
     Status,
+    Tree,
     decimal,
     file_for,
     legible,
@@ -97,10 +99,10 @@ class Rashomon:
             file_for(self.page, "solver.page", TITLE)
         found = TreeSet.read(problem, context, self.limits)
         if found.units.above:
-            lam = sure(problem.parts.objective).lam
+            objective: Any = problem.parts.objective
             raise CapabilityError(
-                f"objective.lam={lam:g} is above all losses together, so that trees differ "
-                "by their leaves alone; set a smaller one"
+                f"objective.lam={objective.lam:g} is above all losses together, so that trees "
+                "differ by their leaves alone; set a smaller one"
             )
         solution = found.optimum()
         if solution.status is not Status.optimal:
@@ -110,7 +112,8 @@ class Rashomon:
         if solution.interrupted:  # who sends a signal does not wait for the set
             note = "the set is not known: it was interrupted"
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
-        trees, details = [], {}
+        trees: list[Tree] = []
+        details: Facts = {}
 
         def find() -> str:
             if ended := found.find_asked(self):
@@ -306,14 +309,14 @@ class TreeSet:
                 return
             yield preorder
 
-    def tree(self, preorder: Sequence[int]) -> Any:
+    def tree(self, preorder: Sequence[int] | np.ndarray) -> Any:
         """As it predicts."""
         nodes = laid(np.asarray(preorder).tolist())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
         return tree_of(self.problem, self.tests, self.units, nodes)
 
-    def details(self, compared: int) -> dict[str, Any]:
+    def details(self, compared: int) -> Facts:
         """All that the record tells of the set, in words of JSON."""
         total = sum(self.counts)
         columns = self._columns()
@@ -377,10 +380,12 @@ class TreeSet:
             name: np.bincount(inverse.ravel(), mass) / mass.sum()
             for name, (_, inverse) in patterns.items()
         }
-        unit, found, trees = float(self.units.loss_value), {}, 0
+        unit, trees = float(self.units.loss_value), 0
+        found: Facts = {}
         for preorder in self.first(compared):
             trees += 1
-            tests, labels = preorder.tolist(), {}
+            tests = preorder.tolist()
+            labels: dict[int, int] = {}
             asked = {
                 name
                 for name, mask in columns.items()

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from string import Template
-from typing import Any
 
 from arboretum.api import (
     Axis,
     Line,
     LineChart,
+    Plain,
     Problem,
     Tree,
     charts,
@@ -48,7 +48,7 @@ details { margin: .5rem 0 } summary { cursor: pointer }
 
 
 def page_of(
-    details: Mapping[str, Any],
+    details: Plain,
     values: Sequence[tuple[float, int]],
     doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]],
     trees: Sequence[Tree],
@@ -96,7 +96,7 @@ def _counts(values: Sequence[tuple[float, int]], name: str) -> str:
     )
 
 
-def _columns(details: Mapping[str, Any]) -> str:
+def _columns(details: Plain) -> str:
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
     spans = {
         column: (one["importance_from"], one["importance_to"])

@@ -88,8 +88,8 @@ class GosdtThresholds(Gosdt):
     any tree, is from the best tree of all thresholds; beyond the budget it says how far at most.
     """
 
-    name: ClassVar[str] = "gosdt_thresholds"
-    example: ClassVar[str] = "dataset=iris method=gosdt encoder=bins"
+    name = "gosdt_thresholds"
+    example = "dataset=iris method=gosdt encoder=bins"
     tests: ClassVar[str] = "all thresholds"
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:

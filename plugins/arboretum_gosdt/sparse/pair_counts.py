@@ -181,7 +181,7 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
     """
     b, words, stride = v.builder, node.words, node.stride
     low, high = v.element(node.starts, group), v.element(node.starts, b.add(group, v.index(1)))
-    old, old_sums, new, new_sums = *old, *new
+    (old, old_sums), (new, new_sums) = old, new
     flip = b.icmp_signed("!=", absent, v.index(0))
     packed = {16: ir.VectorType(ir.IntType(32), 16), 8: ir.VectorType(INDEX, 8)}
     move = {

@@ -165,7 +165,7 @@ class SparseSearch:
     ) -> None:
         mass, price = test_cost or (None, None)
         self.subproblem = SubProblem(
-            bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price
+            bits, weights, n_features, p, q, int(UNLIMITED) if depth is None else depth, mass, price
         )
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
         planes, summed, own = counted_planes(weights, mass)
@@ -237,27 +237,27 @@ class SparseSearch:
             np.empty(2 * stride // lanes, np.int64),
             np.array([np.iinfo(kind).max], kind),
         )
-        levels = SparseLevels(*self._levels.values())
+        made = SparseLevels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
-        levels.features[0] = lanes_of
+        made.features[0] = lanes_of
         if len(price):  # lanes are to ascend with it, so that bits move instead
             moved = np.zeros((len(bits), stride), np.uint8)
             moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
-            bits, levels.features[0] = (
+            bits, made.features[0] = (
                 np.packbits(moved, axis=1, bitorder="little").view(np.uint32),
                 np.arange(stride),
             )
-        levels.starts[0, 0] = 0
-        np.cumsum(words_of, out=levels.starts[0, 1:])
+        made.starts[0, 0] = 0
+        np.cumsum(words_of, out=made.starts[0, 1:])
         self._random, self._virtual = (
             random_words(int(sizes.sum())),
             np.empty(int(sizes.sum()), np.int64),
         )
-        level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
+        level_0 = made.starts[0], made.rows[0], made.sums[0], made.full[0]
         lay_rows(
             bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual
         )
-        levels.totals[0] = totals
+        made.totals[0] = totals
         self._begin(p, q)
 
     def _begin(self, p: int, q: int) -> None:
@@ -442,7 +442,7 @@ class SparseSearch:
         """Its levels, memo and state."""
         return (
             SparseLevels(*self._levels.values()),
-            Memo(*self._memo.values(), self._log),
+            Memo._make([*self._memo.values(), self._log]),
             self._state,
         )
 
@@ -614,7 +614,7 @@ class SparseSearch:
             self._data,
             SparseLevels(*self._levels.values()),
             self._scratch,
-            Memo(*memo, self._log),
+            Memo._make([*memo, self._log]),
             self._state,
             0,
         )

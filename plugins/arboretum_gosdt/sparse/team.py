@@ -19,6 +19,7 @@ equal, which the walk from the root sees to; only levels that are expanded have 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
@@ -107,14 +108,18 @@ class SparseTeam(SparseSearch):
         return super().bytes_used + sum(search.bytes_used for search in self._others)
 
     def run(
-        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
+        self,
+        until: float | None,
+        memory_bytes: int | None,
+        report: Callable[[int, int], None],
+        slices: float = math.inf,
     ) -> str:
         """As of one search; memory is shared out."""
         self._share = None if memory_bytes is None else memory_bytes // len(self._all)
         with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
             for search in self._others:
                 moved.enter_context(search.moved_by(until))
-            return super().run(until, self._share, report)
+            return super().run(until, self._share, report, slices)
 
     def _work(self) -> int:
         if self._slices == 0 or self._pool is None:  # most problems are solved by one slice
