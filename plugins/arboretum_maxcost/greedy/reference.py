@@ -23,12 +23,12 @@ def powers(weights: Sequence[float], l: int) -> float:
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
     """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without − α²."""
 
-    def plus(x: float) -> float:
+    def positive_part(x: float) -> float:
         return max(x, 0.0)
 
     square = alpha * alpha if subtract_square else 0.0
     return math.fsum(
-        plus(plus(a - alpha) * plus(b - alpha) - square)
+        positive_part(positive_part(a - alpha) * positive_part(b - alpha) - square)
         for a, b in itertools.combinations(weights, 2)
     )
 
@@ -65,10 +65,14 @@ def gain_of(weights: Sequence[Sequence[float]] | np.ndarray) -> float:
 def _worst_case(
     impurity: Callable[..., float], weights: np.ndarray, price: float, node: KernelNode
 ) -> float:
-    def plus(value: float) -> float:
+    def positive_part(value: float) -> float:
         return max(value - float(node.params[0]), 0.0)
 
-    drops = [plus(node.impurity) - plus(impurity(row)) for row in weights if sum(row) > 0]
+    drops = [
+        positive_part(node.impurity) - positive_part(impurity(row))
+        for row in weights
+        if sum(row) > 0
+    ]
     return -max(price / drop for drop in drops) if min(drops) > 0 else -1e300
 
 
