@@ -20,7 +20,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -223,7 +223,7 @@ class _BaseTree(BaseEstimator):
             values[key] = value
         return values
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         try:
             parts = self._parts()
@@ -571,7 +571,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         with suppress(ArboretumError):  # a wrong parameter is reported by fit
             parts = self._parts()

@@ -27,6 +27,8 @@ from arboretum.plugin.registry import SWEEPER, Registry
 from arboretum.runs.sweeps import flatten
 
 if TYPE_CHECKING:
+    from hydra.plugins.launcher import Launcher
+
     from arboretum.config.compose import Loader
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -110,7 +112,7 @@ class Reported:
     jobs : number → overrides.
     """
 
-    launcher: Any
+    launcher: Here | Launcher
     begin: Callable[[], None]
     jobs: dict[int, Sequence[str]] = attrs.field(factory=dict)
 

@@ -6,7 +6,7 @@ else's draws itself: ``drawn(sheet)``.  Numbers are plain floats; NaN stands for
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import numpy as np
@@ -179,7 +179,7 @@ class Panels:
     """
 
     title: str
-    charts: Sequence[Any]
+    charts: Sequence["Chart"]
     columns: int = 2
     subtitle: str = ""
     notes: Sequence[str] = ()

@@ -177,7 +177,7 @@ def coerce(value: object, wanted: object, where: str) -> Any:
     return _coerce_scalar(value, wanted, where)
 
 
-def _coerce_scalar(value: object, wanted: object, where: str) -> Any:
+def _coerce_scalar(value: object, wanted: object, where: str) -> object:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     if wanted not in names:
         return value
