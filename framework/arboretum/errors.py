@@ -156,7 +156,7 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
         blamed = account(error, what)
         if blamed is None and isinstance(error, Exception):
             raise
-        raise ContractError(blamed or f"unexpected {said(error)}{place(error)}") from error
+        raise ContractError(blamed or f"unexpected {said(error)}{raised_at(error)}") from error
 
 
 def account(error: BaseException, what: str = "") -> str | None:
@@ -184,10 +184,10 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def place(error: BaseException, file: str = "") -> str:
-    """ " (mine.py:12)": where an exception was raised, or "".
+def raised_at(error: BaseException, file: str = "") -> str:
+    """Return " (mine.py:12)", where an exception was raised, or "" where no file is known.
 
-    file : the last line of this file, if it had a part in it.
+    file : its last line that had a part in it, if one had.
     """
     steps = [
         step

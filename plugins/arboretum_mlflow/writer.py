@@ -401,7 +401,7 @@ class Writer:
             counts,
             now,
         )
-        self._mark(children)
+        self._tag_best_runs(children)
         shown = [
             {
                 "name": r.info.run_name,
@@ -447,8 +447,10 @@ class Writer:
             found.delete(synchronize_session=False)
         return True
 
-    def _mark(self, children: Sequence[Run]) -> None:
-        """Let the runs of the best settings, and no others of the sweep, say so."""
+    def _tag_best_runs(self, children: Sequence[Run]) -> None:
+        """Set the tag BEST on the runs of each data set's best setting, and take it off the sweep's
+        other runs; a run that is tagged rightly costs no call.
+        """
         marked = best_of(children)
         for run in children:
             if run.info.run_id in marked and BEST not in run.data.tags:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.plugins import installed
-from arboretum.cli.terminal import Parser, columns, paragraph
+from arboretum.cli.terminal import Parser, aligned, paragraph
 from arboretum.errors import ConfigError, unknown
 from arboretum.plugin.assemble import read_assignment
 from arboretum.plugin.build import build
@@ -169,7 +169,7 @@ def overview(found: Sequence[Lint], kind: str) -> str:
     ]
     return "\n".join(
         [
-            columns(rows, (kind, *map(str, range(1, len(axioms) + 1)))),
+            aligned(rows, (kind, *map(str, range(1, len(axioms) + 1)))),
             "",
             *legend,
             "",

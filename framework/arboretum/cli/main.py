@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from arboretum import __version__
 from arboretum.cli.terminal import (
     FAILED_STATUS,
+    aligned,
     close_output,
-    columns,
     ending_like_ctrl_c,
     open_output,
     report,
@@ -112,7 +112,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def usage() -> str:
     """The command's help: every verb with its meaning, then the first steps."""
-    verbs = columns([(f"  {name}", meaning) for name, (_, meaning) in VERBS.items()])
+    verbs = aligned([(f"  {name}", meaning) for name, (_, meaning) in VERBS.items()])
     return f"""\
 Arboretum: a laboratory for decision-tree construction
 

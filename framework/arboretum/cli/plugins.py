@@ -308,7 +308,7 @@ def explain(text: str, registry: Registry) -> str:
         *_paper(preset.paper),
         "selects:",
     ]
-    return "\n".join([*lines, terminal.columns(rows), "", *_foot(preset, registry)])
+    return "\n".join([*lines, terminal.aligned(rows), "", *_foot(preset, registry)])
 
 
 def _component(entry: Entry, registry: Registry) -> str:

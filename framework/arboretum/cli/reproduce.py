@@ -110,7 +110,7 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
         rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
     shown, (first, *_) = len(HEADER) - (not any(cell.aside for cell in cells)), cells
     header = [*HEADER[:2], "recomputed" if first.recomputed else "published", *HEADER[3:shown]]
-    return f"{table}\n" + terminal.columns(
+    return f"{table}\n" + terminal.aligned(
         [row[:shown] for row in rows], header, right=(2, 3, 4, 5)
     )
 

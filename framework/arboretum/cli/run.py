@@ -12,7 +12,7 @@ from arboretum.cli.plugins import installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
-from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, paragraph, status_of
+from arboretum.cli.terminal import TRACKER_FAILED, Parser, aligned, error_text, paragraph, status_of
 from arboretum.config.bridge import Start, start_from, start_in, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
@@ -103,7 +103,7 @@ def help_text(registry: Registry) -> str:
         parser().format_help(),
         FOLDERS.format(sweepers=",".join(registry.names(SWEEPER)) or "NAME"),
         "settings:",
-        columns(rows),
+        aligned(rows),
         "",
         "groups (arboretum explain GROUP.OPTION tells the parameters of an option):",
     ]

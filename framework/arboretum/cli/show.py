@@ -210,7 +210,7 @@ def main(argv: list[str]) -> int:
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(
-            terminal.columns(
+            terminal.aligned(
                 [(key, "null" if v is None else v) for key, v in flatten(record.config)]
             )
             + "\n"

@@ -144,13 +144,14 @@ class Job:
         overrides: Sequence[str],
         folder: Path,
     ) -> Any:
-        """Do one job; returns the value of its goal (of a search, of its goals).
+        """Do one job, leave a note of it, and return the value of its goal; of a search, the list
+        of its goals' values (NaN for one that the run lacks); None where the run failed.
 
-        resolve_job : may raise ConfigError.
+        A failure becomes a note and is not raised, so that the other jobs go on.
 
-        number : of the job.
-        overrides : its own.
-        folder : absolute.
+        resolve_job : called here, so that its ConfigError is the job's failure.
+        number, overrides : of the job.
+        folder : absolute, for its record.
         """
         label, notes, resolved = self.label(overrides), Notes(self.notes), None
         self.finished = self.finished or Index(self.index, self.sweep)

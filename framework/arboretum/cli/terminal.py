@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from arboretum.errors import ArboretumError, ConfigError, account, closest, place, said
+from arboretum.errors import ArboretumError, ConfigError, account, closest, raised_at, said
 from arboretum.model.shown import masked, visible
 
 DEBUG = "ARBORETUM_DEBUG"
@@ -98,7 +98,7 @@ def error_text(error: BaseException) -> str:
         where = f" {str(error.filename)!r}" if error.filename else ""
         text = f"{error.strerror or text}{where} ({type(error).__name__})"
     elif not isinstance(error, ArboretumError):
-        text = account(error) or f"unexpected {said(error)}{place(error)}"
+        text = account(error) or f"unexpected {said(error)}{raised_at(error)}"
     return "; ".join((text, *getattr(error, "__notes__", ())))
 
 
@@ -121,10 +121,13 @@ def colour() -> bool:
     )
 
 
-def columns(
+def aligned(
     rows: Sequence[Sequence[object]], header: Sequence[str] = (), right: Sequence[int] = ()
 ) -> str:
-    """Rows as aligned columns.   right : numbers of the columns to align right."""
+    """Return rows as aligned columns; a header gets a rule below it.
+
+    right : numbers of the columns to align right, from 0 on.
+    """
     table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
     sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
     padded = [

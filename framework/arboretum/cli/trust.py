@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from arboretum.cli import terminal
-from arboretum.cli.terminal import Parser, columns
+from arboretum.cli.terminal import Parser, aligned
 from arboretum.errors import ConfigError
 from arboretum.lab import FILE, find, read
 
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
     lab.trust()
     terminal.say(f"trusted: {folder}")
     terminal.say(
-        columns(
+        aligned(
             [
                 (f"  {name}", checksum[:12], before.get(name, "as before"))
                 for name, checksum in lab.checksums

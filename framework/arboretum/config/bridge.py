@@ -23,7 +23,7 @@ from omegaconf import OmegaConf
 from arboretum.config.guard import chosen_options, restored
 from arboretum.config.inside import TOLD_ITS_BASE
 from arboretum.config.resolve import SETTINGS, Settings
-from arboretum.errors import ConfigError, PluginError, place, said, unknown
+from arboretum.errors import ConfigError, PluginError, raised_at, said, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.lab import FILE, Lab
 from arboretum.model.plain import Facts, Plain
@@ -184,7 +184,7 @@ def component_node(entry: Entry) -> Facts:
         raise
     except BaseException as error:
         reason = str(error) if isinstance(error, ValueError) else said(error)
-        where = place(error, inspect.getsourcefile(entry.cls) or "")
+        where = raised_at(error, inspect.getsourcefile(entry.cls) or "")
         owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
         raise PluginError(
             f"{owner} cannot be built with its own defaults: {reason}{where}"

@@ -170,7 +170,7 @@ def _misfit(
     """A value of another shape than the field's: say what the field takes."""
     group, *rest = key.split(".")
     if group in KINDS and rest:
-        option = _expanded(overrides, registry).get(group)
+        option = _choices_of(overrides, registry).get(group)
         name = rest.pop(0) if group in MANY else option
         if rest and name in registry.names(group) and registry.find_preset(group, name) is None:
             wanted = field_types(registry.get(group, name).cls).get(rest[0], Any)
@@ -198,8 +198,13 @@ def _unspecified(group: str, registry: Registry) -> str:
     )
 
 
-def _expanded(overrides: Sequence[str], registry: Registry) -> Facts:
-    """Group → option (or options), as far as the command line and its preset say."""
+def _choices_of(overrides: Sequence[str], registry: Registry) -> Facts:
+    """Return group → option (a tuple for groups that take several): what the overrides choose, else
+    what the method's preset selects, else the default.
+
+    For messages only: of a sweep's options the first counts, and a group that is taken away has
+    NONE.  Raises ConfigError on an unknown option.
+    """
     said = chosen_options(overrides)
     return expand(
         registry,
@@ -232,7 +237,7 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
         )
     if not rest:
         return f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}"
-    option = _expanded(overrides, registry).get(group)
+    option = _choices_of(overrides, registry).get(group)
     if group in MANY:
         rule, options = rest[0], tuple(option or ())
         if rule in options and len(rest) > 1:
@@ -264,7 +269,7 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
     """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen,
     else in what is installed.
     """
-    chosen = _expanded(overrides, registry)
+    chosen = _choices_of(overrides, registry)
     found: list[str] = []
     elsewhere: list[str] = []
     for entry in registry.entries():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arboretum.errors import ArboretumError, ConfigError, TrackerError, place, said
+from arboretum.errors import ArboretumError, ConfigError, TrackerError, raised_at, said
 from arboretum.lab import Lab, current
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES, tracker_of
@@ -54,7 +54,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     except (ArboretumError, MemoryError):
         raise
     except Exception as error:
-        raise ArboretumError(f"unexpected {said(error)}{place(error)}") from error
+        raise ArboretumError(f"unexpected {said(error)}{raised_at(error)}") from error
     if outcome.tracker_error:
         raise TrackerError(outcome.tracker_error)
     return outcome.record

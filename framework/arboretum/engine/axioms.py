@@ -93,37 +93,42 @@ class Axiom:
     of_classes: bool = False
     summed: bool = False
 
-    def small(self, k: int, most: int | None = None) -> np.ndarray:
+    def small_cases(self, k: int, most: int | None = None) -> np.ndarray:
         """float64[cases, parts, k]: all cases of at most EXHAUSTIVE[k] objects, or so many, by
         their number, then lexicographically.
         """
         most = EXHAUSTIVE[k] if most is None else most
         sets, singles = (
             vectors(self.sets * k, most - self.singles).reshape(-1, self.sets, k),
-            self.chosen(k),
+            self.single_objects(k),
         )
         return np.concatenate(
             [np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1
         )
 
-    def few(self, k: int) -> np.ndarray:
-        """float64[cases, parts, k]: all cases of few objects of three classes, among them the
-        first and the last; some sets of more classes, and large ones.
+    def few_cases(self, k: int) -> np.ndarray:
+        """Return float64[cases, parts, k], the cases that every run looks at, always the same.
+
+        They are all cases of at most FEW_OBJECTS objects of FEW_CLASSES classes (where k is more:
+        of the first classes, and of classes spread from the first to the last); where k is more,
+        FEW_WIDE cases of 0 to 3 objects of every class, the first half of which grows from few
+        classes to all; where ``summed``, FEW_WIDE cases of up to 1,000 objects a class.
         """
-        narrow = self.small(min(k, FEW_CLASSES), FEW_OBJECTS)
-        places = {
+        narrow = self.small_cases(min(k, FEW_CLASSES), FEW_OBJECTS)
+        sets_of_classes = {
             tuple(range(narrow.shape[2])),
             tuple(np.linspace(0, k - 1, narrow.shape[2]).astype(int).tolist()),
         }
         found = []
-        for place in sorted(places):
+        for classes in sorted(sets_of_classes):
             found.append(np.zeros((*narrow.shape[:2], k)))
-            found[-1][..., list(place)] = narrow
+            found[-1][..., list(classes)] = narrow
         generator, shape = np.random.default_rng(k), (FEW_WIDE, self.sets + self.singles, k)
         wide = generator.integers(0, 4, shape).astype(np.float64)
         # of more and more classes
         wide[: FEW_WIDE // 2, 0] = np.tri(FEW_WIDE // 2, k, k - FEW_WIDE // 2)
         wide[:, self.sets :] = np.eye(k)[generator.integers(0, k, (FEW_WIDE, self.singles))]
+        # their single object is of the next class, which the first part lacks
         wide[: FEW_WIDE // 2, self.sets :] = np.eye(k)[
             np.minimum(wide[: FEW_WIDE // 2, 0].sum(axis=1).astype(int), k - 1)
         ][:, None]
@@ -137,7 +142,7 @@ class Axiom:
             ]
         )
 
-    def at_random(self, k: int, power: int) -> np.ndarray:
+    def random_cases(self, k: int, power: int) -> np.ndarray:
         """float64[RANDOM, parts, k]: sets of all sizes up to 10^power objects per class, many of
         them without some class.
         """
@@ -148,9 +153,9 @@ class Axiom:
             * (generator.random(shape) > 0.3)
         )
         sets[: RANDOM // 2] = np.rint(sets[: RANDOM // 2])
-        return np.concatenate([sets, generator.choice(self.chosen(k), RANDOM)], axis=1)
+        return np.concatenate([sets, generator.choice(self.single_objects(k), RANDOM)], axis=1)
 
-    def chosen(self, k: int) -> np.ndarray:
+    def single_objects(self, k: int) -> np.ndarray:
         """float64[choices, singles, k]: the single objects."""
         choose = itertools.combinations if self.apart else itertools.combinations_with_replacement
         return np.array([np.eye(k)[list(classes)] for classes in choose(range(k), self.singles)])
@@ -368,7 +373,7 @@ def refuted(
     f, k = function_of(impurity, task), FEW_CLASSES if task is Task.regression else n_classes
     with np.errstate(all="ignore"):
         for axiom in (axiom for axiom in AXIOMS if axiom.name in names and axiom.name != GROWTH):
-            cases = axiom.few(k)
+            cases = axiom.few_cases(k)
             for weight in dict.fromkeys((1.0, *weights)):
                 wrong = weight * cases[broken(f, axiom, impurity.scale, weight * cases)]
                 if len(wrong):
@@ -381,12 +386,12 @@ def refuted(
 
 def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
     """All small cases, then random ones."""
-    sizes = [k for k in EXHAUSTIVE if (many or k == 2) and len(axiom.chosen(k))]
+    sizes = [k for k in EXHAUSTIVE if (many or k == 2) and len(axiom.single_objects(k))]
     if not sizes:
         return Finding(axiom.name, axiom.says, None, note="of two classes every F is")
     count, drawn, worst = 0, 0, []
     for k in sizes:
-        cases = axiom.small(k)
+        cases = axiom.small_cases(k)
         count += len(cases)
         if len(where := np.flatnonzero(broken(f, axiom, impurity.scale, cases))):
             worst.append(cases[where[0]])
@@ -394,9 +399,9 @@ def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
     for k in [
         k
         for k in RANDOM_CLASSES
-        if power and not worst and (many or k == 2) and len(axiom.chosen(k))
+        if power and not worst and (many or k == 2) and len(axiom.single_objects(k))
     ]:
-        cases = axiom.at_random(k, power)[:: SLOWER if hasattr(impurity, "of_values") else 1]
+        cases = axiom.random_cases(k, power)[:: SLOWER if hasattr(impurity, "of_values") else 1]
         drawn += len(cases)
         wrong = cases[broken(f, axiom, impurity.scale, cases)]
         whole = wrong[(wrong == np.rint(wrong)).all(axis=(1, 2))]

@@ -20,7 +20,7 @@ import attrs
 import pluggy
 
 from arboretum.engine.check import guess_kind
-from arboretum.errors import ConfigError, PluginError, place, said
+from arboretum.errors import ConfigError, PluginError, raised_at, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.lab import Lab, current
@@ -136,7 +136,7 @@ def _load_entry_point(
         raise
     except BaseException as error:  # a plugin may raise anything
         registry.failures.append(
-            Failure(point.name, f"does not import: {said(error)}{place(error)}")
+            Failure(point.name, f"does not import: {said(error)}{raised_at(error)}")
         )
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
@@ -173,7 +173,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
         raise
     except BaseException as error:
         raise PluginError(
-            f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}"
+            f"plugin file {str(file)!r} does not import: {said(error)}{raised_at(error, str(path))}"
         ) from error
     registry.owners.append(owner := attrs.evolve(owner, version=vars(module)["__checksum__"]))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
@@ -246,7 +246,7 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         raise
     except BaseException as error:
         raise PluginError(
-            f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}"
+            f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{raised_at(error)}"
         ) from error
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import attrs
 
-from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, place, said
+from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, raised_at, said
 from arboretum.interfaces.reproduction import Piece, Reproduction
 from arboretum.model.plain import Facts, Key, Plain
 from arboretum.plugin.assemble import RegistryFactory
@@ -319,7 +319,9 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
             ) from error
     except Exception as error:
         ours = isinstance(error, ArboretumError)
-        text = " ".join(str(error).split()) if ours else f"unexpected {said(error)}{place(error)}"
+        text = (
+            " ".join(str(error).split()) if ours else f"unexpected {said(error)}{raised_at(error)}"
+        )
         return "", time.process_time() - start, text
 
 

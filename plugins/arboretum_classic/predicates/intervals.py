@@ -26,7 +26,7 @@ from arboretum_classic.predicates.predicates import (
     columns_of,
     ranks,
 )
-from arboretum_classic.predicates.proposals import Goal, best_interval, moved, within
+from arboretum_classic.predicates.proposals import Goal, best_interval, climb_interval, within
 
 
 @attrs.frozen
@@ -101,7 +101,9 @@ def _best(
     """
     nothing = np.zeros(goal.each.shape[1])
     (first, last), _ = best_interval(goal, nothing, goal.by_bin(*some))
-    first, last = moved(goal, nothing, goal.by_bin(*every), *within(some[1], every[1], first, last))
+    first, last = climb_interval(
+        goal, nothing, goal.by_bin(*every), *within(some[1], every[1], first, last)
+    )
     codes, cuts = every
     low, high = (
         (float(cuts[first - 1]) if first else None),

@@ -9,7 +9,13 @@ import numpy as np
 
 from arboretum.api import CodedTests, Column, Encoded, Family, Interval, Threshold, param
 from arboretum_classic.predicates.predicates import ALL, HANDLES, HOW_MANY, coarse
-from arboretum_classic.predicates.proposals import Goal, best_interval, moved, plain_numbers, within
+from arboretum_classic.predicates.proposals import (
+    Goal,
+    best_interval,
+    climb_interval,
+    plain_numbers,
+    within,
+)
 from arboretum_classic.predicates.rules import MOfN
 
 
@@ -124,7 +130,7 @@ class _Pool:
             by_bin = goal.by_bin(self.codes[f], self.cuts[f], held == m - 1)
             chosen = [
                 *chosen[:i],
-                (f, *moved(goal, goal.each[held >= m].sum(axis=0), by_bin, first, last)),
+                (f, *climb_interval(goal, goal.each[held >= m].sum(axis=0), by_bin, first, last)),
                 *chosen[i + 1 :],
             ]
         return chosen

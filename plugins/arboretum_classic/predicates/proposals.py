@@ -16,6 +16,9 @@ import numpy as np
 from arboretum.api import Column, ColumnKind, Encoded
 from arboretum_classic.predicates.predicates import columns_of
 
+GAIN = 1e-12
+"""By how much a move must raise the proxy, relatively; less is rounding."""
+
 
 @attrs.define(eq=False, slots=False)
 class Goal:
@@ -112,28 +115,35 @@ def best_interval(
     return (int(first[best]), int(last[best])), float(scores[best])
 
 
-def moved(
+def climb_interval(
     goal: Goal, base: np.ndarray, by_bin: np.ndarray, first: int, last: int
 ) -> tuple[int, int]:
-    """The interval after each end has moved in turn to where the proxy is highest, until neither
-    helps; never the whole, which asks nothing.
+    """Move the two ends of an interval of bins in turn, each to where the proxy is highest while
+    the other stays, until neither move raises it by more than rounding; return (first bin, last
+    bin).
+
+    This climbs to a local maximum; :func:`best_interval` tries all.  Never the whole, which asks
+    nothing.
+
+    base, by_bin : as of :func:`best_interval`, by_bin float64[bins, k + 1].
+    first, last : where to begin.
     """
     upto = _upto(by_bin)
     best = float(goal.score(base + upto[last + 1] - upto[first]))
     while True:
-        lows = goal.score(base + upto[last + 1] - upto[: last + 1])
-        lows[0] = lows[0] if last < len(by_bin) - 1 else -np.inf
-        first = int(lows.argmax()) if lows.max() > best * (1 + 1e-12) else first
-        highs = goal.score(base + upto[first + 1 :] - upto[first])
-        highs[-1] = highs[-1] if first else -np.inf
+        of_first = goal.score(base + upto[last + 1] - upto[: last + 1])
+        of_first[0] = of_first[0] if last < len(by_bin) - 1 else -np.inf
+        first = int(of_first.argmax()) if of_first.max() > best * (1 + GAIN) else first
+        of_last = goal.score(base + upto[first + 1 :] - upto[first])
+        of_last[-1] = of_last[-1] if first else -np.inf
         last = (
-            first + int(highs.argmax())
-            if highs.max() > max(best, lows.max()) * (1 + 1e-12)
+            first + int(of_last.argmax())
+            if of_last.max() > max(best, of_first.max()) * (1 + GAIN)
             else last
         )
-        if max(lows.max(), highs.max()) <= best * (1 + 1e-12):
+        if max(of_first.max(), of_last.max()) <= best * (1 + GAIN):
             return first, last
-        best = max(float(lows.max()), float(highs.max()))
+        best = max(float(of_first.max()), float(of_last.max()))
 
 
 def within(some: np.ndarray, every: np.ndarray, first: int, last: int) -> tuple[int, int]:

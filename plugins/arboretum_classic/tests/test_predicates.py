@@ -36,7 +36,7 @@ from arboretum_basics.to_sklearn import sklearn_matrix
 from arboretum_classic.predicates.ball import Balls
 from arboretum_classic.predicates.intervals import Intervals
 from arboretum_classic.predicates.predicates import RandomThresholds, Thresholds, coarse
-from arboretum_classic.predicates.proposals import Goal, moved
+from arboretum_classic.predicates.proposals import Goal, climb_interval
 from arboretum_classic.predicates.rules import METRICS, Ball, MOfN, Oblique
 
 
@@ -441,7 +441,7 @@ def test_no_interval_becomes_the_whole_column():
     goal = Goal(np.eye(2)[[0, 0, 0, 1, 1, 1, 1]], np.ones(7))
     by_bin = goal.by_bin(np.array([4, 4, 4, 0, 1, 2, 3]), np.array([0.5, 1.5, 2.5]))
     assert all(
-        moved(goal, np.zeros(3), by_bin, first, last) != (0, 3)
+        climb_interval(goal, np.zeros(3), by_bin, first, last) != (0, 3)
         for first, last in itertools.combinations(range(4), 2)
         if (first, last) != (0, 3)
     )

@@ -102,9 +102,14 @@ def code_type(*features: Feature) -> type:
 
 
 def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.ndarray:
-    """Ascending edges for a continuous column; empty when it is constant or no cut pays.
+    """Return the edges, float64[cuts], ascending, at which ``rule`` cuts a continuous column; none
+    where it is constant or no cut pays.
 
-    Raises CapabilityError for a supervised rule on a regression target.
+    table : the column's; rules that look at classes (bucketised, mdl) read its target.
+    rule : one that :mod:`arboretum_data.encoding.cuts` has.
+    n_bins : for k-means, quantiles and equal widths; the others find their own number.
+
+    Raises CapabilityError for a rule that looks at classes where the target holds numbers.
     """
     known = ~column.missing
     rows = column.values[known]

@@ -43,7 +43,13 @@ def search(
     widths: bool = True,
     ahead: bool = True,
 ) -> SubtableSearch:
-    """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
+    """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes;
+    return the search after its run.  The solver, which goes on with one search several times,
+    builds :class:`SubtableSearch` itself.
+
+    ease : the best test is followed until its bound is above (1 + ease) times the second best's.
+    widths : whether searches of few tests a subtable take turns with those that raise the bound.
+    ahead : whether bounds look one test further.
 
     Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds
     and a moment.

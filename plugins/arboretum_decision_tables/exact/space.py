@@ -183,8 +183,13 @@ class Space:
         return math.nan if self.impurity is None else float(self.impurity.value(weights))
 
     def is_leaf(self, rows: np.ndarray) -> bool:
-        """Whether a subtable is a leaf by the rule (one of several classes that no test divides
-        is one, too).
+        """Return whether the objects of a subtable are of one class, or the leaf rule makes it a
+        leaf.
+
+        Where objects of several classes agree on all tests the answer is False: nothing divides
+        them, and the caller sees that for itself.
+
+        rows : int64[≥ 1], objects.
         """
         label = self.label[rows]
         if (label == label[0]).all():

@@ -79,12 +79,15 @@ def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[S
     )
 
 
-def best_of_few(
+def best_tree_of_each_shape(
     outcome: np.ndarray, weights: np.ndarray, depth: int | None = None
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Least loss, leaves, and nodes as a search hands them over, of every shape.
+    """Yield for each shape of two and of three leaves the tree of least loss: its loss, its leaves,
+    and its nodes, int64[nodes, 4], as a search hands them over.
 
-    weights : int64[objects, classes].
+    outcome : uint8[objects, tests].
+    weights : int64[objects, classes], what an answer saves.
+    depth : most tests on a path; None: no limit.
     """
     for shape in few_leaves(outcome, weights, most_leaves(outcome, None, depth)):
         saved = sum(leaf.max(axis=0) for leaf in shape.leaves)

@@ -243,14 +243,21 @@ class MonotoneLoss:
             )
         steps = steps[np.argsort(-room.ravel()[steps], kind="stable")]
         for at in steps[np.linspace(0, len(steps) - 1, 5).astype(int)]:
-            line = self._line(stairs, *divmod(int(at), len(stairs.fp)))
+            line = self._line_along_slope(stairs, *divmod(int(at), len(stairs.fp)))
             if line not in self._lines:
                 return line
         return None
 
-    def _line(self, stairs: Stairs, count: int, step: int) -> Line:
-        """About as the loss grows at the top of a step."""
-        fp, fn = float(stairs.fp[step]), float(stairs.fn[count, step])
+    def _line_along_slope(self, stairs: Stairs, row: int, step: int) -> Line:
+        """Return the line that weighs false positives and false negatives about as the loss grows
+        with each of them at the top of a step.
+
+        Every line bounds truly, whatever its weights, which only say how tightly.  Where the loss
+        falls, or grows infinitely, or not at all, each error counts one over the size of its class.
+
+        row : of the stairs, of trees of ``stairs.leaves[row]`` leaves.
+        """
+        fp, fn = float(stairs.fp[step]), float(stairs.fn[row, step])
         dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
         grows = (
             (float(self.loss(fp + dx, fn)) - here) / dx,

@@ -5,11 +5,11 @@
     sum_margins:  margin[f] = 0;  for the groups from the greatest weight to 1:
                       margin[f] = 2 · margin[f] + Σ over words w of the group: ones(words[w, f])
     sum_hashes:   out[f] = Σ of the random words of the rows with outcome 1 of f (mod 2⁶⁴)
-    collect_rows: append those of a word's rows whose bit is set
+    append_chosen_rows: append those of a word's rows whose bit is set
 
 Invariants: a word has as many rows as a lane has bits: 16, 32 or 64.  A row's outcomes are
 ``chunks`` int32 words; lanes of features that are not there have its zeros.  The first ``ring``
-lanes are repeated behind the last feature.  Vectors are written whole: ``collect_rows`` may
+lanes are repeated behind the last feature.  Vectors are written whole: ``append_chosen_rows`` may
 overwrite as many rows behind its end as a word has.
 """
 
@@ -65,17 +65,19 @@ def pack_rows(lanes, words, layout, bits, rows, low, high):
 
 
 @lanes_kernel(types.int64)
-def collect_rows(lanes, words, chosen, rows, low, into, at):
-    """Append to ``into`` from ``at`` on those of the rows from ``low`` on, as many as a word has
-    bits, that ``chosen`` has.
+def append_chosen_rows(lanes, words, chosen, rows, low, into, at):
+    """Append to ``into``, from place ``at`` on, those of rows[low], rows[low + 1] … whose bit in
+    ``chosen`` is 1, the lowest bit first, as many as a word has bits; return the place behind the
+    last one.  What lies behind it, up to a word's bits, may be overwritten.
 
-    Returns the end; what is behind it up to as many may be overwritten.
+    words : is not read; a kernel takes the width of its lanes from its first array.
+    rows, into : int32.
     """
     build, width, i32 = lanes.builder, lanes.word.width, ir.IntType(32)
     kind, mask = ir.VectorType(i32, width), ir.VectorType(ir.IntType(1), width)
     bits = build.trunc(chosen, lanes.word) if width < 64 else chosen
     found = build.load(build.bitcast(build.gep(rows, [low]), kind.as_pointer()))
-    found.align = 4
+    found.align = 4  # rows begin anywhere
     store = ir.FunctionType(ir.VoidType(), [kind, i32.as_pointer(), mask])
     function = cgutils.get_or_insert_function(
         build.module, store, f"llvm.masked.compressstore.v{width}i32"

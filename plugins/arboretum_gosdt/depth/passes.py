@@ -33,7 +33,8 @@ Invariants:
 - Of two classes, whose groups take turns (class 0, class 1 of the same weight), a word of T may
   hold both: the groups of a weight come together, class 0 first, and ``flip`` has its rows of
   class 0.
-- ``collect_rows`` may write up to a word behind the end; ``scratch.entries`` is a word longer.
+- ``append_chosen_rows`` may write up to a word behind the end; ``scratch.entries`` is a
+  word longer.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from arboretum_gosdt.depth.arrays import (
     SPLIT,
 )
 from arboretum_gosdt.depth.packing import (
-    collect_rows,
+    append_chosen_rows,
     fill,
     pack_rows,
     sum_hashes,
@@ -255,7 +256,7 @@ def collect_side(task, v, f, outcome):
         for side in range(step):
             for w in range(start[q + side], start[q + side + 1]):
                 chosen = np.int64(words[w * stride + f])
-                at = collect_rows(
+                at = append_chosen_rows(
                     words, chosen if outcome else ~chosen, entries, w * width, into, at
                 )
                 # rows that fill up its last word lack every feature

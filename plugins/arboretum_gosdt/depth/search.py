@@ -164,7 +164,7 @@ class LimitedSearch:
             )
         if found == FINISHED and self.lower < self.upper:
             task.state["mode"] = arrays.FULL
-            self._enter_root()
+            self._restart_at_root()
             return PAUSED
         return found
 
@@ -203,9 +203,13 @@ class LimitedSearch:
         enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
         state[["nodes", "mode"]] = 1, arrays.GREEDY if self._greedy else arrays.FULL
-        self._enter_root()
+        self._restart_at_root()
 
-    def _enter_root(self) -> None:
+    def _restart_at_root(self) -> None:
+        """Begin again at the root: level 0 holds all rows, and no feature has been tried; the
+        memory of sets and losses stays.  Called before the first pass, and between the greedy one
+        and the full one.
+        """
         from arboretum_gosdt.depth import arrays
 
         levels, n = self._task.levels, len(self.table.group)

@@ -115,13 +115,13 @@ def split_cost(count, size, mass, members, setting):
 
 
 @jit
-def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
+def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
     """What the children of every feature i cost with one more test j, and at least with more.
 
     both : of :func:`tally_pairs`.
     sums : int64[2, columns, m], of the children.
     price : int64[m].
-    firm : bool[2, m], leaf : int64[2, m], whether a child must be a leaf, and its cost.
+    must_be_leaf : bool[2, m], leaf : int64[2, m], whether a child must be a leaf, and its cost.
     costs : int64[5, 2, m], filled: cost of the child's best test, which (−1: none beats a leaf),
         its price, both leaves.
     floors : int64[2, m], filled: no tree of the child is below.
@@ -130,7 +130,7 @@ def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
     for side in range(2):
         for i in range(m):
             two, three, costs[0, side, i], costs[1, side, i] = np.int64(FAR), np.int64(FAR), FAR, -1
-            for j in range(0 if firm[side, i] else m):
+            for j in range(0 if must_be_leaf[side, i] else m):
                 size = (
                     both[k + SIZE, i, j]
                     if side == 0

@@ -81,15 +81,17 @@ class Known:
                 found = max(found, line.of(limits.leaves))
         return found
 
-    def plant(self, tree: Grown) -> None:
-        """Keep a tree unless one is known that costs and uses no more."""
+    def keep_tree(self, tree: Grown) -> None:
+        """Keep a tree, unless a known one costs no more and uses no more of any limit, and drop the
+        known ones that it replaces in the same sense; of equal trees the older stays.
+        """
         limits = Bounds(*tree[1:4])
         if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
             self.trees = [
                 t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))
             ] + [tree]
 
-    def prove(self, limits: Bounds, low: int) -> None:
+    def keep_bound(self, limits: Bounds, low: int) -> None:
         """Keep a bound unless a better one holds already."""
         if low > self.low(limits):
             self.lows = [

@@ -75,7 +75,7 @@ class Split:
     leaf, low : int64[2, m], of outcome 1 and of the rest.
     bound : int64[m], of the whole.
     sums : int64[2, columns, m], of the children.
-    firm : bool[2, m], whether a child must be a leaf.
+    must_be_leaf : bool[2, m], whether a child must be a leaf.
     stump : per child its best tree that asks one more test, where that beats a leaf: (cost; feature
         or −1; its price; both leaves), int64[5, 2, m]; None: nobody looked.
     """
@@ -86,7 +86,7 @@ class Split:
     low: np.ndarray
     bound: np.ndarray
     sums: np.ndarray
-    firm: np.ndarray
+    must_be_leaf: np.ndarray
     stump: np.ndarray | None = None
 
 
@@ -372,7 +372,7 @@ class GeneralSearch:
         """
         known, k = self._of(rows), self._classes
         f, _, one, rest = nodes[at].tolist()
-        if f < 0 or self._firm(self._data[rows].sum(axis=0)):
+        if f < 0 or self._must_be_leaf(self._data[rows].sum(axis=0)):
             return [known.leaf]
         mine = self._outcome[rows, f] == 1
         parts = rows[mine], rows[~mine]
@@ -389,11 +389,16 @@ class GeneralSearch:
             tree = self._join(f, test_cost, *two)
             best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
         for tree in best.values():
-            known.plant(tree)
+            known.keep_tree(tree)
         return [best[leaves] for leaves in sorted(best)]
 
-    def _firm(self, total: np.ndarray) -> bool:
-        """Whether objects with these sums must be a leaf."""
+    def _must_be_leaf(self, total: np.ndarray) -> bool:
+        """Return whether the rules make a leaf of the objects whose columns of ``_data`` add up to
+        ``total``: the excess of each class, the weight of the best class, then rows, objects, mass
+        and members.  One object alone is a leaf, as nothing divides it.
+
+        ``_split_cost`` asks the same of many sets at once: the two must agree.
+        """
         rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
         found: bool = (
             size < 2
@@ -430,7 +435,12 @@ class GeneralSearch:
         total = self._data[rows].sum(axis=0)
         mass = int(total[k + 3])
         self._check_time(len(rows) * self.n_features * self._data.shape[1])
-        if self._firm(total) or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
+        if (
+            self._must_be_leaf(total)
+            or limits.depth < 1
+            or limits.leaves < 2
+            or not self.n_features
+        ):
             return None
         tally(rows, self._outcome, self._data, self._out)
         sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
@@ -445,12 +455,12 @@ class GeneralSearch:
         test_cost = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
         split_cost = self._split_cost(sums)
-        firm = split_cost >= ANY >> 2
+        must_be_leaf = split_cost >= ANY >> 2
         if limits.depth < 2 or limits.leaves < 3:
             split_cost[:] = ANY >> 2
         either = np.minimum(leaf, split_cost)
         bound = test_cost + np.minimum(either[0] + split_cost[1], split_cost[0] + either[1])
-        return Split(feature, test_cost, leaf, either, bound, sums, firm)
+        return Split(feature, test_cost, leaf, either, bound, sums, must_be_leaf)
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
         """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
@@ -487,7 +497,7 @@ class GeneralSearch:
             both,
             split.sums,
             self._price[split.feature],
-            split.firm,
+            split.must_be_leaf,
             split.leaf,
             setting,
             costs,
@@ -511,7 +521,7 @@ class GeneralSearch:
                 if first
                 else (self._leaf(split.leaf[0, i]), other)
             )
-        known.plant(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
+        known.keep_tree(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
 
     def _split_cost(self, sums: np.ndarray) -> np.ndarray:
         """The least that sets cost if they are split: two leaves and a test; far above all where
@@ -520,14 +530,16 @@ class GeneralSearch:
         sums : int64[sets, columns, …].
         """
         k, rules = self._classes, self.rules
-        firm = (
+        must_be_leaf = (
             (sums[:, k + 2] < 2)
             | (sums[:, k + 1] < max(rules.split, 2 * rules.least))
             | (sums[:, k + 3] <= rules.light)
         )
-        firm |= sums[:, k + 4] < rules.members
+        must_be_leaf |= sums[:, k + 4] < rules.members
         return np.where(
-            firm, ANY >> 2, 2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3])
+            must_be_leaf,
+            ANY >> 2,
+            2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3]),
         )
 
     def _leaf(self, cost: int) -> Grown:
@@ -590,22 +602,22 @@ class GeneralSearch:
         )
         # a node that is divided has two leaves, and pays for a test
         if known.leaf.cost <= 2 * self.p + test_cost:
-            known.prove(Bounds(), known.leaf.cost)
+            known.keep_bound(Bounds(), known.leaf.cost)
             return
         self._ask(known, rows, limits)
         if known.low(limits) >= min(known.best(limits).cost, budget + 1):
             return
         split = self._split(rows, limits)
         if split is None:
-            known.prove(limits, known.leaf.cost)
+            known.keep_bound(limits, known.leaf.cost)
             return
         stumps = split.leaf.sum(axis=0) + split.test_cost
-        known.plant(self._stump(split, int(stumps.argmin())))
+        known.keep_tree(self._stump(split, int(stumps.argmin())))
         self._look_ahead(known, split, rows, limits)
         if split.stump is not None:
             stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.test_cost
             if limits.depth == 2 or limits.leaves == 3:  # all trees have been looked at
-                known.prove(limits, known.best(limits).cost)
+                known.keep_bound(limits, known.best(limits).cost)
         if known is self._root:
             self._top = split
             self._keep()
@@ -621,7 +633,7 @@ class GeneralSearch:
                 yield from self._pair(known, rows, limits, split, i, min(budget, up - 1))
                 if known is self._root:
                     self._keep()
-        known.prove(limits, min(known.best(limits).cost, int(split.bound.min())))
+        known.keep_bound(limits, min(known.best(limits).cost, int(split.bound.min())))
 
     def _pair(
         self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
@@ -634,8 +646,8 @@ class GeneralSearch:
         a, b = parts[small], parts[1 - small]
         left, right, most = self._of(a), self._of(b), self._below(limits, f)
         for child, side in ((left, small), (right, 1 - small)):
-            child.plant(self._child(split, side, i))
-            child.prove(most, int(split.low[side, i]))
+            child.keep_tree(self._child(split, side, i))
+            child.keep_bound(most, int(split.low[side, i]))
         far, low = max(right.low(most), int(split.low[1 - small, i])), ANY
         share = min(most.leaves, len(a))
         while share >= 1:
@@ -655,7 +667,7 @@ class GeneralSearch:
             )
             one, two = (other, best) if small else (best, other)
             tree = self._join(f, test_cost, one, two)
-            known.plant(tree)
+            known.keep_tree(tree)
             budget = min(budget, tree.cost - 1)
             if rest.leaves >= len(b):
                 break

@@ -213,16 +213,24 @@ def run(
     tree = solution.tree
     if parts.pruner is not None:
         tree = parts.pruner.prune(sure(tree), table, None)
-    return _replayed(solution, sure(tree), problem, table, (spent, heard))
+    return _verified_run(solution, sure(tree), problem, table, (spent, heard))
 
 
-def _replayed(
+def _verified_run(
     solution: Solution,
     tree: Tree,
     problem: Problem,
     table: Table,
     clock: tuple[float, list[tuple[float, float, float]]],
 ) -> Run:
+    """Return the run after its numbers have been found again: errors by predicting the rows of the
+    table, value by the objective.  A method without solver has no value, and counts as finished.
+
+    clock : seconds that the fit took, and its curve of (seconds, lower, upper).
+
+    Raises VerificationError where the solution's value is not that of its tree, or, of accuracy on
+    rows of weight 1, not errors / rows + λ · leaves.
+    """
     errors = int((tree.predict(table) != table.target.codes).sum())
     objective: Any = problem.parts.objective
     if objective is None or problem.parts.solver is None:

@@ -30,7 +30,7 @@ from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.problem.prepared import alike, pack
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS
-from arboretum_gosdt.solvers.constraints import Space, Tilt, rates_of, with_all_tests
+from arboretum_gosdt.solvers.constraints import LagrangianCost, Space, rates_of, with_all_tests
 from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.solvers.rashomon import TreeSet
 
@@ -181,7 +181,7 @@ class ConstrainedSearch:
         merged = found.merged
         self.space = Space(found, asked.increasing, asked.decreasing) if self.monotone else None
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
-        self.tilt: Tilt | None = None
+        self.tilt: LagrangianCost | None = None
         self.outcome = outcomes_of(merged)
         self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
@@ -209,7 +209,7 @@ class ConstrainedSearch:
             ended = search.run(context.deadline, context.memory_bytes, learn)
         finally:  # also where Ctrl-C ends it
             self.least = search.lower - self.found.own
-            self._plant(sure(self.found.chosen).tests(search.tree()))
+            self._keep_tree(sure(self.found.chosen).tests(search.tree()))
         if ended:
             return ended
         self.least = search.upper - self.found.own
@@ -235,7 +235,7 @@ class ConstrainedSearch:
         """Of the best tree known."""
         return self.found.value(self.cost_of_best + self.found.own)
 
-    def _plant(self, nodes: np.ndarray, features: bool = False) -> None:
+    def _keep_tree(self, nodes: np.ndarray, features: bool = False) -> None:
         """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
         best answers that keep all constraints, if it is the best one.
         """
@@ -269,7 +269,7 @@ class ConstrainedSearch:
             aim, step = min(aim + step, max(self.cost_of_best - 1, aim + 1)), 2 * step
         return ""
 
-    def _tilted(self) -> Tilt | None:
+    def _tilted(self) -> LagrangianCost | None:
         """The Lagrangian cost that bounds the optimum best, for the rates that differ most in
         the best tree of all; its trees are tried, too.
         """
@@ -301,7 +301,7 @@ class ConstrainedSearch:
         for _ in range(TRIED):
             if self.least >= self.cost_of_best:
                 break
-            tilt = Tilt.of(found, each, room, (low + high) / 2)
+            tilt = LagrangianCost.of_rate(found, each, room, (low + high) / 2)
             most, nodes = tilt.cost.max(axis=1), np.array([[-1, -1, -1]])
             saves = most[:, None] - tilt.cost
             kept = saves.any(axis=1)
@@ -323,7 +323,7 @@ class ConstrainedSearch:
             )
             search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
-            self._plant(nodes, features=True)
+            self._keep_tree(nodes, features=True)
             bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
             if best is None or bound > self.least:
                 best, self.least = tilt, max(self.least, min(bound, self.cost_of_best))
@@ -370,7 +370,8 @@ class ConstrainedSearch:
         found, context, tilt = (
             self.found,
             self.context,
-            self.tilt or Tilt.of(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0),
+            self.tilt
+            or LagrangianCost.of_rate(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0),
         )
         most = tilt.budget(aim)
         all_trees = AllTrees(

@@ -27,9 +27,9 @@ ROUNDING = 1e-9
 
 
 @attrs.frozen(eq=False)
-class Tilt:
-    """An additive cost that is never above that of a tree that keeps a rate: scale · cost + q ·
-    ⌊scale · ratio · (its difference − room)⌋, shifted.
+class LagrangianCost:
+    """The Lagrangian relaxation of one rate, an additive cost that is never above that of a tree
+    that keeps the rate: scale · cost + q · ⌊scale · multiplier · (its difference − room)⌋, shifted.
 
     cost : int64[objects, answers], in losses · scale.
     p, q : of a leaf and a loss.
@@ -43,21 +43,26 @@ class Tilt:
     shift: int
 
     @staticmethod
-    def of(found: TreeSet, each: np.ndarray, room: int, ratio: float) -> Tilt:
-        """each : int64[objects], what a yes adds to the difference, at most ``room`` in all.
+    def of_rate(
+        found: TreeSet, difference: np.ndarray, room: int, multiplier: float
+    ) -> LagrangianCost:
+        """Build the cost of one rate.  A tree that keeps it differs by ``room`` at most, so
+        that the least cost of all trees bounds those from below.
 
-        ratio : losses that a unit of it is worth.
+        difference : int64[objects], what an object adds to the difference where its leaf says yes.
+        multiplier : ≥ 0, losses per unit of the difference; 0 is the plain cost.
         """
-        scale = SCALE if ratio else 1
+        scale = SCALE if multiplier else 1
         weights = found.merged.weights
         cost, real = (
             scale * (weights.max(axis=1, keepdims=True) - weights),
-            scale * ratio * each.astype(float),
+            scale * multiplier * difference.astype(float),
         )
+        # a yes costs its share rounded down, and the room is rounded up: both lower the bound
         cost[:, -1] += np.floor(real - ROUNDING * np.abs(real)).astype(np.int64)
         least, units = cost.min(axis=1, keepdims=True), found.units
-        free = int(np.ceil(scale * ratio * room * (1 + ROUNDING)))
-        return Tilt(
+        free = int(np.ceil(scale * multiplier * room * (1 + ROUNDING)))
+        return LagrangianCost(
             cost - least, scale * units.p, units.q, scale, units.q * (int(least.sum()) - free)
         )
 

@@ -264,7 +264,7 @@ class NonDominatedSearch:
         )
         search.run(self.context.deadline, room, report, slices=PATIENCE)
         self.subproblems += search.subproblems
-        leaves = self._plant(search.tree())
+        leaves = self._keep_tree(search.tree())
         if kept.all() and costs.shape[1] == 2:
             self.searches[cost] = search
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
@@ -281,7 +281,7 @@ class NonDominatedSearch:
         found: int = room - held * bool(self.searches)
         return found
 
-    def _plant(self, nodes: np.ndarray) -> np.ndarray:
+    def _keep_tree(self, nodes: np.ndarray) -> np.ndarray:
         """Keep a tree (int64[nodes, 4], see SparseSearch) if it is better than the best, and
         allowed; returns its leaves.
         """

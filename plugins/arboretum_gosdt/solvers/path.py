@@ -30,7 +30,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
-from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
+from arboretum_gosdt.all_trees.few_leaves import best_tree_of_each_shape, most_leaves, nodes_of
 from arboretum_gosdt.problem.prepared import (
     Merged,
     Tests,
@@ -257,7 +257,8 @@ class _Search:
         """
         outcome = outcomes_of(self.merged)
         return most_leaves(outcome, None, self.limits.depth), [
-            Step(*one) for one in best_of_few(outcome, self.merged.weights, self.limits.depth)
+            Step(*one)
+            for one in best_tree_of_each_shape(outcome, self.merged.weights, self.limits.depth)
         ]
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:

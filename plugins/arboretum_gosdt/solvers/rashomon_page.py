@@ -74,14 +74,14 @@ def page_of(
     return PAGE.substitute(
         title=escape(title),
         summary=escape(summary),
-        counts=_counts(values, name),
-        columns=_columns(details),
-        rows=_rows(doubts),
+        counts=_chart_of_counts(values, name),
+        columns=_table_of_columns(details),
+        rows=_table_of_disputed_rows(doubts),
         trees="".join(_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
     )
 
 
-def _counts(values: Sequence[tuple[float, int]], name: str) -> str:
+def _chart_of_counts(values: Sequence[tuple[float, int]], name: str) -> str:
     if len(values) == 1:
         return f"<p>All have the value {values[0][0]:g}.</p>"
     line = Line(
@@ -96,7 +96,7 @@ def _counts(values: Sequence[tuple[float, int]], name: str) -> str:
     )
 
 
-def _columns(details: Plain) -> str:
+def _table_of_columns(details: Plain) -> str:
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
     spans = {
         column: (one["importance_from"], one["importance_to"])
@@ -134,11 +134,17 @@ def _columns(details: Plain) -> str:
     )
 
 
-def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> str:
-    if not doubts:
+def _table_of_disputed_rows(
+    disputed: Sequence[tuple[int, Mapping[str, float], Sequence[str]]],
+) -> str:
+    """An HTML table with a line for each group of equal rows on which the trees disagree: how many
+    rows, which share of the trees gives each answer, and what holds for them; a sentence where they
+    agree everywhere.
+    """
+    if not disputed:
         return "<p>They agree on every row.</p>"
     lines = []
-    for rows, shares, held in doubts:
+    for rows, shares, held in disputed:
         answers = ", ".join(
             f"<span>{escape(answer)}: {_share(share)}</span>"
             for answer, share in sorted(shares.items(), key=lambda pair: -pair[1])
