@@ -17,7 +17,13 @@ from typing import ClassVar, NamedTuple
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Node, Tables, param
+from arboretum.api import (
+    Capability,
+    Node,
+    Tables,
+    param,
+    sure,
+)
 
 TOLERANCE = 1e-6  # weights, gains and ratios that differ by less are equal (Weka's Utils)
 SLACK = 1e-3  # a gain may lie so much below the average; release 8's Epsilon
@@ -125,9 +131,11 @@ class C45:
         gain = np.where(np.abs(gain * known) < TOLERANCE, 0.0, gain)
         # tests that a predicate made stand for themselves
         column = -1 - tables.test if tables.column is None else tables.column
-        levels = np.zeros(n, np.int64) if tables.column is None else tables.levels[tables.column]
+        levels = (
+            np.zeros(n, np.int64) if tables.column is None else sure(tables.levels)[tables.column]
+        )
         counts = (
-            self.in_average(tables.levels, node.total_mass)[tables.column]
+            self.in_average(sure(tables.levels), node.total_mass)[tables.column]
             if tables.column is not None
             else np.ones(n, np.bool_)
         )

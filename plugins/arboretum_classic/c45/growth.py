@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -109,7 +109,7 @@ class Quinlan:
                 for i, f in enumerate(objects.raw_features)
             }
         return attrs.evolve(
-            solution, tree=self._finished(solution.tree, problem.objects.n_objects, values)
+            solution, tree=self._finished(sure(solution.tree), problem.objects.n_objects, values)
         )
 
     def warm_up(self, problem: Problem, context: Context) -> None:
@@ -155,7 +155,7 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
         problem.prices,
         problem.parts.limits(),
     )
-    positions = [feature.position for feature in (*objects.features, *objects.raw_features)]
+    positions = [feature.position for feature in objects.all_features]
     missing = parts.missing
     if not isinstance(parts.criterion, C45) or objects.task is not Task.classification:
         yield "another criterion"
@@ -204,7 +204,9 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     """
     from arboretum_classic.c45 import kernels
 
-    objects, criterion, limits = problem.objects, problem.parts.criterion, problem.parts.limits()
+    objects, limits = problem.objects, problem.parts.limits()
+    criterion: Any = problem.parts.criterion
+    rules: Sequence[Any] = problem.parts.stopping
     features = sorted(
         [
             *((f.position, 0, i) for i, f in enumerate(objects.features)),
@@ -216,7 +218,7 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
         np.array([raw for _, raw, _ in features], np.bool_),
         np.array([i for _, _, i in features], np.int64),
     )
-    counts = sure(criterion).in_average(objects.levels, float(objects.weight.sum()))[
+    counts = criterion.in_average(objects.levels, float(objects.weight.sum()))[
         [position for position, _, _ in features]
     ]
     bins = np.array([feature.n_bins for feature in objects.features], np.int64)
@@ -245,13 +247,11 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     )
     root.node[0]["high"], root.node[0]["parent"] = n, -1
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
-    bounds = kernels.Bounds(
-        deepest, max((rule.leaf_rule().min_split for rule in problem.parts.stopping), default=0)
-    )
+    bounds = kernels.Bounds(deepest, max((rule.leaf_rule().min_split for rule in rules), default=0))
     return _tree(
         problem,
         features,
-        *kernels.grow(pool, columns, given, sure(criterion).rule, scratch, root, bounds),
+        *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds),
     ), values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -58,9 +58,9 @@ class Reduction:
         if kernel is None or hasattr(impurity, "prefix"):
             return kernels.reduction_prefix if hasattr(impurity, "prefix") else None
         if sure(impurity).scale == "total":
-            found: Callable[..., float] | None = kernels.reduction_total
+            found = kernels.reduction_total
             return found
-        declared = _names(sure(impurity).capabilities)
+        declared = _names(getattr(impurity, "capabilities", ()))
         return (
             None
             if "regression" in declared and "classification" not in declared
@@ -70,7 +70,7 @@ class Reduction:
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
         return getattr(impurity, "scale", "") == "mean" and "concave" in _names(
-            sure(impurity).capabilities
+            getattr(impurity, "capabilities", ())
         )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
@@ -96,7 +96,7 @@ class Reduction:
         }
 
 
-def _names(capabilities: Any) -> set[str]:
+def _names(capabilities: Iterable[Any]) -> set[str]:
     """What a component declares, by name: members of Capability and their names mean the same."""
     return {getattr(capability, "value", capability) for capability in capabilities}
 

@@ -5,6 +5,7 @@ Classes: p_k is the share of class k by weight.  Numbers: moments (Σw, Σwy, Σ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
@@ -154,7 +155,7 @@ class Poisson(_Mean):
     )
 
     @property
-    def prefix(self):
+    def prefix(self) -> Callable[..., None]:
         """The kernel that writes Σ w y log(y / ȳ) of every prefix.
 
         Where all y of a prefix are 0 it writes ∞, or 0 with ``zeros``.

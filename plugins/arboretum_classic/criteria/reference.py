@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,12 @@ def variance(weights: Sequence[float]) -> float:
     return max(wyy / w - (wy / w) ** 2, 0.0) if w > 0 else 0.0
 
 
-def _reduction(weights, node, impurity, mass_of) -> float:
+def _reduction(
+    weights: np.ndarray,
+    node: KernelNode,
+    impurity: Callable[..., float],
+    mass_of: Callable[..., float],
+) -> float:
     after = math.fsum(mass_of(row) * impurity(row) for row in weights)
     found: float = (node.mass * node.impurity - after) / node.total_mass
     return found
@@ -124,7 +129,7 @@ def squared_pairs(weights: Sequence[float]) -> float:
     return max(w * wyy - wy * wy, 0.0)
 
 
-def poisson_deviances(y, weight, out) -> None:
+def poisson_deviances(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """Write Σ w y log(y / ȳ) of every prefix to ``out``; ∞ where all its y are 0.
 
     y, weight, out : float64[n], y ≥ 0; ȳ is the weighted mean of the prefix.
@@ -139,13 +144,13 @@ def poisson_deviances(y, weight, out) -> None:
         )
 
 
-def poisson_deviances_with_zeros(y, weight, out) -> None:
+def poisson_deviances_with_zeros(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """Write Σ w y log(y / ȳ) of every prefix to ``out``; 0 where all its y are 0."""
     poisson_deviances(y, weight, out)
     out[out == math.inf] = 0.0
 
 
-def absolute_deviations(y, weight, out) -> None:
+def absolute_deviations(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """Write Σ w |y − median| of every prefix to ``out``, about its weighted median.
 
     y, weight, out : float64[n].

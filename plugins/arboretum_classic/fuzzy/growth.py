@@ -87,7 +87,7 @@ class FuzzyGrowth(FractionalGrowth):
                 else 0.0
             )
 
-    def totals(self, cell: GrowthPart) -> tuple[np.ndarray, np.ndarray, float]:
+    def totals(self, cell: Any) -> tuple[np.ndarray, np.ndarray, float]:
         """The table of a node as a whole, and its training rows; objects count by their shares.
 
         Returns class weights (or moments), float64; rows by class (one entry for a regression),
@@ -116,7 +116,9 @@ class FuzzyGrowth(FractionalGrowth):
             if stats.moments
             else np.bincount(stats.label[who], self.rows[who], stats.n_classes)[None]
         )
-        one = [np.array([value]) for value in (node.mass, node.impurity, 1.0, True)]
+        mass, impurity, factor, wanted = (
+            np.array([value]) for value in (node.mass, node.impurity, 1.0, True)
+        )
         first = np.array([0, len(who)])
         level = Level(
             self.place,
@@ -124,7 +126,10 @@ class FuzzyGrowth(FractionalGrowth):
             first,
             node.weights[None].astype(np.float64),
             rows,
-            *one,
+            mass,
+            impurity,
+            factor,
+            wanted,
             node.depth,
             self.total_mass,
         )
@@ -249,7 +254,7 @@ class FuzzyGrowth(FractionalGrowth):
         """Number of outcomes of the chosen test in which some object has a share above 0."""
         return int((item.candidate.degrees > 0).any(axis=0).sum())
 
-    def children(self, item: Any) -> list:
+    def children(self, item: Any) -> list[Any]:
         """The nodes below, one per outcome; None where no object has a share above 0.
 
         Notes on ``item.grown`` the test, its price per branch, and where rows without a value go:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from typing import Any
 
 import attrs
 
@@ -66,7 +67,7 @@ class SoftSplits(ByLevels):
         from arboretum.api import to_tree
         from arboretum_classic.fuzzy.growth import FuzzyGrowth
 
-        growth = FuzzyGrowth.of(problem, context, False, self.order.value)
+        growth: Any = FuzzyGrowth.of(problem, context, False, self.order.value)
         growth.prepare(self)
         root = growth.run(self.order.value)
         tree = to_tree(root, problem.objects, growth.space.statistics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from arboretum.api import (
     DataError,
     Plain,
+    Table,
     TestRule,
     digits_shown,
     is_missing,
@@ -31,12 +32,12 @@ class Shape(enum.Enum):
     logistic = "logistic"
 
 
-def _known_shape(instance: Any, attribute: Any, value: str) -> None:
+def _known_shape(instance: object, attribute: object, value: str) -> None:
     if value not in Shape.__members__:
         raise DataError(f"FuzzyThreshold.shape: {unknown('shape', str(value), Shape.__members__)}")
 
 
-def _number(instance: Any, attribute: Any, value: float) -> None:
+def _number(instance: object, attribute: attrs.Attribute[float], value: float) -> None:
     if not math.isfinite(value) or (attribute.name == "width" and value < 0):
         raise DataError(
             f"FuzzyThreshold.{attribute.name} must be a finite "
@@ -76,7 +77,7 @@ class FuzzyThreshold(TestRule):
     unit: str = ""
     digits: int = digits_shown()
 
-    def degrees(self, table: Any, rows: np.ndarray) -> np.ndarray:
+    def degrees(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows), 2]: the shares of each row below and above; zeros without a value.
 
         Raises DataError where the column is not continuous in ``table``.
@@ -90,7 +91,9 @@ class FuzzyThreshold(TestRule):
         value = row[self.column]
         if is_missing(value):
             return 0.0, 0.0
-        above = float(shares_above(np.float64(value), self.threshold, self.width, self.shape))
+        above = float(
+            shares_above(np.asarray(value, np.float64), self.threshold, self.width, self.shape)
+        )
         return 1.0 - above, above
 
     def outcome_label(self, outcome: int) -> str:

@@ -16,6 +16,7 @@ from arboretum.api import (
     NO_OUTCOME,
     Encoded,
     Equals,
+    Facts,
     TestRule,
     Values,
     param,
@@ -176,11 +177,9 @@ class Surrogates(_Rule):
         """See the class.   The first of equal agreement is that of the first column."""
         if self.use == 0:
             return []
-        goes, best = rule.outcomes(objects.table, rows), {}
-        positions = {
-            feature.column: feature.position
-            for feature in (*objects.features, *objects.raw_features)
-        }
+        goes = rule.outcomes(objects.table, rows)
+        best: Facts = {}
+        positions = {feature.column: feature.position for feature in objects.all_features}
         own = np.bincount(goes[goes >= 0], weight[goes >= 0], rule.arity)
         for column, other, to, known, agree in self._tests(
             rule, goes, others, objects, rows, weight
@@ -258,18 +257,18 @@ class Surrogates(_Rule):
             if own & set(other.columns) or other.fuzzy:
                 continue
             says = other.outcomes(objects.table, rows)
-            both = np.flatnonzero((says != NO_OUTCOME) & (goes != NO_OUTCOME))
+            told = np.flatnonzero((says != NO_OUTCOME) & (goes != NO_OUTCOME))
             mass = np.bincount(
-                says[both] * arity + goes[both], weight[both], other.arity * arity
+                says[told] * arity + goes[told], weight[told], other.arity * arity
             ).reshape(other.arity, arity)
-            if len(both):
+            if len(told):
                 # for a category whose rows are equally many
                 heavy = max(
                     range(arity), key=list(zip(mass.sum(axis=0), mean, strict=True)).__getitem__
                 )
                 to = np.where(mass[:, heavy] == mass.max(axis=1), heavy, mass.argmax(axis=1))
                 to = np.where(mass.any(axis=1), to, NO_OUTCOME)
-                if np.count_nonzero(to[says[both]] != goes[both]) >= self.errors:
+                if np.count_nonzero(to[says[told]] != goes[told]) >= self.errors:
                     yield (
                         other.columns[0],
                         other,

@@ -105,7 +105,7 @@ class DecisionTable:
                 break
             child = int(tree.children(node)[outcome])
             node, lost = (node, True) if child < 0 else (child, False)
-        reported = {
+        reported: Facts = {
             head: rule.outcome_label(outcome)
             for head, rule, outcome in zip(heads, levels, outcomes, strict=True)
         }

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from arboretum.api import Context, Facts, Problem, Solution, Status, legible, param
+from arboretum.api import (
+    Context,
+    Facts,
+    Problem,
+    Solution,
+    Status,
+    legible,
+    param,
+)
 
 
 class ByLevels:
@@ -14,6 +23,7 @@ class ByLevels:
     by the kernels of ``levels``.
     """
 
+    name: ClassVar[str]
     kind = "method"
     capabilities = (
         "classification",
@@ -28,6 +38,11 @@ class ByLevels:
     )
     needs = ("criterion",)
     by_node = False
+
+    if TYPE_CHECKING:
+
+        def fit(self, problem: Problem, context: Context) -> Solution:
+            """The tree."""
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on some of the objects."""
@@ -73,7 +88,7 @@ class Oblivious(ByLevels):
         from arboretum.api import to_tree
         from arboretum_classic.oblivious.growth import ObliviousGrowth
 
-        growth = ObliviousGrowth.of(problem, context, False)
+        growth: Any = ObliviousGrowth.of(problem, context, False)
         most = min(
             self.levels,
             growth.limits.max_depth if growth.limits.max_depth is not None else self.levels,

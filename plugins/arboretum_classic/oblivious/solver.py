@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -19,7 +20,6 @@ from arboretum.api import (
     TreeLimits,
     assemble,
     refuse_unfit,
-    sure,
 )
 
 WORK = 1 << 22  # groups of rows looked at between two looks at the clock, some 20 ms
@@ -90,7 +90,8 @@ class ObliviousSearch:
     """The search over sets of tests of one problem."""
 
     def __init__(self, problem: Problem, depth: int, context: Context) -> None:
-        objects, objective = problem.objects, problem.parts.objective
+        objects = problem.objects
+        objective: Any = problem.parts.objective
         self.problem, self.context = problem, context
         context.check_time(PER_ROW * len(objects.codes) + PER_CODE * objects.codes.size)
         context.room(8 * objects.codes.size, f"equal rows among {objects.n_objects:,} objects")
@@ -100,7 +101,7 @@ class ObliviousSearch:
         self.group = self.group.reshape(-1)
         weights = np.zeros((len(rows), objects.n_classes))
         np.add.at(weights, (self.group, objects.label), objects.weight)
-        self.costs = np.ascontiguousarray(sure(objective).label_costs(weights, problem))
+        self.costs = np.ascontiguousarray(objective.label_costs(weights, problem))
         context.room(
             BYTES * len(rows) * objects.n_tests,
             f"the outcomes of {objects.n_tests:,} tests of {len(rows):,} different rows",
@@ -117,7 +118,7 @@ class ObliviousSearch:
             np.zeros((k + 1, n), np.int32),
             np.ones(k + 1, np.int64),
         )
-        self._begin(n, k, sure(objective).lam)
+        self._begin(n, k, objective.lam)
 
     def _tests(self, rows: np.ndarray) -> None:
         """Tests that divide the rows, each way of dividing once (the cheapest), the best by
@@ -203,7 +204,8 @@ class ObliviousSearch:
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until all is known, "", or the "seconds" are over."""
-        tests, lam = (self.outcomes, self.arity, self.costs), sure(self.problem.parts.objective).lam
+        objective: Any = self.problem.parts.objective
+        tests, lam = (self.outcomes, self.arity, self.costs), objective.lam
         while not self.state["done"][0]:
             if context.late:
                 return "seconds"
@@ -254,9 +256,8 @@ class ObliviousSearch:
         tree = assemble(
             objects, self.problem.parts.impurity, (0, np.arange(objects.n_objects)), choose
         )
+        objective: Any = self.problem.parts.objective
         return attrs.evolve(
             tree,
-            label=sure(self.problem.parts.objective)
-            .label_costs(tree.weights, self.problem)
-            .argmin(axis=1),
+            label=objective.label_costs(tree.weights, self.problem).argmin(axis=1),
         )

@@ -117,10 +117,10 @@ def _predicate(services: Services, key: Key, seed: int) -> list[float]:
         services, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
     ).tree
     tree = run(services, train, "cart").tree
-    return [wrong(one, test), wrong(tree, test), sure(tree).n_leaves]
+    return [wrong(sure(one), test), wrong(sure(tree), test), sure(tree).n_leaves]
 
 
-def _gaps(services: Services, key: Key, seed: int) -> dict[str, list[float]]:
+def _gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
     """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
     "guess": of the majority class.
     """
@@ -132,14 +132,15 @@ def _gaps(services: Services, key: Key, seed: int) -> dict[str, list[float]]:
     forms = {"own_category": "multiway"} if nominal else {}
     found = {
         rule: wrong(
-            run(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree, asked
+            sure(run(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree),
+            asked,
         )
         for rule in STRATEGIES
     }
     most = np.bincount(train.target.codes).argmax()
     return {
         **found,
-        "complete": wrong(run(services, train, "cart").tree, test),
+        "complete": wrong(sure(run(services, train, "cart").tree), test),
         "guess": float(np.mean(test.target.codes != most)),
     }
 
@@ -184,7 +185,7 @@ def _complexity(services: Services, key: Key, seed: int) -> Facts:
             split="holdout",
             **({"pruner": pruner["name"]} if pruner else {}),
         ).tree
-        return [sure(tree).n_leaves, wrong(tree, test)]
+        return [sure(tree).n_leaves, wrong(sure(tree), test)]
 
     readings = [
         [
@@ -222,7 +223,7 @@ def _levels(services: Services, key: Key, seed: int) -> Facts:
     return {
         "attributes": [len(names) for names in levels.values()],
         "by_level": by_column,
-        "told": {one["column"]: one["decrease"] for one in importances(tree)},
+        "told": {one["column"]: one["decrease"] for one in importances(sure(tree))},
     }
 
 
@@ -243,17 +244,13 @@ def judge(results: Keyed) -> Judgement:
         about: {key["dataset"]: one for key, one in results if key.get("about") == about}
         for about in WORK
     }
-    parts = [
-        judged(found)
-        for judged, found in (
-            (_predicates, drawn),
-            (_missing, by["gaps"]),
-            (_pruned, by["complexity"]),
-            (_by_level, by["levels"]),
-        )
-        if found
-    ]
-    return Judgement.joined(parts)
+    ways: tuple[tuple[Callable[..., Judgement], Facts], ...] = (
+        (_predicates, drawn),
+        (_missing, by["gaps"]),
+        (_pruned, by["complexity"]),
+        (_by_level, by["levels"]),
+    )
+    return Judgement.joined([judged(found) for judged, found in ways if found])
 
 
 def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
@@ -421,7 +418,7 @@ def _by_level(found: Mapping[str, Sequence[Plain]]) -> Judgement:
             f"{max(apart):.1e} at most",
         ),
     ]
-    rows = [["data set", "division", "attribute", "importance"]]
+    rows: list[list[object]] = [["data set", "division", "attribute", "importance"]]
     rows += [
         [name, k, column, f"{x:.5f}"]
         for name, seeds in found.items()

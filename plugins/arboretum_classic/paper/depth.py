@@ -64,7 +64,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
                 sure(whole).cut(np.flatnonzero(sure(whole).depth_of == d)) for d in range(DEEPEST)
             ] + [whole]
             for part, rows in (("train", taught), ("test", test)):
-                found[noise][part].append([wrong(tree, rows) for tree in trees])
+                found[noise][part].append([wrong(sure(tree), rows) for tree in trees])
     return {"errors": found, "numbers": train.task is Task.regression}
 
 
@@ -117,7 +117,7 @@ def judge(results: Keyed) -> Judgement:
             f"{BEYOND:g} standard errors{words}"
         )
         claims.append(mostly(sentence, worse, ", ".join(reported)))
-    rows = [
+    rows: list[list[object]] = [
         [
             "data set",
             "false labels",
@@ -142,12 +142,12 @@ def judge(results: Keyed) -> Judgement:
         LineChart(name, _lines(one), Axis("depth, at most"), Axis(unit))
         for (name, one), unit in zip(errors.items(), units, strict=True)
     ]
-    reported = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
+    under = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
     picture = Panels(
         "Training error falls, test error does not follow",
         charts,
         3,
-        reported,
+        under,
         ("Dashed: training error.",),
     )
     metrics = {

@@ -105,13 +105,15 @@ def cart(services: Services) -> Facts:
     classes = run(services, iris, "cart", {"stopping.standard.max_depth": 3}).tree
     numbers = run(services, diabetes, "cart", {"stopping.standard.max_depth": 2}).tree
     of_class = {name: iris.target.codes == k for k, name in enumerate(iris.target.classes)}
+    x, y = (c.values for c in iris.columns)
     clouds = [
-        Line(name, *(c.values[rows].tolist() for c in iris.columns), joined=False)
+        Line(name, x[rows].tolist(), y[rows].tolist(), joined=False)
         for name, rows in of_class.items()
     ]
     box = [(float(c.values.min()) - 0.1, float(c.values.max()) + 0.1) for c in iris.columns]
     cuts = [
-        Line("", *ends, colour=DARK, marked=False, quiet=True) for ends in borders(classes, 0, box)
+        Line("", across, up, colour=DARK, marked=False, quiet=True)
+        for across, up in borders(sure(classes), 0, box)
     ]
     x = diabetes.columns[0].values
     bmi, y, steps = (
@@ -144,7 +146,7 @@ def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[l
     if tree.is_leaf[node]:
         return
     rule = tree.rule(node)
-    axis, cut = PETALS.index(rule.columns[0]), float(rule.threshold)
+    axis, cut = PETALS.index(rule.columns[0]), float(sure(rule.cuts)[0])
     yield [[cut, cut] if k == axis else list(one) for k, one in enumerate(box)]
     for child, part in zip(
         tree.children(node).tolist(), ((box[axis][0], cut), (cut, box[axis][1])), strict=True
@@ -174,7 +176,8 @@ def pareto(services: Services) -> Facts:
     Only the classifiers on the Pareto front are named.
     """
     train, test = divided(services, "wdbc", 0)
-    positive, own = test.target.codes == 1, {}
+    positive = test.target.codes == 1
+    own: dict[tuple[float, float], list[str]] = {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
         values = {"stopping.standard.max_depth": depth, "stopping.standard.min_leaf": leaf}
         said = sure(run(services, train, "cart", values).tree).predict(test) == 1

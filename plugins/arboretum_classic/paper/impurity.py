@@ -57,7 +57,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """Impurity → split → its gain and the impurities of its parts; the split that grows; and the
     slide's impurity of numbers.
     """
-    whole, found = table(), {}
+    whole = table()
+    found: dict[str, Facts] = {}
     for impurity in published()["worked_example"]["computed"]:
         found[impurity] = {}
         for j, name in enumerate("AB"):

@@ -66,7 +66,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """Method → "label 0.1" … or "resampled" → float[divisions][3]; apart: from the tree without
     noise, from other samples' trees.
     """
-    found: dict[str, dict[str, list]] = {method: {} for method in METHODS}
+    found: dict[str, dict[str, list[list[float]]]] = {method: {} for method in METHODS}
     for s in range(seed, seed + key["seeds"]):
         train, test = divided(services, key["dataset"], s)
         draw = np.random.default_rng([s, 2])
@@ -80,19 +80,19 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         ]
         for method, own in found.items():
             trees = {
-                at: run(services, rows, "cart", **METHODS[method]).tree
+                at: run(services, rows, "cart", None, **METHODS[method]).tree
                 for at, rows in changed.items()
             }
             clean = sure(trees["label 0"]).predict(test)
             for at, tree in trees.items():
                 own.setdefault(at, []).append(
                     [
-                        wrong(tree, test),
+                        wrong(sure(tree), test),
                         sure(tree).n_leaves,
                         float(np.mean(sure(tree).predict(test) != clean)),
                     ]
                 )
-            grown = [run(services, rows, "cart", **METHODS[method]).tree for rows in samples]
+            grown = [run(services, rows, "cart", None, **METHODS[method]).tree for rows in samples]
             apart = float(
                 np.mean(
                     [
@@ -104,7 +104,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             means = [
                 float(np.mean(values))
                 for values in (
-                    [wrong(tree, test) for tree in grown],
+                    [wrong(sure(tree), test) for tree in grown],
                     [sure(tree).n_leaves for tree in grown],
                 )
             ]
@@ -188,10 +188,10 @@ def judge(results: Keyed) -> Judgement:
                     Axis(axis),
                 )
             )
-    values = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
-    axis = Axis("test rows on which trees of two bootstrap samples differ, %")
+    percent = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
+    rows_axis = Axis("test rows on which trees of two bootstrap samples differ, %")
     bars = Panels.of_bars(
-        "Two samples of the same rows, two trees", list(means), list(METHODS), values, axis
+        "Two samples of the same rows, two trees", list(means), list(METHODS), percent, rows_axis
     )
     rows = [
         ["data set", "tree", "rows", "test error", "std. error", "leaves", "predicted otherwise"]

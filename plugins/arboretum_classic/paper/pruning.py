@@ -91,7 +91,7 @@ def _too_early(services: Services) -> Facts:
     for name, table in tables.items():
         for way in ("none", "before: chi-square", "after: error-based"):
             tree = run(services, table, "id3", **WAYS[way]).tree
-            trees[name][way] = [sure(tree).n_leaves, round(wrong(tree, table) * table.n_rows)]
+            trees[name][way] = [sure(tree).n_leaves, round(wrong(sure(tree), table) * table.n_rows)]
     return {"p": p, "trees": trees}
 
 
@@ -106,7 +106,7 @@ def _data(services: Services, key: Key, seed: int) -> Facts:
             record = run(services, train, "cart", HELD if "split" in choices else {}, **choices)
             found[way].append(
                 [
-                    wrong(record.tree, test),
+                    wrong(sure(record.tree), test),
                     sure(record.tree).n_leaves,
                     record.timings["fit"] if key["times"] else 0.0,
                 ]

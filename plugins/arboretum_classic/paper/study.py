@@ -152,7 +152,7 @@ def rounded(
     )
 
 
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
     """Mean, and its standard error (0 of a single value)."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(
         values

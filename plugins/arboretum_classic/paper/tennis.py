@@ -90,7 +90,7 @@ def _tennis(services: Services) -> Facts:
     }
     trees = {"ID3": run(services, table, "id3").tree}
     trees |= {
-        f"{name} with the day": run(services, with_day, method, **choices).tree
+        f"{name} with the day": run(services, with_day, method, None, **choices).tree
         for name, (method, choices) in ways.items()
     }
     grown = {
@@ -238,7 +238,7 @@ def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
         Axis("how often it is chosen, %"),
         reported,
     )
-    rows = [
+    rows: list[list[object]] = [
         ["values", *CRITERIA],
         *([k, *(f"{x:.4f}" for x in one.values())] for k, one in shares.items()),
     ]

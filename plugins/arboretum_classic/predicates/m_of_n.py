@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import CodedTests, Column, Encoded, Family, Interval, Threshold, param
+from arboretum.api import (
+    CodedTests,
+    Column,
+    Encoded,
+    Family,
+    Interval,
+    Threshold,
+    param,
+    sure,
+)
 from arboretum_classic.predicates.predicates import ALL, HANDLES, HOW_MANY, coarse
 from arboretum_classic.predicates.proposals import (
     Goal,
@@ -48,7 +58,8 @@ class MOfNIntervals:
         columns = plain_numbers(objects, rows, seed, self.columns)
         if not columns:
             return []
-        goal, chosen, found = Goal.of(objects, rows), [], []
+        goal, found = Goal.of(objects, rows), []
+        chosen: list[Any] = []
         some, every = (_Pool.of(columns, goal, size) for size in (self.size, len(rows) + 1))
         while len(chosen) < self.terms:
             chosen, best = some.with_one_more(chosen)
@@ -151,7 +162,7 @@ class _Pool:
             alone = (
                 Interval(names[0], low[0], high[0])
                 if None not in low + high
-                else Threshold(names[0], low[0] if high[0] is None else high[0])
+                else Threshold(names[0], sure(low[0] if high[0] is None else high[0]))
             )
             codes = np.where(lost, 2, held == (high[0] is None))[None]
             return CodedTests(

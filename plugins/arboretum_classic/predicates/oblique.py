@@ -71,7 +71,8 @@ class ObliqueSums:
         )
         if len(columns) < 2:
             return found
-        values, seen = np.stack([column.values.astype(np.float64) for column in columns]), set()
+        values = np.stack([column.values.astype(np.float64) for column in columns])
+        seen = set[object]()
         for weights in self._directions(values, Goal.of(objects, rows), generator_of(seed, rows)):
             chosen = _readable(weights, np.nanstd(values, axis=1), self.digits)
             if len(chosen) > 1 and chosen not in seen and len(seen) < self.keep:

@@ -38,10 +38,8 @@ def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -
 
     most : so many of them, drawn by the seed and the rows; ALL takes all.
     """
-    position = {
-        feature.column: feature.position for feature in (*objects.features, *objects.raw_features)
-    }
-    names = sorted(position, key=position.get)
+    position = {feature.column: feature.position for feature in objects.all_features}
+    names = sorted(position, key=position.__getitem__)
     if most and most < len(names):
         drawn = generator_of(seed, rows).choice(len(names), most, replace=False)
         names = [names[i] for i in sorted(drawn)]

@@ -17,6 +17,7 @@ import numpy as np
 from arboretum.api import (
     NO_OUTCOME,
     DataError,
+    Plain,
     Table,
     TestRule,
     category_codes,
@@ -52,18 +53,18 @@ class Several(TestRule):
         found: float = value
         return found
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 where the total is at most the bound, 1 above it.
 
         −1 where one of the values is missing.  Raises DataError where a column of ``table`` is of
         another kind than the test reads.
         """
         values = self.values_in(table, rows)
-        result = (self.total(values) > self.bound).astype(np.int32)
+        result: np.ndarray = (self.total(values) > self.bound).astype(np.int32)
         result[np.isnan(values).any(axis=0)] = NO_OUTCOME
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Plain) -> int:
         """0 where the total of a row is at most the bound, else 1; −1 where it misses a value."""
         values = [row[name] for name in self.columns]
         if any(map(is_missing, values)):
@@ -73,7 +74,9 @@ class Several(TestRule):
         )
 
 
-def same_length(instance: TestRule, attribute: attrs.Attribute, value: Sequence[Any]) -> None:
+def same_length(
+    instance: TestRule, attribute: attrs.Attribute[Any], value: Sequence[object]
+) -> None:
     """A validator: one entry per column."""
     if len(value) != len(instance.columns) or not value:
         raise DataError(
@@ -82,7 +85,7 @@ def same_length(instance: TestRule, attribute: attrs.Attribute, value: Sequence[
         )
 
 
-def finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+def finite(instance: TestRule, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A validator: numbers that are neither NaN nor infinite."""
     given = [
         one
@@ -107,11 +110,11 @@ class Oblique(Several):
     digits: int = digits_shown()
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """The threshold of the sum."""
         return self.threshold
 
-    def total(self, values):
+    def total(self, values: Sequence[Any]) -> Any:
         """Σ coefficients[j] · values[j], added up in the order of the columns."""
         found = self.coefficients[0] * values[0]
         for coefficient, value in zip(self.coefficients[1:], values[1:], strict=True):
@@ -119,7 +122,7 @@ class Oblique(Several):
         return found
 
     @property
-    def subject(self):
+    def subject(self) -> str:
         """ "0.5·a − 1.2·b"."""
         text = ""
         for coefficient, name in zip(self.coefficients, self.columns, strict=True):
@@ -134,11 +137,11 @@ class Oblique(Several):
             text += sign + (name if size == 1.0 else f"{spell(size, digits=self.digits)}·{name}")
         return text
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """ "≤" or ">" and the threshold."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, digits=self.digits)}"
 
-    def sql_conditions(self, column, text):
+    def sql_conditions(self, column: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
         """Per outcome its condition in SQL; neither is true where a column is NULL.
 
         column : a column's name → the name as SQL writes it.
@@ -173,11 +176,11 @@ class Ball(Several):
     digits: int = digits_shown()
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """The radius; for the euclidean metric its square, as ``total`` is one, too."""
         return self.radius * self.radius if self.metric == "euclidean" else self.radius
 
-    def values_in(self, table, rows):
+    def values_in(self, table: Table, rows: np.ndarray) -> list[np.ndarray]:
         """Numbers; for a category whether it is another one than the centre's."""
         found = []
         for name, middle in zip(self.columns, self.centre, strict=True):
@@ -188,18 +191,18 @@ class Ball(Several):
             found.append(np.where(table.column(name).missing[rows], np.nan, other))
         return found
 
-    def value_of(self, position, value):
+    def value_of(self, position: int, value: Any) -> float:
         """The number itself; of a category 0.0 where it is the centre's, else 1.0."""
         middle = self.centre[position]
         return float(value != middle) if isinstance(middle, str) else value
 
-    def total(self, values):
+    def total(self, values: Sequence[Any]) -> Any:
         """Distance from the centre, squared for the euclidean metric; see :func:`measured`."""
         centre = [0.0 if isinstance(middle, str) else middle for middle in self.centre]
         return measured(self.metric, values, centre, self.scales)
 
     @property
-    def subject(self):
+    def subject(self) -> str:
         """ "distance to (a = 5.1 ± 0.8, b = 3 ± 0.4)": the number behind ± is the column's
         scale.
         """
@@ -212,11 +215,11 @@ class Ball(Several):
         ]
         return f"{self.metric} distance to ({', '.join(parts)})".removeprefix("euclidean ")
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """ "≤" or ">" and the radius."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.radius, digits=self.digits)}"
 
-    def sql_conditions(self, column, text):
+    def sql_conditions(self, column: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
         """Per outcome its condition in SQL; neither is true where a column is NULL.
 
         column, text : a column's name, and a category → as SQL writes it.
@@ -254,7 +257,7 @@ def measured(
 
     values, centre : a number or an array per column.
     """
-    found = None
+    found: Any = None
     for value, middle, scale in zip(values, centre, scales, strict=True):
         apart = (value - middle) / scale
         apart = apart * apart if metric == "euclidean" else abs(apart)
@@ -296,7 +299,7 @@ class MOfN(TestRule):
             )
 
     @property
-    def columns(self):
+    def columns(self) -> tuple[str, ...]:
         """The columns that the intervals read, each once, in the order of the intervals."""
         return tuple(dict.fromkeys(self.of))
 
@@ -307,7 +310,7 @@ class MOfN(TestRule):
             for name, low, high in sides
         ]
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 where at least ``m`` intervals hold, else 1.
 
         −1 where one of the values is missing.  Raises DataError where a column of ``table`` is not
@@ -322,35 +325,32 @@ class MOfN(TestRule):
             np.isnan(list(values.values())).any(axis=0), NO_OUTCOME, held < self.m
         ).astype(np.int32)
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Plain) -> int:
         """0 where at least ``m`` intervals hold for a row, else 1; −1 where it misses a value."""
         if any(is_missing(row[name]) for name in self.columns):
             return NO_OUTCOME
         return int(sum(low < row[name] <= high for name, low, high in self._sides()) < self.m)
 
     @property
-    def subject(self):
+    def subject(self) -> str:
         """ "number of {a in (1, 2], b > 3}"."""
         parts = []
         for name, low, high in zip(self.of, self.low, self.high, strict=True):
-            both = low is not None and high is not None
-            one = (
-                f"{name} > {spell(low, digits=self.digits)}"
-                if high is None
-                else f"{name} ≤ {spell(high, digits=self.digits)}"
-            )
+            ends = [None if end is None else spell(end, digits=self.digits) for end in (low, high)]
             parts.append(
-                f"{name} in ({spell(low, digits=self.digits)}, {spell(high, digits=self.digits)}]"
-                if both
-                else one
+                f"{name} > {ends[0]}"
+                if high is None
+                else f"{name} ≤ {ends[1]}"
+                if low is None
+                else f"{name} in ({ends[0]}, {ends[1]}]"
             )
         return "number of {" + ", ".join(parts) + "}"
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """ "≥" and m for outcome 0, "≤" and m − 1 for outcome 1."""
         return f"≥ {self.m}" if outcome == 0 else f"≤ {self.m - 1}"
 
-    def sql_conditions(self, column, text):
+    def sql_conditions(self, column: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
         """Per outcome its condition in SQL; neither is true where a column is NULL.
 
         column : a column's name → the name as SQL writes it.

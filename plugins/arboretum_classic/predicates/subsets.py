@@ -52,7 +52,7 @@ class Among(TestRule):
             )
 
     @property
-    def arity(self):
+    def arity(self) -> int:
         """2, or 3 with an outcome for missing values."""
         return 2 + self.missing_outcome
 

@@ -7,11 +7,18 @@ over its leaves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Task, Tree
 from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification, Variance
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.impurity import Impurity
+
 
 ROUNDINGS = 8
 """Operations on one node's share and impurity besides the sum over classes: divisions, a
@@ -313,10 +320,10 @@ def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.nda
             lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0
         )
         return found
-    found: np.ndarray = {
+    risks: dict[str, Callable[[], Impurity]] = {
         "variance": Variance,
         "entropy": Entropy,
         "error": Misclassification,
         "gini": Gini,
-    }[risk]().value(tree.weights)
-    return found
+    }
+    return risks[risk]().value(tree.weights)

@@ -152,10 +152,8 @@ class CostComplexity:
             for k, nodes in enumerate(cuts):
                 tally.add(k, losses(nodes, targets_of(valid)), weight)
             return tally.selection(self.one_se, path if self.path else None)
-        cuts, of_cuts = self.cuts_of(tree), score.of_cuts(tree)
-        tried = [
-            ({"pruner.alpha": alpha}, of_cuts(cuts(alpha))) for alpha in sorted(set(self.grid))
-        ]
+        cut, of_cuts = self.cuts_of(tree), score.of_cuts(tree)
+        tried = [({"pruner.alpha": alpha}, of_cuts(cut(alpha))) for alpha in sorted(set(self.grid))]
         kept = max(tried, key=lambda one: one[1])[0]  # the first of the best
         return Selection(kept, score.measure, tried, score.notes)
 
@@ -264,7 +262,7 @@ def losses_of(
         if costs is not None:
             made: np.ndarray = costs[targets, found]
             return made
-        made: np.ndarray = (
+        made = (
             (found - targets) ** 2
             if tree.task is Task.regression
             else (found != targets).astype(np.float64)

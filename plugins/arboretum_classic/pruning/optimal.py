@@ -23,6 +23,7 @@ from arboretum.api import (
     Tree,
     Values,
     param,
+    sure,
     unbeaten,
 )
 from arboretum_classic.pruning.pruners import rounding, validation_costs
@@ -97,14 +98,17 @@ class OptimalSubtree:
         """Cut.  Where no pruned subtree is as cheap as asked, to the cheapest; where none of
         those errs as little, to the least error.
         """
-        leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
+        leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
         own_price, inner_price = prices(tree, train, self.price)
         bits_alone = self.price == "mdl" and self.alpha == 0.0
         if self.max_price is None and self.max_error is None:
-            wanted = lambda price, error: price if bits_alone else error / mass + self.alpha * price
+
+            def priced(price: np.ndarray, error: np.ndarray) -> np.ndarray:
+                return price if bits_alone else error / mass + self.alpha * price
+
             return tree.cut(
                 least_sum(
-                    tree, wanted(own_price, leaf), wanted(inner_price, rest), rounding(tree, 1.0)
+                    tree, priced(own_price, leaf), priced(inner_price, rest), rounding(tree, 1.0)
                 )
             )
         fronts = Fronts.of(
@@ -127,7 +131,7 @@ class OptimalSubtree:
         """The limit that no pruned subtree keeps."""
         if self.max_price is None and self.max_error is None:
             return []
-        leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
+        leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
         of_leaf, of_test = prices(tree, train, self.price)
         price, error = (
             float(np.where(tree.is_leaf, *both).sum())

@@ -36,14 +36,16 @@ def raised(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
     refuse_other_rows(tree, train)
     n, spare = tree.n_nodes, tree.n_nodes + len(tree.child)
     child = tree.child.astype(np.int64)
-    nodes = Nodes(
-        np.full(spare, LEAF),
-        np.zeros((spare, len(tree.classes))),
-        *np.zeros((2, spare)),
-        np.zeros(spare, np.int64),
-        *np.zeros((3, spare), np.bool_),
-        *np.zeros((2, len(child)), np.int64),
-        np.zeros(len(child)),
+    nodes = Nodes._make(
+        [
+            np.full(spare, LEAF),
+            np.zeros((spare, len(tree.classes))),
+            *np.zeros((2, spare)),
+            np.zeros(spare, np.int64),
+            *np.zeros((3, spare), np.bool_),
+            *np.zeros((2, len(child)), np.int64),
+            np.zeros(len(child)),
+        ]
     )
     nodes.origin[:n] = np.where(tree.is_leaf, LEAF, np.arange(n))
     label, weight = train.target.codes.astype(np.int32), np.asarray(train.row_weights(), np.float64)
@@ -128,15 +130,11 @@ class RuleTables:
             )
         if isinstance(rule, Threshold):
             return False, number, (rule.threshold,), np.array([0, 1, NO_OUTCOME])
-        if isinstance(rule, Equals):  # whether it is missing
-            return False, number, (), np.array([1, 0])
-        bins = np.arange(len(rule.edges) + 1)
-        return (
-            False,
-            number,
-            rule.edges,
-            np.append(bins, len(bins) if rule.missing_outcome else NO_OUTCOME),
-        )
+        if isinstance(rule, Bins):
+            bins = np.arange(len(rule.edges) + 1)
+            last = len(bins) if rule.missing_outcome else NO_OUTCOME
+            return False, number, rule.edges, np.append(bins, last)
+        return False, number, (), np.array([1, 0])  # whether it is missing
 
     def _place(self, column: Column) -> int:
         if column.name not in self.place:

@@ -5,12 +5,20 @@ the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Limits, Node, Tables, Tree, param
+from arboretum.api import (
+    Capability,
+    Limits,
+    Node,
+    Problem,
+    Tables,
+    Tree,
+    param,
+)
 from arboretum_classic.stopping.kernels import FEW, MOST, SIGNIFICANCE
 
 
@@ -53,7 +61,7 @@ class ChiSquared:
         """False: only the tests tell, in :meth:`is_leaf_among`."""
         return False
 
-    def significance(self) -> tuple[Callable, bool]:
+    def significance(self) -> tuple[Callable[..., float], bool]:
         """The kernel that says how significant a test is: α/p."""
         return SIGNIFICANCE[self.small], self.bonferroni
 
@@ -86,7 +94,7 @@ class ChiSquared:
                 break
         return best < (n if self.bonferroni and n else 1.0)
 
-    def notes(self, problem: Any, tree: Tree) -> Sequence[str]:
+    def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
         """Where χ² is a poor approximation whatever is asked: the lesser outcome of a class of
         fewer than 10 rows expects fewer than 5.
         """
