@@ -96,7 +96,7 @@ class Setting(NamedTuple):
 
 @jit(borrow=True)
 def part_bound(mass, class_weight, alone, spread, form, setting, heap):
-    """A lower bound of ψ for a part that is no leaf, by its class weights.
+    """Return a lower bound of ψ for a part that is no leaf, by its class weights.
 
     It is divided, as two of its objects differ in class and so in some code; so one test is asked
     of all its objects, and it has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for
@@ -157,12 +157,14 @@ def part_bound(mass, class_weight, alone, spread, form, setting, heap):
 
 @jit(borrow=True)
 def cap(heap, n, free):
-    """The weights above ``free``, and the rest in portions of ``free``, in place and ascending;
-    returns how many there are.
+    """Keep the weights above ``free``, and put the rest into portions of ``free``, in place and
+    ascending; returns how many numbers there are.
 
     Where light nodes are leaves of weight at most ``free``, the j heaviest leaves together weigh at
     most what the j first of these numbers do: they majorise the leaves' weights, and the length of
     the best code is Schur-concave.
+
+    heap : float64, its first n the weights, ascending.
     """
     rest, light = 0.0, 0
     while light < n and heap[light] <= free:
@@ -209,7 +211,11 @@ def huffman(heap, n, arity):
 
 @jit(inner=True, borrow=True)
 def disorder(class_weight, spread, mass, heuristic):
-    """How mixed a part is."""
+    """Return how mixed a part is, by the heuristic: its entropy (less ``spread``) or Gini impurity
+    times its mass, else the mass of its pairs of different classes.
+
+    class_weight : float64[classes].
+    """
     total = 0.0
     if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
         for k in range(len(class_weight)):
@@ -304,7 +310,9 @@ def weight_if_light(part, literal, rows, setting):
 
 @jit(inline=True, borrow=True)
 def mixed_or_light(part, literal, rows, setting):
-    """What ``inspect_part`` says of rows of several classes."""
+    """Return what ``inspect_part`` says of rows of several classes: (1, their weight) where they
+    may be a leaf as they are light, else (2, 0.0).
+    """
     if setting.share > 0.0 or setting.few > 0:
         mass = weight_if_light(part, literal, rows, setting)
         if mass >= 0.0:
@@ -342,8 +350,8 @@ def inspect_part(part, literal, rows, setting):
 
 @jit(inner=True, borrow=True)
 def bound_ahead(literal, mass, enough, table, form, setting, ahead):
-    """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that
-    divide them; at most about ``enough``, where looking stops to be of use.
+    """Return a lower bound of ψ of the rows of a literal, which are mixed: the least over tests
+    that divide them; at most about ``enough``, where looking stops to be of use.
 
     Only where no impurity makes leaves.  For sums, of the parts of a test those that may be leaves
     cost ψ⁰, the others at least one test at the least price and two leaves; so Σ mass of the mixed
@@ -391,8 +399,8 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
 
 
 def fitting_depth(literals: int, words: int, work: float) -> int:
-    """The most literals per conjunction, up to ``DEEPEST``, such that all conjunctions are listed
-    within about ``work`` words.
+    """Return the most literals per conjunction, up to ``DEEPEST``, such that all conjunctions are
+    listed within about ``work`` words.
     """
     depth, conjunctions = 0, 1.0
     while depth < DEEPEST:
@@ -482,11 +490,13 @@ def list_conjunctions(n, depth, features, ahead, setting, most):
 
 @jit
 def conjunction_bound(n, depth, features, ahead, form, setting, most):
-    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the conjunctions of
-    at most ``depth`` literals.
+    """Return a lower bound of ψ of the n rows that the literals ``ahead`` are of, by the
+    conjunctions of at most ``depth`` literals.
 
     For maxima: the object that lies in no conjunction of less than k literals is asked k tests,
     each of at least two objects.
+
+    most : float64[n, depth + 1], scratch.
     """
     kind, row_weight = ahead.kind, ahead.row_weight
     most[:n] = 0.0
@@ -555,7 +565,7 @@ def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
 
 
 def conjunction_bound_of_all(table: Table, form: ClosedForm, setting: Setting, depth: int) -> float:
-    """The same for all objects of a table."""
+    """Return :func:`conjunction_bound` of all objects of a table."""
     n = len(table.rows)
     room, rows = new_literals(table, n, n_classes(table)), np.arange(n, dtype=np.int32)
     ahead = room._replace(words=fill_bits(table, rows, 0, n, room))

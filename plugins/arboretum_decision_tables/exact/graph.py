@@ -122,6 +122,7 @@ class Builder:
             self._enter_root()
 
     def _enter_root(self) -> None:
+        """Make the whole table node 0, and put it on the stack as the only one to expand."""
         from arboretum.kernels.solving.fingerprints import enter
 
         arrays, n = self.arrays, self.space.n_objects
@@ -164,6 +165,10 @@ class Builder:
         return self.graph(spent if self.state["frames"][0] else "")
 
     def _slice(self) -> int:
+        """Expand subtables for a slice, and return how it ended
+        (:mod:`arboretum.kernels.solving.slices`).  Raises what an impurity without a kernel has
+        raised.
+        """
         from arboretum_decision_tables.exact.row_kernels import build_rows
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
@@ -191,7 +196,10 @@ class Builder:
         return self.arrays.make_room(wanted, free)
 
     def graph(self, stopped: str) -> Graph:
-        """What is known so far.   stopped : what ran out, or "interrupt"."""
+        """Return what is known so far, with the nodes in the order of their size.
+
+        stopped : what ran out, or "interrupt"; "" when the graph is whole.
+        """
         n, arrays = int(self.state["nodes"][0]), self.arrays
         # few bits sort fastest
         size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)

@@ -142,12 +142,17 @@ class SubtableSearch:
         return self.arrays.peak
 
     def tree(self) -> Tree:
-        """The best tree."""
+        """Return the best tree known: below every subtable the test that the search kept for it,
+        and ``greedy_test`` where it kept none.
+        """
         from arboretum.kernels.solving.fingerprints import find
 
         space, slots, best = self.space, self.arrays["slots"], self.arrays["best"]
 
         def choose(level: Level, token: None) -> tuple[np.ndarray, Callable[[Level], None]]:
+            """Return the test of every set of a level, int64[sets] (−1: a leaf), and what is handed
+            down: nothing.
+            """
             test = np.full(len(level), -1)
             inner = np.flatnonzero(~space.leaves(level))
             for k, words in zip(inner.tolist(), level.sums(space.words)[inner], strict=True):
@@ -220,6 +225,9 @@ class SubtableSearch:
         return min(value, max(low, self.bound) * (1 - self.space.slack)), value
 
     def _heuristics(self) -> tuple[int, ...]:
+        """Return the numbers by which tests are ordered, the most promising first: for maxima
+        (depth, max cost) pairs of classes lead, for sums entropy.
+        """
         from arboretum_decision_tables.exact import bound_kernels as bounds
 
         if self.plain_form.combine == "max":
@@ -227,6 +235,7 @@ class SubtableSearch:
         return bounds.ENTROPY, bounds.PAIRS, bounds.GINI
 
     def _enter_root(self) -> None:
+        """Make the whole table subtable 0, with the lower bound that its class weights prove."""
         from arboretum.kernels.solving.fingerprints import enter
 
         arrays = self.arrays
@@ -236,8 +245,8 @@ class SubtableSearch:
         self.state["nodes"] = 1
 
     def _bound_by_classes(self) -> float:
-        """What the class weights of the whole table say; objects that share a leaf with no other
-        are classes.
+        """Return a lower bound of ψ of the whole table by its class weights (``part_bound``);
+        objects that share a leaf with no other count as classes of their own.
         """
         from arboretum_decision_tables.exact.bound_kernels import part_bound
 
@@ -287,14 +296,17 @@ class SubtableSearch:
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)
 
     def _start(self) -> None:
+        """Put the whole table on the stack as the only open subtable; what is known of subtables
+        stays.
+        """
         arrays, state, n = self.arrays, self.state[0], len(self.table.rows)
         arrays["frames"][0] = 0, n, 0, 0, -1, -1, math.inf
         arrays["rows"][:n] = np.arange(n)
         state["frames"], state["rows"], state["tests"] = 1, n, 0
 
     def _narrow(self, width: int, heuristic: int, until: float) -> bool:
-        """The best tree that uses ``width`` tests per subtable only; False when it was not
-        searched to the end.
+        """Search for the best tree that uses ``width`` tests per subtable only; return False when
+        that was not finished by ``until``, a ``time.monotonic()`` value, or for lack of bytes.
         """
         n = int(self.state["nodes"][0])
         self.arrays["other"][:n] = self.arrays["low"][:n]
@@ -305,6 +317,14 @@ class SubtableSearch:
         return self._walk(0, -1, until, "low", "other")
 
     def _walk(self, width: int, heuristic: int, until: float, low: str, other: str) -> bool:
+        """Search from the root slice by slice, and return whether that was finished.
+
+        Where it was not, the tree under way is closed up to the root with what is known, and
+        ``stopped`` is "bytes" where there was no room; it says nothing of seconds.
+
+        width : tests per subtable, 0: all.
+        low, other : names of the arrays with this search's lower bounds, and the other way's.
+        """
         from arboretum.kernels.solving.slices import run_slices
 
         self._start()
@@ -326,6 +346,12 @@ class SubtableSearch:
         self.context.progress(0, 0, f"{self.subproblems:,} subtables visited")
 
     def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
+        """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
+
+        Raises what an impurity without a kernel has raised.
+
+        unwind : open nothing any more, and take what is known up to the root.
+        """
         kernels, arrays = self.kernels, self.arrays
         stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
         memory = kernels.Memory(
@@ -368,8 +394,8 @@ class SubtableSearch:
 
 
 def _merged(space: Space) -> Table:
-    """The table of a space for the search: objects that contradict each other are one object with a
-    class of its own.
+    """Return the table of a space for the search, in which objects that contradict each other are
+    one object with a class of its own.
 
     No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf
     rule looks at impurities, which need their classes.

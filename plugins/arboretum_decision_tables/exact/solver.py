@@ -117,8 +117,10 @@ class SubtableDP:
         return self.begin(problem, context).go_on(context)
 
     def begin(self, problem: Problem, context: Context = Context()) -> SubtableAttempt:
-        """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)``
-        as often as a budget runs out.
+        """Begin a solution in steps: ``attempt = solver.begin(problem)``, then
+        ``attempt.go_on(context)`` as often as a budget runs out.  Raises CapabilityError without
+        ``objective=zero_error`` or without a complexity, ConfigError for an unknown name in
+        ``then``.
         """
         objective, complexity = problem.parts.objective, problem.parts.complexity
         if shape_of(objective) is not Shape.complexity:
@@ -155,7 +157,9 @@ class SubtableDP:
     def minima(
         self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> list[Solution]:
-        """The minimum of each complexity; the graph is built once for all."""
+        """Return the minimum of each complexity; the graph is built once for all.  Where it does
+        not fit, branch and bound shares what is left of the seconds among them.
+        """
         costs = [Cost.of(component, problem) for component in complexities]
         space = self._space(problem, context)
         context, start = within_bytes(context), time.monotonic()
@@ -174,6 +178,9 @@ class SubtableDP:
         )
 
     def _further(self) -> list[Complexity]:
+        """Return the complexities that ``then`` names, in its order.  Raises ConfigError for an
+        unknown name.
+        """
         known = {one.name: one for one in [cls() for cls in COMPLEXITIES]}
         for name in self.then:
             if name not in known:
@@ -181,7 +188,9 @@ class SubtableDP:
         return [known[name] for name in self.then]
 
     def _optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
-        """The minimum is proven: choose among the optimal trees."""
+        """Choose among the optimal trees of a finished graph, which prove the minimum; each further
+        complexity keeps, of the trees that those before it left, the best.
+        """
         space, cost = graph.space, costs[0]
         stages, notes, kept = {}, self._notes(graph, costs), graph
         for stage in costs:
@@ -214,7 +223,9 @@ class SubtableDP:
         )
 
     def _notes(self, graph: Graph, costs: list[Cost]) -> list[str]:
-        """What the reader must know of the numbers."""
+        """Return the sentences that a reader needs to understand the numbers; none where all is
+        plain.
+        """
         found = []
         if graph.space.inconsistent:
             found.append(
@@ -267,13 +278,18 @@ class SubtableAttempt:
         return heard(lambda: self._go_on(context), self._kept)
 
     def _kept(self, ended: Ended) -> Solution:
-        """What the graph knows; raises what ended the work where that is nothing."""
+        """Return what the graph knows when the work was ended; raise what ended it where the graph
+        knows nothing, or where it was no interruption.
+        """
         graph = self.builder.graph("interrupt")
         if not ended.details or not graph.n_nodes:
             raise sure(ended.error)
         return attrs.evolve(_unfinished(graph, self.costs[0], ended), finished=False)
 
     def _go_on(self, context: Context) -> Solution:
+        """Build the graph within its part of the budget and choose from it; where it does not fit,
+        go on by branch and bound with what is left, and keep that search for the next call.
+        """
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
         context, start, scale = within_bytes(context), time.monotonic(), cost.scale(space)
         report = context.proven
@@ -317,7 +333,10 @@ graph took).
 
 
 def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
-    """The part of the budget that the graph may spend where branch and bound can follow."""
+    """Return the context with the part of the budget that the graph may spend: a share of the
+    seconds and half of the bytes; all of it where no branch and bound can follow (F without a
+    form).
+    """
     if any(cost.form is None for cost in costs):
         return context
     now, share = time.monotonic(), GRAPH_SHARE if len(costs) == 1 else GRAPH_SHARE_OF_MANY
@@ -333,8 +352,8 @@ def _searched(
     walk: SubtableSearch | None = None,
     costs_left: int = 1,
 ) -> Solution:
-    """The graph did not fit: branch and bound with what is left, shared by the complexities that
-    are left.
+    """Search by branch and bound where the graph did not fit, with what is left of the budget,
+    shared by the complexities that are left; F without a form takes what the graph knows.
 
     start : when the graph was begun.
     walk : a search to go on with.
@@ -375,7 +394,7 @@ def _searched(
 
 
 def _unfinished(graph: Graph, cost: Cost, ended: Ended) -> Solution:
-    """The best tree known and the best proven bound."""
+    """Return the best tree that an unfinished graph knows, with the best bound that it proves."""
     known = values(graph, cost)
     tree = best_known_tree(graph, cost, known)
     return ended.solution(

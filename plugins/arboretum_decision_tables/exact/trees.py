@@ -39,7 +39,9 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
     """
 
     def chosen(node: int, k: int) -> tuple[int, dict[int, int]]:
-        """The test of tree k of a node, and the numbers of the trees below it by their nodes."""
+        """Return the test of tree k of a node, and the numbers of the trees below it by their
+        nodes; (−1, {}) for objects that no test tells apart.
+        """
         for at, _, below in bundles_of(graph, node):
             total = 1 if count is None else math.prod(count[child] for child in below)
             if k >= total:
@@ -52,6 +54,11 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
         return -1, {}  # objects that no test tells apart
 
     def choose(level: Level, token: Token) -> tuple[np.ndarray, Callable[[Level], Token]]:
+        """Return the test of every set of a level, int64[sets] (−1: a leaf), and what numbers the
+        trees of the sets below.
+
+        token : (node of the graph, −1 for a leaf; number of its tree) of every set.
+        """
         found = [chosen(node, k) if node >= 0 else (-1, {}) for node, k in token]
 
         def hand_down(below: Level) -> Token:
@@ -67,14 +74,17 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
 
 
 def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
-    """Where the graph is not finished: its optimum below every node that it knows a tree for,
-    greedy tests above.
+    """Return the tree of an unfinished graph: its optimum below every node that it knows a tree
+    for, greedy tests above.
 
     value : float64[n], ∞ where no tree is known.
     """
     space = graph.space
 
     def test_of(rows: np.ndarray, node: int, is_leaf: bool) -> int:
+        """Return the test of a set: of its node's bundles the one of least F, a greedy test where
+        no tree is known of the node; −1 for a leaf.
+        """
         if node < 0 or not math.isfinite(value[node]):
             return -1 if is_leaf else greedy_test(space, rows)
         bundles = bundles_of(graph, node)

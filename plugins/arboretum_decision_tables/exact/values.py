@@ -113,9 +113,9 @@ def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
 
 
 def _unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
-    """What no tree undercuts at a node that was never expanded: a test at the least price with two
-    leaves below it, as every form is monotone; ψ⁰ where objects that no test tells apart may make a
-    leaf of it; 0 for F without a form (ψ ≥ 0 by contract).
+    """Return what no tree undercuts at a node that was never expanded, float64[nodes]: a test at
+    the least price with two leaves below it, as every form is monotone; ψ⁰ where objects that no
+    test tells apart may make a leaf of it; 0 for F without a form (ψ ≥ 0 by contract).
     """
     form = cost.form or Form()
     if cost.form is None or graph.space.inconsistent:
@@ -156,6 +156,12 @@ def bundle_in_python(
 
 
 def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
+    """Fill ``out`` with ψ of every expanded node, the least F of its bundles, smallest nodes first.
+
+    Returns the first node for which F is NaN, −1 when there is none.
+
+    out : float64[n], in: what is taken for nodes that were not expanded.
+    """
     for node in graph.order[graph.start[graph.order, 0] >= 0].tolist():
         found = [
             bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)
@@ -212,8 +218,8 @@ def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
 
 
 def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
-    """The part of a finished graph that optimal trees use: below T, the bundles whose value is
-    their node's.
+    """Return the part of a finished graph that optimal trees use: below T, the bundles whose value
+    is their node's.
 
     It describes the trees all of whose subtrees are optimal.  Where F rises strictly with every
     branch (sums) these are all optimal trees; for maxima (depth) a tree may be optimal though a
@@ -246,6 +252,12 @@ def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
 def _keep_in_python(
     graph: Graph, cost: Cost, value: np.ndarray, start: np.ndarray, stream: np.ndarray
 ) -> int:
+    """Write the bundles whose value is their node's, of nodes that optimal trees reach, and return
+    how much of ``stream`` is used.
+
+    start : int64[n, 2], out: where a node's bundles begin and end; −1 where none reaches it.
+    stream : int32, out: as the graph's, and as long.
+    """
     reached, top = {0}, 0
     for node in graph.order[::-1].tolist():
         if node not in reached:

@@ -102,9 +102,9 @@ def values(points: np.ndarray) -> np.ndarray:
 
 @jit(inner=True, borrow=True)
 def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
-    """One level of a[i:end] and b[j:last], the latter with ``error`` and ``cost`` added (or the
-    larger cost taken); returns the length of ``out``, or FULL.  Errors of ``cap`` and more are left
-    out.
+    """Write one level of a[i:end] and b[j:last] to ``out``, the latter with ``error`` and ``cost``
+    added (or the larger cost taken), without points that another beats; returns the length of
+    ``out``, or FULL.  Errors of ``cap`` and more are left out.
     """
     top, least = np.int64(0), np.int64(0)
     if end - i + last - j > len(out):
@@ -134,7 +134,7 @@ def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
 
 @jit(inner=True, borrow=True)
 def level_start(a, low, high, leaves):
-    """The first point of a list with at least so many leaves."""
+    """Return the first of a[low:high] with at least so many leaves, ``high`` where none has."""
     while low < high:
         middle = (low + high) // 2
         if a[middle].leaves < leaves:
@@ -183,8 +183,8 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
 
 @jit(inner=True, borrow=True)
 def add(a, i, end, b, j, last, cap, form, buffers, out):
-    """All sums of a point of a[i:end] and one of b[j:last], but for those that are beaten;
-    returns the length of ``out``, or FULL.
+    """Write all sums of a point of a[i:end] and one of b[j:last] to ``out``, but for those that are
+    beaten; returns the length of ``out``, or FULL.
     """
     if end - i > last - j:
         a, b, i, j, end, last = b, a, j, i, last, end
@@ -223,8 +223,8 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
 
 @jit(inner=True, borrow=True)
 def unite(a, i, end, b, j, last, buffers, out):
-    """The points of two lists but for those that are beaten; returns the length of ``out``, or
-    FULL.
+    """Write the points of two lists to ``out`` but for those that are beaten; returns the length of
+    ``out``, or FULL.
     """
     top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
     while i < end or j < last:
@@ -244,7 +244,7 @@ def unite(a, i, end, b, j, last, buffers, out):
 
 @jit(inner=True, borrow=True)
 def beaten(a, i, end, error, cost, leaves):
-    """Whether some point of a list is at or below these values."""
+    """Return whether some point of a[i:end] is at or below these values."""
     for k in range(i, end):
         if a[k].leaves > leaves:
             return False
@@ -261,7 +261,7 @@ def sums(a, b, cap, form, buffers):
 
 @jit(borrow=True)
 def first_within(a, error, cost, leaves):
-    """The first point of a list that is at or below these values, −1 where there is none."""
+    """Return the first point of a list that is at or below these values, −1 where there is none."""
     for k in range(len(a)):
         if a[k].leaves <= leaves and a[k].error <= error and a[k].cost <= cost:
             return k
@@ -270,7 +270,9 @@ def first_within(a, error, cost, leaves):
 
 @jit(borrow=True)
 def first_pair(a, b, error, cost, leaves, form):
-    """The first point of a, and the first of b beside it, whose sum is at or below these values."""
+    """Return the first point of a, and the first of b beside it, whose sum is at or below these
+    values; (−1, −1) where there is none.
+    """
     for i in range(len(a)):
         left = cost if form.largest else cost - a[i].cost
         if a[i].cost <= cost:

@@ -147,7 +147,10 @@ def add_row(table, r, to):
 
 @jit(inner=True, borrow=True)
 def tally(table, rows, low, high, f, counts):
-    """What rows[low:high] add up to in each bin of a feature."""
+    """Sum up rows[low:high] in each bin of a feature.
+
+    counts : int64[bins and more, classes + 3], out: a line per bin, as ``add_row`` has it.
+    """
     codes = table.codes[f]
     counts[: table.features[f].n_bins, :] = 0
     for i in range(low, high):
@@ -164,8 +167,8 @@ def weigh(table, rows, low, high, whole):
 
 @jit(inner=True, borrow=True, wraps=True)
 def node_of(table, stacks, low, high, depth):
-    """The number of the subtable of rows[low:high], which are weighed; a new one where it is not
-    known.
+    """Return the number of the subtable of rows[low:high], which are weighed; a new one where it is
+    not known.
 
     depth : tells subtables apart that may ask another number of tests (0 where all may ask any).
     """
@@ -306,8 +309,8 @@ def enter(table, form, stacks, low, high, node, left):
 
 @jit(inner=True, borrow=True)
 def fold(frame, test, stacks, form, upper, buffers):
-    """The sums of the branches' points (corners, unless ``upper``) with the node's own cost, in
-    ``buffers.one``; its length, or FULL.
+    """Add up the branches' points (corners, unless ``upper``) and the node's own cost in
+    ``buffers.one``; returns its length, or FULL.
     """
     one, two, alone = buffers.one, buffers.two, buffers.three
     put(one[0], np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
@@ -342,8 +345,8 @@ def include(lists, low, high, n, buffers):
 
 @jit(inner=True, borrow=True)
 def combine(frame, test, stacks, form, buffers):
-    """All branches of the candidate at hand are known: take its sums into the frame's lists.
-    Returns False where there is no room.
+    """Take the sums of the candidate at hand, all branches of which are known, into the frame's
+    lists. Returns False where there is no room.
     """
     state, exact = stacks.state[0], True
     for at in range(frame.kids, state.kids):
@@ -370,8 +373,8 @@ def combine(frame, test, stacks, form, buffers):
 
 @jit(inner=True, borrow=True)
 def needless(frame, stacks, form):
-    """Whether every tree that begins with the candidate at hand is at or above a point of the
-    frame.
+    """Return whether every tree that begins with the candidate at hand is at or above a point of
+    the frame.
     """
     ups, top, test = stacks.ups, stacks.state[0].ups, stacks.tests[frame.at]
     leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
@@ -417,7 +420,7 @@ def store(lists, low, high, span, stacks):
 
 @jit(inner=True, borrow=True)
 def leave(frame, stacks, buffers):
-    """The frame's lists are finished: keep them with the node.  Returns False where there is no
+    """Keep the frame's lists, which are finished, with the node.  Returns False where there is no
     room.
 
     A candidate was left out because of points, so these are corners, too.

@@ -158,8 +158,8 @@ class FrontSearch:
         return self.arrays["ups"][slice(*begins[:2])]
 
     def sums(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
-        """All sums of points of two lists with errors below ``cap``, but for those that are
-        beaten.
+        """Return all sums of points of two lists with errors below ``cap``, but for those that are
+        beaten, POINT[.].
         """
         from arboretum_maxcost.fronts.lists import sums
 
@@ -194,6 +194,11 @@ class FrontSearch:
         return self
 
     def _round(self, depth: int, context: Context, until: float | None) -> None:
+        """Work one round: try every test at the first ``depth`` levels, the greedy one below them.
+
+        Sets ``root``, ``stopped`` and ``interrupt``.  Round 0, which leaves the first tree, has
+        until the context's latest moment, and is finished even when it was interrupted once.
+        """
         from arboretum.kernels.solving.slices import run_slices
 
         form = (
@@ -264,8 +269,11 @@ def front_of(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 
 def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
-    """What is known without any work: the best leaf, and that no tree has fewer leaves, or costs
-    or errs less than nothing.
+    """Return what is known without any work: the best leaf, and that no tree has fewer leaves, or
+    costs or errs less than nothing.
+
+    names : of the axes, ``train_error`` first.
+    why : the note.
     """
     objects = problem.objects
     weights = np.bincount(objects.label, objects.weight, objects.n_classes)
@@ -338,7 +346,9 @@ class FrontSolver:
         )
 
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """The whole front.  Raises CapabilityError or DataError with the way out."""
+        """Find the whole front; of a budget that ends before any tree, the best leaf.  Raises
+        CapabilityError or DataError with the way out.
+        """
         try:
             search, units = self._search(problem, context)
             found = self.solution(search.run(context), units, context)
@@ -364,7 +374,9 @@ class FrontSolver:
     def _search(
         self, problem: Problem, context: Context
     ) -> tuple[FrontSearch, tuple[Fraction | int, ...]]:
-        """The search, and per axis the number by which its integers are divided."""
+        """Return the search, not begun, and per axis the number by which its integers are divided.
+        Raises CapabilityError for a leaf rule by impurity.
+        """
         from arboretum_maxcost.fronts.lists import Form
 
         names = self.names
@@ -401,8 +413,8 @@ class FrontSolver:
     def _trees(
         self, search: FrontSearch, axes: int, context: Context
     ) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
-        """The tree of each point, None for those that get none, and whether these are more than
-        asked for: only few are laid out once the time is up.
+        """Return the tree of each point, None for those that get none, and whether these are more
+        than asked for: only few are laid out once the time is up.
         """
         trees, known, cut = Trees(search), search.best(), False
         ends = context.deadline or math.inf

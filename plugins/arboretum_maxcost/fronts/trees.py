@@ -59,9 +59,10 @@ class Trees:
     def tree(
         self, points: np.ndarray, target: tuple[int, int, int]
     ) -> tuple[tuple[int, int, int], Tree]:
-        """A tree whose error, cost and leaves are at most those of ``target``, and its own.
+        """Return the error, cost and leaves of a tree, which are at most those of ``target``, and
+        the tree.
 
-        points : of the whole table, one of them that.
+        points : POINT[.] of the whole table, one of them at or below ``target``.
         """
         space, form, left, errors, paid = (
             self.space,
@@ -72,6 +73,11 @@ class Trees:
         )
 
         def choose(level: Level, token: Token) -> tuple[np.ndarray, Callable[[Level], Token]]:
+            """Return the test of every set of a level, int64[sets] (−1: a leaf), and what finds the
+            points and targets of the sets below.  Adds up errors and costs on the way.
+
+            token : points and targets of the sets, and how many tests may follow.
+            """
             nonlocal errors
             masses = level.by_class(space.mass)
             here = list(
@@ -98,6 +104,11 @@ class Trees:
     def _wanted(
         self, points: np.ndarray, target: tuple[int, int, int], mass: int, majority: int
     ) -> Wanted:
+        """Return what is wanted of a set: the test of its first point at or below ``target``, and
+        what that test, or a leaf, adds to cost and error.
+
+        mass, majority : weight of the set, and of its heaviest class, as whole numbers.
+        """
         from arboretum_maxcost.fronts.lists import first_within
 
         test, form = int(points["test"][first_within(points, *target)]), self.form
@@ -114,7 +125,9 @@ class Trees:
     def _handed_down(
         self, here: list[Wanted], below: Level, left: int
     ) -> tuple[list[np.ndarray], list[tuple[int, int, int]], int]:
-        """The points of the subtables below, and what is wanted of each."""
+        """Return the points of the subtables below, and what is wanted of each, and ``left``, the
+        tests that may follow.
+        """
         if not len(below):
             return [], [], left
         words = below.sums(self.table.rows["words"])
@@ -137,6 +150,13 @@ class Trees:
         return points, targets, left
 
     def _points(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
+        """Return the points of a subtable, POINT[.], from the search; one leaf where the search
+        does not know the subtable.
+
+        key : its words, by which what was found is kept.
+        words : uint64[2].
+        loss : of a leaf.
+        """
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_maxcost.fronts.lists import POINT
 
@@ -150,7 +170,9 @@ class Trees:
         return self.known[key]
 
     def _targets(self, one: Wanted, kids: list[np.ndarray]) -> list[tuple[int, int, int]]:
-        """A point of each branch, which add up to a point at or below what is wanted."""
+        """Choose a point of each branch, which add up to a point at or below what is wanted;
+        returns their (error, cost, leaves).
+        """
         from arboretum_maxcost.fronts.lists import first_pair, first_within, values
 
         point, targets = values(one.points)[first_within(one.points, *one.target)], []

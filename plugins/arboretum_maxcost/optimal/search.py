@@ -192,7 +192,7 @@ class MaxCostSearch:
         return min((price for price, loss in self.found() if loss <= limit), default=EVER)
 
     def tree(self, budget: int) -> Tree:
-        """The best tree known within the budget."""
+        """Return the best tree known within the budget; where no test is known to help, a leaf."""
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_maxcost.optimal.parts import known_of
 
@@ -201,6 +201,11 @@ class MaxCostSearch:
         def choose(
             level: Level, left: np.ndarray
         ) -> tuple[np.ndarray, Callable[[Level], np.ndarray]]:
+            """Return the test of every set of a level, int64[sets] (−1: a leaf), and what budget
+            each set below has left.
+
+            left : int64[sets], the budgets of these; below 0 only a leaf is possible.
+            """
             test, loss = np.full(len(level), -1), self._losses(level)
             asked = zip(
                 level.sums(self.task.table.rows["words"]), left.tolist(), loss.tolist(), strict=True
@@ -224,6 +229,12 @@ class MaxCostSearch:
         return max(int(low), self.equivalent_loss), int(reach)
 
     def _task(self, without: tuple[str, ...]) -> Task:
+        """Return what the kernels read: the table (with conflict sets where the bound ``stars`` is
+        used), the bounds that hold here, and scratch arrays.  ``_task_now`` adds the memory.
+
+        A bound is used unless ``without`` names it, ``lemma`` only where the impurity is admissible
+        or makes no leaves, ``stars`` only where it makes none.
+        """
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_maxcost.optimal import parts
 
@@ -269,7 +280,11 @@ class MaxCostSearch:
         return parts.Task(table, room, None, setting, *scratch)
 
     def _cells(self, impurity: Impurity | None) -> float:
-        """The largest value of the bound's impurity among objects that no test divides."""
+        """Return the largest value of the bound's impurity among objects that no test divides; 0.0
+        where there are none of several classes.
+
+        impurity : None: the mass of pairs of different classes.
+        """
         space = self.space
         cells, mass = (
             space.cell[space.equivalent_loss > 0],
@@ -304,8 +319,9 @@ class MaxCostSearch:
     def _grow(
         self, budget: int
     ) -> list[tuple[Level, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """The greedy tree, level by level: the sets, and per set its node, its test (−1: none),
-        and its loss and its path cost without it.
+        """Grow the greedy tree, level by level; return per level the sets, and per set its node,
+        its test (−1: none), its loss as a leaf, and loss and path cost as far as they are known of
+        its node.
         """
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
@@ -351,7 +367,9 @@ class MaxCostSearch:
         return node, -1 if low >= most else int(test), most, path_cost
 
     def _push(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
-        """A question about rows, as the only one."""
+        """Put a question about rows on the stack, as the only one: whether some tree of path cost
+        at most ``left`` loses at most ``limit`` on them.
+        """
         self._room_for_a_step()
         self.arrays["rows"][: len(rows)] = rows
         frame, state = self.arrays["frames"][0], self.state[0]
@@ -373,6 +391,9 @@ class MaxCostSearch:
         )
 
     def _slice(self) -> int:
+        """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
+        Raises what an impurity without a kernel has raised.
+        """
         end = int(self.kernels.search_budgets(self._task_now(), fewer(SLICE), self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
@@ -408,7 +429,9 @@ class MaxCostSearch:
 
 
 def _conflicts(table: MaxCostTable, space: Space, deadline: float | None) -> MaxCostTable:
-    """The table with conflict sets (``conflict…``) of as many objects as there is time for."""
+    """Return the table with conflict sets (``conflict…``) of as many objects as there is time for:
+    ``MOST_CONFLICTS`` seconds, or a share of those left.
+    """
     from arboretum_maxcost.optimal.conflict_kernels import LONGEST, list_conflicts
 
     n, start = space.n_objects, time.monotonic()

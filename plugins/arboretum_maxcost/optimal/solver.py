@@ -114,8 +114,8 @@ class MaxCostSolver:
     def minima(
         self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> list[Solution]:
-        """The least maximum path cost, or depth, of trees that obey the leaf rule;
-        seconds are shared evenly.
+        """Return the least maximum path cost, or depth, of trees that obey the leaf rule, for each
+        complexity; seconds are shared evenly.
         """
         found, context = [], self._checked(context)
         for left, complexity in zip(range(len(complexities), 0, -1), complexities, strict=True):
@@ -129,8 +129,8 @@ class MaxCostSolver:
         return found
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """The objective that is certified (the run's, without one the training error), and its
-        least value within the budget of a path.
+        """Return the objective that is certified (the run's, without one the training error), and
+        its least value within the budget of a path.
         """
         # of the training error its value is all that is asked
         objective = problem.parts.objective or cast("Objective", TrainingError())
@@ -138,7 +138,7 @@ class MaxCostSolver:
         return objective, self.solve(attrs.evolve(problem, parts=parts), context)
 
     def _checked(self, context: Context) -> Context:
-        """The context with a budget of bytes.  Raises ConfigError for a bound that does not
+        """Return the context with a budget of bytes.  Raises ConfigError for a bound that does not
         exist.
         """
         for name in self.without:
@@ -163,7 +163,9 @@ class MaxCostSolver:
         rehash(*np.zeros((2, 2, 2), np.uint64))
 
     def _without_error(self, problem: Problem, context: Context) -> Solution:
-        """The least max cost, or depth, of trees that obey the leaf rule."""
+        """Return the tree of least max cost, or depth, among those that obey the leaf rule.  Raises
+        CapabilityError for another complexity, and for an impurity that would prove what is false.
+        """
         form = form_of(sure(problem.parts.complexity))
         if (
             form is None
@@ -192,7 +194,8 @@ class MaxCostSolver:
         limit: Callable[[Space], int],
         value: Callable[[float], float] = float,
     ) -> Solution:
-        """The least budget at which some tree loses at most ``limit``.
+        """Return the tree of the least budget at which some tree loses at most ``limit``, or a
+        solution without a tree where none within the run's limits does.
 
         value : of the complexity, by the maximum path cost.
         """
@@ -223,7 +226,7 @@ class MaxCostSolver:
         return self._solution(search, tree, found, value(float(low * space.coin)), low == path_cost)
 
     def _most_accurate(self, problem: Problem, context: Context) -> Solution:
-        """The least error within a budget."""
+        """Return the tree of least error within the run's budget of a path, which must be given."""
         space = space_of(problem, without_error=False, context=context)
         top = self._budget(problem, space, None)
         search, share = MaxCostSearch(space, context, self.without), Fraction(1, space.total)
@@ -240,8 +243,9 @@ class MaxCostSolver:
 
     @staticmethod
     def _budget(problem: Problem, space: Space, unlimited: int | None) -> int:
-        """The run's limits on a path in whole prices.  Raises CapabilityError without one where
-        one is needed.
+        """Return the run's limits on a path in whole prices, the least of them; ``unlimited`` where
+        there is none.  Raises CapabilityError where that is None, or where a depth is limited and
+        the tests do not all cost the same.
         """
         limits, budgets = problem.parts.limits(), []
         if limits.max_cost is not None:
@@ -264,6 +268,7 @@ class MaxCostSolver:
 
     @staticmethod
     def _none(search: MaxCostSearch, why: str) -> Solution:
+        """Return a solution without a tree, proven infeasible, with a note that says why."""
         return Solution(
             None,
             math.inf,
@@ -276,6 +281,11 @@ class MaxCostSolver:
     def _solution(
         self, search: MaxCostSearch, tree: Tree, value: float, low: float, proven: bool
     ) -> Solution:
+        """Return the solution with the notes that a reader needs: on objects that contradict each
+        other, on rounded weights or prices, and on an impurity without a kernel.
+
+        low : proven bound, which is ``value`` itself where ``proven``.
+        """
         notes, space = [], search.space
         if space.equivalent_loss.any() and space.without_error:
             mixed = np.isin(space.cell, space.cell[space.equivalent_loss > 0])
