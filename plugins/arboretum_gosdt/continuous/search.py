@@ -109,6 +109,9 @@ class IntervalSearch:
         )
 
     def _read_bounds(self) -> None:
+        """Take over the counts, the proven bound and the best value from the kernels' state; where
+        no frame is left, both are the optimum.
+        """
         now = self.state.now[0]
         self.subproblems, self.measured = int(now["sets"]), int(now["measured"])
         if now["top"] < 0:
@@ -255,7 +258,8 @@ class IntervalSearch:
 def _layout(
     columns: int, each: np.ndarray, classes: int, highest: list[int]
 ) -> tuple[np.dtype, int]:
-    """What rows' weights are held as, and blocks of a column: those with which a pass costs least.
+    """Return the dtype that rows' weights are held as, and the blocks of a column: those with which
+    a pass costs least.
 
     Narrow lanes serve where neither ranks nor, of two classes, the weights of any block (of more,
     all weights) are too many.

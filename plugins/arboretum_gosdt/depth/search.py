@@ -81,7 +81,7 @@ class LimitedSearch:
         self._start(total, sizes, word)
 
     def remembered(self) -> tuple[Any, ...] | None:
-        """The memo as :class:`arboretum.api.Memo` has it, if there is one."""
+        """Return the memo as :class:`arboretum.api.Memo` has it; None without a search."""
         from arboretum_gosdt.depth import arrays
 
         if self._task is None:
@@ -146,6 +146,10 @@ class LimitedSearch:
             )
 
     def _slice(self) -> int:
+        """Work for a slice, take over what is proven at the root, and begin the full pass where the
+        greedy one has ended.  Returns how the slice ended
+        (:mod:`arboretum.kernels.solving.slices`).
+        """
         from arboretum.kernels.solving.slices import FINISHED, PAUSED
         from arboretum_gosdt.depth import arrays, loop as kernels
 
@@ -169,6 +173,12 @@ class LimitedSearch:
         return found
 
     def _start(self, total: int, sizes: np.ndarray, word: int | None) -> None:
+        """Make the arrays of the search, enter the set of all rows, and stand at the root.
+
+        total : of all weights.
+        sizes : int64[classes, 63], rows of a class whose weight has bit b.
+        word : bits of a lane; None: the least that holds all weights.
+        """
         from arboretum.kernels.solving.fingerprints import enter
         from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_gosdt.depth import arrays
@@ -258,7 +268,9 @@ class LimitedSearch:
         return table
 
     def _grow_sets(self, budget: int | None) -> bool:
-
+        """Make room for one more set in the memory; False when that, with all other arrays, exceeds
+        the budget in bytes.
+        """
         sets = int(self._task.state["nodes"][0]) + 1
         if budget is not None:
             budget -= self._fixed_bytes + self._cells.nbytes
@@ -300,8 +312,8 @@ class LimitedSearch:
         return int(best_cut(outcomes.astype(np.int32), self.weights, rows)[0])
 
     def tree(self) -> np.ndarray:
-        """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of
-        outcome 0), root first.
+        """Return the best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node
+        of outcome 0), root first.
         """
         nodes: list[list[int]] = []
         self._grow(nodes, np.arange(len(self.weights)), self.depth)
@@ -331,8 +343,11 @@ class LimitedSearch:
         return before
 
     def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of
-        what is below it.
+        """Return (feature, −1 for a leaf; depth of what is below it) of the best tree known of that
+        depth on these rows.
+
+        What the memory does not have, depths 1 and 2 among it, is counted anew; that changes
+        neither ``subproblems`` nor what a search that goes on has on its levels.
         """
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_gosdt.depth import arrays, loop as kernels

@@ -143,7 +143,7 @@ class GeneralSearch:
 
     @property
     def lower(self) -> int:
-        """No tree is below; without ``base``."""
+        """Lower bound on the cost of every tree; without ``base``."""
         low = self._lower
         if self._top is not None and self._stack:
             low = max(
@@ -189,6 +189,7 @@ class GeneralSearch:
             raise
 
     def _go_on(self, until: float | None, memory_bytes: int | None) -> str:
+        """Take step after step from the stack; returns "" when none is left, or what ran out."""
         while self._stack:
             if until is not None and time.monotonic() >= until:
                 return "seconds"
@@ -235,8 +236,8 @@ class GeneralSearch:
             self._best = tree
 
     def _everything(self, rows: np.ndarray) -> Work:
-        """Of the trees whose costliest path costs at most a cap the best, for lower and lower caps
-        (one cap where that is no matter).
+        """Find the best of the trees whose costliest path costs at most a cap, for lower and lower
+        caps (one cap where that is no matter).
         """
         if self._relaxed.usable:
             self._relax(rows)
@@ -267,7 +268,7 @@ class GeneralSearch:
         self._lower = self._value(self._best)
 
     def _of(self, rows: np.ndarray) -> Known:
-        """What is known of a set."""
+        """Return what is known of a set; of a new one its leaf."""
         one, two = self._words[rows].sum(axis=0, dtype=np.uint64).tolist()
         found = self._known.get((one, two))
         if found is None:
@@ -334,8 +335,8 @@ class GeneralSearch:
         rows: np.ndarray,
         learn: Callable[[int], None],
     ) -> Grown:
-        """A fast search for all objects, within half of the time that is left; its tree is kept,
-        and its bound learnt.
+        """Run a fast search for all objects, within half of the time that is left; keep its tree,
+        and learn its bound.
         """
 
         def report_bounds(low: int, up: int) -> None:
@@ -362,13 +363,14 @@ class GeneralSearch:
         slices: int,
         report_bounds: Callable[[int, int], None] = lambda low, up: None,
     ) -> None:
+        """Run a fast search so many slices long at most, within the bytes that are free."""
         free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
         search.run(until, free, report_bounds, slices)
 
     def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
-        """The tree of a fast search for a set, as far as the rules allow it, and where leaves are
-        limited what pruning leaves of it: the best of each number of leaves, the largest last.
-        All, and those of its nodes, are kept.
+        """Return the tree of a fast search for a set, as far as the rules allow it, and where
+        leaves are limited what pruning leaves of it: the best of each number of leaves, the largest
+        last.  All, and those of its nodes, are kept.
         """
         known, k = self._of(rows), self._classes
         f, _, one, rest = nodes[at].tolist()
@@ -428,7 +430,7 @@ class GeneralSearch:
         self._grow(search.tree(), rows)
 
     def _split(self, rows: np.ndarray, limits: Bounds) -> Split | None:
-        """The features that may divide these objects; None where the node must be a leaf."""
+        """Return the features that may divide these objects; None where the node must be a leaf."""
         from arboretum_gosdt.general.kernels import tally
 
         rules, k = self.rules, self._classes
@@ -524,8 +526,8 @@ class GeneralSearch:
         known.keep_tree(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
 
     def _split_cost(self, sums: np.ndarray) -> np.ndarray:
-        """The least that sets cost if they are split: two leaves and a test; far above all where
-        they must be leaves.
+        """Return the least that sets cost if they are split: two leaves and a test; far above all
+        where they must be leaves.
 
         sums : int64[sets, columns, …].
         """
@@ -546,20 +548,21 @@ class GeneralSearch:
         return Grown(int(cost), 0, int(self._wide), 0)
 
     def _child(self, split: Split, side: int, i: int) -> Grown:
-        """The best tree known of a child: a leaf, or one that asks one test."""
+        """Return the best tree known of a child: a leaf, or one that asks one test."""
         if split.stump is None or split.stump[1, side, i] < 0:
             return self._leaf(split.leaf[side, i])
         _, f, test_cost, one, rest = split.stump[:, side, i].tolist()
         return self._join(f, test_cost, self._leaf(one), self._leaf(rest))
 
     def _stump(self, split: Split, i: int) -> Grown:
-        """The tree that asks one test."""
+        """Return the tree that asks one test."""
         f = int(split.feature[i])
         return self._join(
             f, int(split.test_cost[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
         )
 
     def _join(self, f: int, test_cost: int, one: Grown, rest: Grown) -> Grown:
+        """Return the tree that asks f, which costs ``test_cost`` here, above two others."""
         path_cost = (
             int(self._price[f]) + max(one.path_cost, rest.path_cost) if self.rules.worst else 0
         )

@@ -70,7 +70,7 @@ class AdditiveSearch:
 
     @property
     def lower(self) -> float:
-        """What is proven of every tree, less what rounding may have changed."""
+        """Lower bound on the value of every tree, less what rounding may have changed."""
         units, limits, most = self.units, self.limits, sure(self.chosen).objects
         deepest = most if limits.depth is None else limits.depth
         leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)

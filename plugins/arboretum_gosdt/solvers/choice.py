@@ -97,8 +97,8 @@ class Chosen:
 
 
 def kind_of(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Which:
-    """The search that is used where ``which`` is asked for.  Raises CapabilityError where the
-    one named does not know the limits.
+    """Return the search that is used where ``which`` is asked for.  Raises CapabilityError where
+    the one named does not know the limits.
     """
     few = limits.only_depth and len(tests.column) > 0
     fits = few and not units.price_value
@@ -190,6 +190,10 @@ def _on_bits(
     threads: int,
     context: Context,
 ) -> Search:
+    """Return the sparse search, alone or as a team, or the limited one, for objects of equal rows.
+
+    The objects that no label helps are left out, except where they pay for tests.
+    """
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
         from arboretum_gosdt.sparse.search import SparseSearch
@@ -228,6 +232,9 @@ def _on_bits(
 def _general(
     problem: Problem, limits: TreeLimits, merged: Merged, units: Units, context: Context
 ) -> Search:
+    """Return the general search.  Raises BudgetError where seconds or bytes are too few for the
+    outcomes of all tests.
+    """
     from arboretum_gosdt.general.known import ANY, Bounds
     from arboretum_gosdt.general.search import GeneralSearch, SplitRules
 
@@ -255,6 +262,9 @@ def _general(
 def _intervals(
     problem: Problem, limits: TreeLimits, tests: Tests, units: Units, context: Context
 ) -> Chosen:
+    """Return the search among intervals of cuts, with what turns its cuts into tests.  Raises
+    OutOfTime where seconds are too few for the ranks.
+    """
     from arboretum_gosdt.continuous.search import IntervalSearch
 
     ranked = merge_ranks(problem, tests, units, context)

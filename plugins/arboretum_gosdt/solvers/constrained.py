@@ -115,6 +115,10 @@ class Constrained:
         Gosdt().warm_up(problem, context)
 
     def _check(self, problem: Problem) -> None:
+        """Raise ConfigError for a column that is not there, or in both directions, and for a limit
+        or a sensitive column without the other; CapabilityError for limits on rates of other than
+        two classes.
+        """
         columns = [column.name for column in problem.objects.table.columns]
         for field in ("increasing", "decreasing", "sensitive"):
             names = (
@@ -270,8 +274,9 @@ class ConstrainedSearch:
         return ""
 
     def _tilted(self) -> LagrangianCost | None:
-        """The Lagrangian cost that bounds the optimum best, for the rates that differ most in
-        the best tree of all; its trees are tried, too.
+        """Return the Lagrangian cost that bounds the optimum best, for the rates that differ most
+        in the best tree of all; its trees are tried, too.  None where that tree keeps the limits,
+        tests have prices, or leaves cost nothing.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -420,15 +425,18 @@ class ConstrainedSearch:
         return ""
 
     def _keeps(self, sums: list[int]) -> bool:
-        """Whether all rates are close enough."""
+        """Return whether all rates are close enough.
+
+        sums : of each rate in turn, a number per group but the first.
+        """
         rest = iter(sums)
         return all(
             one.keeps(list(itertools.islice(rest, len(one.sizes) - 1))) for one in self.rates
         )
 
     def _listed(self, aim: int, before: int) -> str:
-        """The trees that cost up to ``aim`` one by one, each with its best answers that keep all
-        constraints; those up to ``before`` are done.
+        """Go through the trees that cost up to ``aim`` one by one, and keep each one's best answers
+        that keep all constraints; those up to ``before`` are done.  Returns what ran out, or "".
         """
         found = self.found
         if ended := found.find(aim - sure(found.chosen).search.upper + found.own):
@@ -448,8 +456,8 @@ class ConstrainedSearch:
         return ""
 
     def _leaf(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
-        """Of a leaf with these objects: (what it costs more than the best answer, answer),
-        cheapest first; sums of the rates if it says yes; cost; mass; rows.
+        """Return of a leaf with these objects (bits of a number): (what it costs more than the best
+        answer, answer), cheapest first; sums of the rates if it says yes; cost; mass; rows.
         """
         if rows not in self.leaves:
             n = len(self.cost)
@@ -476,9 +484,10 @@ class ConstrainedSearch:
         return self.leaves[rows]
 
     def _label(self, preorder: list[int], most: float = math.inf) -> None:
-        """The answers of a tree that keep all constraints and cost least, if that is less than the
-        best tree does.
+        """Find the answers of a tree that keep all constraints and cost least, and keep them if
+        that is less than the best tree costs.
 
+        preorder : its tests, −1 for a leaf; the side of outcome 1 comes first.
         most : answers tried.
         """
         space, price = self.space, self.found.merged.price
@@ -513,6 +522,11 @@ class ConstrainedSearch:
         said: list[int] = []
 
         def assign(extra: int) -> None:
+            """Give the next leaf its answers, the cheapest first, and go on with the leaves after
+            it; at the last, keep the tree if it keeps all limits.
+
+            extra : what the answers given cost above the best ones.
+            """
             nonlocal most
             i, most = len(said), most - 1
             if most < 0:

@@ -108,7 +108,9 @@ class Rates:
         )
 
     def keeps(self, sums: Sequence[int]) -> bool:
-        """Whether a tree with these sums keeps the limit."""
+        """Return whether a tree with these sums, one per group but the first, keeps the limit;
+        exactly.
+        """
         rates = [
             Fraction(0),
             *(
@@ -133,7 +135,8 @@ class Rates:
 def rates_of(
     problem: Problem, sensitive: str, limits: Sequence[float], group: np.ndarray, objects: int
 ) -> list[Rates]:
-    """What is limited.
+    """Return the rates that are limited, those with a limit below 1.  Raises CapabilityError for a
+    sensitive column that has missing values, too many or one, and for weights of too many digits.
 
     limits : of the rates of all rows, and of those of the second class.
     group : int64[problem's objects], which one of ``objects`` each is in.
@@ -178,10 +181,10 @@ def rates_of(
 
 
 def with_all_tests(found: TreeSet, first: np.ndarray) -> Merged:
-    """The objects with every test that divides them: those that divide training rows alike may
-    divide cells in other ways.
+    """Return the objects with every test that divides them: those that divide training rows alike
+    may divide cells in other ways.
 
-    first : an object of each.
+    first : int64[objects], an object of the problem for each.
     """
     tests, merged = found.tests, found.merged
     outcome = np.empty((len(tests.column), len(first)), np.bool_)
@@ -247,6 +250,7 @@ class Space:
         self._known: dict[tuple[int, int], tuple[bool, bool]] = {}
 
     def _most(self, tests: Any, column: int) -> int:
+        """Return the highest code of a column."""
         features = tests.objects.features
         return (
             features[column].n_bins - 1
@@ -258,7 +262,7 @@ class Space:
         return next(c for c, mask in enumerate(self.columns) if side & mask)
 
     def order(self, a: int, b: int) -> tuple[bool, bool]:
-        """Whether box a must say no more than b, and b no more than a: some cells of theirs
+        """Return whether box a must say no more than b, and b no more than a: some cells of theirs
         differ in one ordered column alone.
         """
         if (a, b) not in self._known:

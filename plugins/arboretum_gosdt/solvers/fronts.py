@@ -128,7 +128,7 @@ class NonDominated:
         search.tree()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """The objective that is certified, and its least value within the limits.  Raises
+        """Return the objective that is certified, and its least value within the limits.  Raises
         CapabilityError where it is another's.
         """
         objective = problem.parts.objective
@@ -233,8 +233,9 @@ class NonDominatedSearch:
         return ""
 
     def _least(self, cost: Any) -> tuple[int, np.ndarray | None]:
-        """What a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one
-        found, if one was searched.
+        """Return what a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one
+        found, None where no search was begun: leaves cost nothing, no test or no label matters, or
+        the costs are too large for one.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -307,7 +308,7 @@ class NonDominatedSearch:
         return held
 
     def _below(self, aim: float) -> str:
-        """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
+        """Find the best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.tightest(aim)
         report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None

@@ -129,8 +129,10 @@ class Gosdt:
         )
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
-        """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)``
-        as often as a budget runs out.
+        """Begin a solution in steps: ``attempt = solver.begin(problem)``, then
+        ``attempt.go_on(context)`` as often as a budget runs out.  Raises CapabilityError for
+        another kind of objective, and where the search does not know the limits or does not go on
+        from a proof.
         """
         context = within_bytes(context)
         found = self._read(problem, context)
@@ -150,6 +152,9 @@ class Gosdt:
         return Attempt(problem, found, slack=SLACK)
 
     def _read(self, problem: Problem, context: Context = Context()) -> AdditiveSearch:
+        """Return the problem as costs of objects, tests and limits.  Raises CapabilityError for an
+        objective that is no sum over objects.
+        """
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError(
                 "solver gosdt minimises a loss that is a sum over objects; add "
@@ -191,8 +196,8 @@ class Gosdt:
         rehash(*np.zeros((2, 2, 2), np.uint64))  # few objects never ask for a longer memo
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """The objective that is certified (the run's, without one the training error), and its
-        least value within the limits.
+        """Return the objective that is certified (the run's, without one the training error), and
+        its least value within the limits.
         """
         objective = problem.parts.objective or Accuracy(lam=0.0)
         return objective, attrs.evolve(self, proof="", resume="").solve(

@@ -148,7 +148,10 @@ class _Search:
         self.sets = 0
 
     def solution(self, exact: bool) -> Solution:
-        """The path, or what a budget or Ctrl-C leaves of it."""
+        """Return the path, or what a budget or Ctrl-C leaves of it.
+
+        exact : also look for the trees between two steps.
+        """
         between: list[Step] = []
         ended = Ended.of(lambda: self._walk() or (self._between(between) if exact else ""))
         ended = self.ended if self.ended.error else ended
@@ -192,7 +195,7 @@ class _Search:
         )
 
     def _errors_are_of_rows(self) -> bool:
-        """Whether errors of objects are those of rows: none were merged under one class, or
+        """Return whether errors of objects are those of rows: none were merged under one class, or
         weighed anew.
         """
         objects, rows = self.problem.objects, self.problem.objects.table
@@ -262,7 +265,10 @@ class _Search:
         ]
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
-        """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
+        """Return a tree of least q · loss + p · leaves, and what ran out, or "".
+
+        known : a tree that was found; after the first search it is returned where none is better.
+        """
         from arboretum_gosdt.sparse.search import SparseSearch
 
         prepared = self.merged.prepared
@@ -325,8 +331,8 @@ class _Search:
         return step, ended
 
     def _between(self, found: list[Step]) -> str:
-        """The best trees of numbers of leaves between two steps, where they beat those of fewer;
-        returns what ran out, or "".
+        """Add the best trees of numbers of leaves between two steps to ``found``, where they beat
+        those of fewer leaves; returns what ran out, or "".
         """
         table = Rows.of(self.merged)
         own = self.own
@@ -404,6 +410,7 @@ class _Search:
         return float((loss + self.merged.base) * self.units.loss_value)
 
     def _tree(self, step: Step) -> Tree:
+        """Return the tree of a step with the problem's tests and labels; each is made once."""
         if id(step) in self.trees:
             return self.trees[id(step)]
         nodes = step.nodes[:, [0, 2, 3]]

@@ -264,8 +264,10 @@ class TreeSet:
         return self.find(int(self.costs[kept]) - least)
 
     def search(self, more: int) -> str:
-        """All trees that cost at most so much more than the best, as a graph; returns what ran
+        """Find all trees that cost at most so much more than the best, as a graph; returns what ran
         out, or "".
+
+        more : in 1/q losses.
         """
         least = sure(self.chosen).search.upper
         most, limits = least - self.own + more, self.limits
@@ -286,7 +288,9 @@ class TreeSet:
         )
 
     def find(self, more: int) -> str:
-        """The same, and how many there are of each cost."""
+        """Find the trees as :meth:`search` does, and count how many there are of each cost; returns
+        what ran out, or "".
+        """
         if ended := self.search(more):
             return ended
         try:
@@ -310,14 +314,17 @@ class TreeSet:
             yield preorder
 
     def tree(self, preorder: Sequence[int] | np.ndarray) -> Any:
-        """As it predicts."""
+        """Return a tree, given by its tests in preorder, with the problem's tests and labels."""
         nodes = laid(np.asarray(preorder).tolist())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
         return tree_of(self.problem, self.tests, self.units, nodes)
 
     def details(self, compared: int) -> Facts:
-        """All that the record tells of the set, in words of JSON."""
+        """Return all that the record tells of the set, in words of JSON.
+
+        compared : how many of the best trees the importance of columns is taken from.
+        """
         total = sum(self.counts)
         columns = self._columns()
         usage = {}
@@ -411,8 +418,8 @@ class TreeSet:
         return trees, found
 
     def disagreed(self) -> list[tuple[int, dict[str, float], list[str]]]:
-        """The groups of equal rows on which the trees disagree most: their rows, the share of
-        trees by what they say, and what holds for them.
+        """Return the groups of equal rows on which the trees disagree most: their rows, the share
+        of trees by what they say, and what holds for them.
         """
         classes, outcome = self.problem.objects.table.target.classes, outcomes_of(self.merged)
         rules = legible(
@@ -436,8 +443,10 @@ class TreeSet:
 
 
 def _reported(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
-    """What holds, without what a column is not where something says what it is; of its
+    """Return what holds, without what a column is not where something says what it is; of its
     thresholds the nearest on each side.
+
+    facts : (subject, label of the outcome, cuts or None) of every test.
     """
     named = {subject for subject, label, _ in facts if label.startswith("=")}
     near: dict[tuple[str, str], float] = {}
@@ -470,6 +479,9 @@ def _said(
     rest = iter(tests)
 
     def walk(mask: np.ndarray) -> None:
+        """Answer for the cells of a mask, bool[objects, patterns], by the subtree that comes next
+        in preorder.
+        """
         test, at = next(rest), next(place)
         if test < 0:
             if other is None:

@@ -54,7 +54,7 @@ def page_of(
     trees: Sequence[Tree],
     problem: Problem,
 ) -> str:
-    """The page, as HTML that needs no other file.
+    """Return the page, as HTML that needs no other file.
 
     details : of the solution.
     values : (value, trees as good or better).
@@ -82,6 +82,9 @@ def page_of(
 
 
 def _chart_of_counts(values: Sequence[tuple[float, int]], name: str) -> str:
+    """Return a chart, as SVG, of how many trees are as good or better by value, on a logarithmic
+    axis for more than 100; a sentence where all have one value.
+    """
     if len(values) == 1:
         return f"<p>All have the value {values[0][0]:g}.</p>"
     line = Line(
@@ -97,6 +100,9 @@ def _chart_of_counts(values: Sequence[tuple[float, int]], name: str) -> str:
 
 
 def _table_of_columns(details: Plain) -> str:
+    """Return an HTML table of the columns that some tree asks, those of most trees first, and a
+    sentence on the others; with the span of each one's importance where trees were compared.
+    """
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
     spans = {
         column: (one["importance_from"], one["importance_to"])
@@ -137,9 +143,9 @@ def _table_of_columns(details: Plain) -> str:
 def _table_of_disputed_rows(
     disputed: Sequence[tuple[int, Mapping[str, float], Sequence[str]]],
 ) -> str:
-    """An HTML table with a line for each group of equal rows on which the trees disagree: how many
-    rows, which share of the trees gives each answer, and what holds for them; a sentence where they
-    agree everywhere.
+    """Return an HTML table with a line for each group of equal rows on which the trees disagree:
+    how many rows, which share of the trees gives each answer, and what holds for them; a sentence
+    where they agree everywhere.
     """
     if not disputed:
         return "<p>They agree on every row.</p>"
@@ -164,6 +170,7 @@ def _share(share: float) -> str:
 
 
 def _tree(number: int, tree: Tree, problem: Problem) -> str:
+    """Return a tree as SVG below its number, value and leaves, folded up unless it is the first."""
     value = sure(problem.parts.objective).value(tree, problem)
     title = (
         f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"

@@ -24,8 +24,8 @@ from arboretum_gosdt.solvers.gosdt import Gosdt
 
 
 def with_all_thresholds(problem: Problem) -> Problem:
-    """The same problem, whose continuous columns have every threshold besides the tests of the
-    encoder.
+    """Return the same problem, whose continuous columns have every threshold besides the tests of
+    the encoder.
 
     A column that the encoder left out stays out.  A threshold has the least price of its column's
     tests, so that no minimum is above that of the problem as it was.  Raises CapabilityError where

@@ -301,8 +301,8 @@ class SparseSearch:
         )
 
     def again(self, p: int, q: int) -> SparseSearch:
-        """A search of the same table at another price, before any work; this one keeps what it
-        found, and cannot go on.
+        """Return a search of the same table at another price, before any work; this one keeps what
+        it found, and cannot go on.
         """
         other = copy(self)
         other.subproblem = attrs.evolve(self.subproblem, p=p, q=q)
@@ -339,6 +339,9 @@ class SparseSearch:
         memory_bytes = self._left(memory_bytes)
 
         def report_bounds() -> None:
+            """Read the bounds; after ``EASY`` slices look once for a first tree, as long as at most
+            half of the bytes are used; then report.
+            """
             self._read_bounds()
             if (
                 self._greedy
@@ -411,6 +414,11 @@ class SparseSearch:
         return self._slices
 
     def _work(self) -> int:
+        """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
+
+        A slice is of ``SLICE_SECONDS`` at the pace of the last one; of the same work always where
+        slices are counted, or before a first tree was looked for.
+        """
         self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
         timed = self._timed and not self._greedy
         work = int(self._pace * SLICE_SECONDS) if timed else fewer(SLICE)
@@ -439,7 +447,7 @@ class SparseSearch:
         return found
 
     def arrays(self) -> tuple[SparseLevels, Memo, np.record]:
-        """Its levels, memo and state."""
+        """Return its levels, memo (with the log) and state, as kernels take them."""
         return (
             SparseLevels(*self._levels.values()),
             Memo._make([*self._memo.values(), self._log]),
@@ -452,8 +460,8 @@ class SparseSearch:
         self._log = np.empty((sets, 3), np.uint64)
 
     def make_room(self, memory_bytes: int | None, more: int = 0) -> bool:
-        """Room for the next expansion, and for ``more`` sets in the memo; False where that takes
-        more bytes.
+        """Make room for the next expansion, and for ``more`` sets in the memo; False where that
+        takes more bytes.
         """
         level = int(self._state.level)
         known = int(self._state.known) + max(level + 3, len(self._levels["node"])) + 1 + more
@@ -519,7 +527,7 @@ class SparseSearch:
         )
 
     def remembered(self) -> tuple[Any, ...]:
-        """The memo as :class:`arboretum.api.Memo` has it."""
+        """Return the memo as :class:`arboretum.api.Memo` has it."""
         words = np.zeros((len(self.subproblem.bits), 2), np.uint64)
         np.add.at(words, self._virtual, self._random)
         turn = int(DEPTH_KEY)
@@ -539,7 +547,7 @@ class SparseSearch:
         memory_bytes: int | None,
         report: Callable[[], None] = lambda: None,
     ) -> tuple[np.ndarray, ...]:
-        """Words of the rows; of the sets that were closed the memo: slots, lower, upper; and
+        """Return words of the rows; of the sets that were closed the memo: slots, lower, upper; and
         int64[features], what trees cost at least that ask it first.
 
         beyond : the search goes on to trees that cost so much more, for what their first tests

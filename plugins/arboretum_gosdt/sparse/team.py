@@ -114,7 +114,7 @@ class SparseTeam(SparseSearch):
         report: Callable[[int, int], None],
         slices: float = math.inf,
     ) -> str:
-        """As of one search; memory is shared out."""
+        """Go on as one search does; each thread has the same share of the bytes."""
         self._share = None if memory_bytes is None else memory_bytes // len(self._all)
         with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
             for search in self._others:
@@ -122,6 +122,11 @@ class SparseTeam(SparseSearch):
             return super().run(until, self._share, report, slices)
 
     def _work(self) -> int:
+        """Work for a slice in all threads, then hand what each has learnt to all others; returns
+        FINISHED where one has finished, else how the slice of this one ended.
+
+        The first slice is this search's alone.
+        """
         if self._slices == 0 or self._pool is None:  # most problems are solved by one slice
             return super()._work()
         helped = [self._pool.submit(search.slice, self._share) for search in self._others]
