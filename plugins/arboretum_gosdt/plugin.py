@@ -17,7 +17,7 @@ from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin; its presets lie beside."""
+    """Return the components of this plugin; its presets lie beside."""
     sums, others = (
         [Accuracy, Balanced, Weighted, CostMatrix],
         [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation],

@@ -169,7 +169,7 @@ def n_classes(table: Table) -> int:
 
 @jit(inline=True, borrow=True)
 def few(counts, rule):
-    """Whether a subtable has fewer than rule.rows rows, or fewer than rule.objects objects.
+    """Return whether a subtable has fewer than rule.rows rows, or fewer than rule.objects objects.
 
     counts : its rows; where rule.objects > 0 its rows · 2³² + its objects, so that one sum (or
         difference) counts both.
@@ -181,8 +181,10 @@ def few(counts, rule):
 
 @jit(inner=True, borrow=True)
 def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
-    """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows,
-    so that the answer does not depend on the way that led to the subtable.
+    """Return whether one branch of a test is a leaf by its mass or impurity; summed in the order of
+    rows, so that the answer does not depend on the way that led to the subtable.
+
+    vector : float64[classes], scratch.
     """
     vector[:] = 0.0
     mass, column, family = 0.0, table.codes[f], table.features[f].family
@@ -204,7 +206,7 @@ def impure_at_most(table, weights):
 
 @jit(inline=True, borrow=True)
 def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
-    """Whether a part is a leaf by the rule."""
+    """Return whether a part, one branch of a test of rows[low:high], is a leaf by the rule."""
     part = parts.sets[slot]
     if part.who != MIXED or few(part.counts, table.rule):
         return True
@@ -260,7 +262,7 @@ def clear_parts(parts, seen):
 
 @jit(inner=True, borrow=True, wraps=True)
 def join(parts, to, a, b):
-    """A slot becomes the union of two others.  Only sums, no differences: a class that is absent
+    """Make a slot the union of two others.  Only sums, no differences: a class that is absent
     weighs 0.
     """
     part, x, y, class_weight = parts.sets[to], parts.sets[a], parts.sets[b], parts.class_weight

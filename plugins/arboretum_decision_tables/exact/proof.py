@@ -34,7 +34,7 @@ def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, see
 
 
 def paths_of(graph: Graph) -> list[Path]:
-    """For every node the literals (test, outcome) of one path that leads to it."""
+    """Return for every node the literals (test, outcome) of one path that leads to it."""
     space = graph.space
     found: list[Path] = [()] * max(1, graph.n_nodes)
     waiting: dict[int, tuple[Path, np.ndarray]] = {0: ((), np.arange(space.n_objects))}

@@ -145,7 +145,7 @@ def room_for(features, n):
 
 @jit(inline=True, borrow=True)
 def push_frame(state, frames, low, high, below, is_base):
-    """The rows low … high − 1 are now those of the topmost subtable."""
+    """Make the rows low … high − 1 those of the topmost subtable."""
     frame = frames[state.frames]
     frame.low, frame.high, frame.below, frame.is_base = low, high, below, is_base
     state.frames += 1
@@ -168,7 +168,7 @@ def take_child(table, frame, child, rows, top):
 
 @jit(inline=True, borrow=True)
 def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
-    """The node of one branch, entered and put on the pending stack when it is new; −1 for a
+    """Return the node of one branch, entered and put on the pending stack when it is new; −1 for a
     leaf.
     """
     state, part = graph.state[0], parts.sets[slot]

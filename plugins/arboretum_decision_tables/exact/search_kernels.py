@@ -167,7 +167,7 @@ class Task(NamedTuple):
 
 
 def task_of(table: Table, form: ClosedForm, setting: Setting) -> Task:
-    """The task but for the memory of subtables."""
+    """Return the task but for the memory of subtables and the heuristic, which every slice sets."""
     classes, rows = n_classes(table), len(table.rows)
     room = new_literals(table, 64 * ((rows + 63) // 64) if setting.ahead else 0, classes)
     return Task(
@@ -184,7 +184,7 @@ def task_of(table: Table, form: ClosedForm, setting: Setting) -> Task:
 
 @jit(inline=True, borrow=True)
 def own_cost(form, mass, price):
-    """What an inner node adds to its branches: (per_node + per_mass · mass) · price.
+    """Return what an inner node adds to its branches: (per_node + per_mass · mass) · price.
 
     Without the price where the form is not priced.
     """
@@ -442,7 +442,10 @@ def leave(state, frame):
 
 @jit(inner=True, borrow=True)
 def disorder_of(rows, a, b, table, mass, heuristic, totals):
-    """How mixed the rows a … b − 1 are.   totals : scratch, float64[classes]."""
+    """Return how mixed the rows a … b − 1 are (``disorder`` of ``bound_kernels``).
+
+    totals : scratch, float64[classes].
+    """
     totals[:] = 0.0
     spread = 0.0
     for k in range(a, b):

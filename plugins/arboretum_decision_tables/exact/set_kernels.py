@@ -208,7 +208,10 @@ def open_base(table, rows, low, high, base):
 
 @jit(inner=True, borrow=True)
 def subset_is_leaf(c, low, table, rows, vector):
-    """The leaf rule for a set of rows of several classes of the base."""
+    """Return whether the leaf rule makes a leaf of a set of rows of several classes of the base.
+
+    vector : float64[classes], scratch.
+    """
     counts, mass, rest, rule = 0, 0.0, c, table.rule
     vector[:] = 0.0
     while rest != NONE:
@@ -222,8 +225,8 @@ def subset_is_leaf(c, low, table, rows, vector):
 
 @jit(inline=True, borrow=True, wraps=True)
 def subset(c, low, table, ruled, track, graph, base, at):
-    """The node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2, and
-    ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
+    """Return the node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2,
+    and ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
     hides what each waits for memory.
     """
     pure = c & base.row[lowest(c)].other == NONE
@@ -298,7 +301,7 @@ def place_of(c):
 
 @jit(inline=True, borrow=True)
 def next_code(s, pieces, j):
-    """The code that follows in a set that of piece j, which is not its last."""
+    """Return the code that follows in a set that of piece j, which is not its last."""
     j += 1
     while s & pieces[j].subset == NONE:
         j += 1

@@ -112,9 +112,9 @@ class Space:
 
     @property
     def light(self) -> tuple[float, float, int]:
-        """What is known of leaves of several classes: their weight is at most the first number, and
-        either at most the second or they hold fewer objects than the third.  (0, 0, 0) where only
-        one class makes a leaf; (∞, ∞, 0): nothing is known.
+        """Return what is known of leaves of several classes: their weight is at most the first
+        number, and either at most the second or they hold fewer objects than the third.  (0, 0, 0)
+        where only one class makes a leaf; (∞, ∞, 0): nothing is known.
         """
         rows, share, mixed, objects = self.rule_array.tolist()
         few = int(max(rows, objects))
@@ -135,7 +135,7 @@ class Space:
         )
 
     def table(self) -> parts.Table:
-        """What kernels read: a ``parts.Table``."""
+        """Return what kernels read, a ``parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_decision_tables.exact.parts import FEATURE, ROW, Rule, Table
 

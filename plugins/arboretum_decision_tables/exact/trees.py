@@ -62,6 +62,7 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
         found = [chosen(node, k) if node >= 0 else (-1, {}) for node, k in token]
 
         def hand_down(below: Level) -> Token:
+            """Return the node of every set below, and the number of its tree."""
             nodes = graph.nodes_of(below)
             return [
                 (node, found[above][1].get(node, 0))
@@ -106,8 +107,8 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
 
 
 def greedy_test(space: Space, rows: np.ndarray) -> int:
-    """The test that separates most pairs of objects of different classes per price; −1 when none
-    divides the objects.
+    """Return the test that separates most pairs of objects of different classes per price; −1 when
+    none divides the objects.
     """
     others = rows[(space.codes[:, rows] != space.codes[:, rows[:1]]).any(axis=0)]
     if not len(others):
@@ -155,7 +156,7 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
 
 
 def cheapest_test(space: Space, one: int, other: int) -> int:
-    """The cheapest test that tells two objects apart."""
+    """Return the cheapest test that tells two objects apart; −1 when none does."""
     best, least = -1, math.inf
     for f in np.flatnonzero(space.codes[:, one] != space.codes[:, other]).tolist():
         low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))

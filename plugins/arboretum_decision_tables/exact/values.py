@@ -65,7 +65,7 @@ class Cost:
         return closed(self.form or Form(leaf=self.complexity.leaf()))
 
     def address(self) -> int:
-        """Of the compiled F; 0 for a closed form."""
+        """Return the address of the compiled F; 0 for a closed form."""
         if self.form is not None:
             return 0
         from arboretum.kernels.function_pointers import address_of

@@ -74,8 +74,8 @@ class RankedLoss:
         return value + self.objective.lam * len(leaves), leaves.argmax(axis=1)
 
     def next(self, best: np.ndarray, value: float) -> Tangents | None:
-        """The tangents to search next, those that bound all trees best that are known; None: no
-        others.
+        """Return the tangents to search next, those that bound all trees best that are known; None:
+        no others.
 
         best : int64[leaves, 2], of the best tree.
         """
@@ -93,7 +93,10 @@ class RankedLoss:
         return None
 
     def learn(self, cost: Tangents, least: int, leaves: np.ndarray | None = None) -> None:
-        """No tree costs less.   leaves : int64[leaves, 2], of the one that costs so much."""
+        """Learn that no tree costs less than ``least``.
+
+        leaves : int64[leaves, 2], of the one that costs so much.
+        """
         bound = cost.value(least)
         self._again += bound < self._bound + PROGRESS * self.objective.lam
         if bound > self._bound:
@@ -106,8 +109,8 @@ class RankedLoss:
         return max(0.0, min(value, self._bound))
 
     def tightest(self, value: float) -> Room:
-        """The searched tangents that bound all trees best, and the room that they leave to trees
-        whose value is below ``value``.
+        """Return the searched tangents that bound all trees best, and the room that they leave to
+        trees whose value is below ``value``.
         """
         cost = max(self._least, key=lambda one: one.value(self._least[one]))
         theta, unit = self.objective.false_positive_limit()
@@ -257,7 +260,7 @@ class Tangents:
 
     @property
     def _shift(self) -> Fraction:
-        """Of the value, in units of gain: what a tree of cost 0 has."""
+        """Value of a tree of cost 0, in units of gain."""
         # Σ_j gain_j · N⁻ · middle of the piece, on the axis from 0 to 1
         at, area = Fraction(0), Fraction(0)
         theta, _ = self._theta

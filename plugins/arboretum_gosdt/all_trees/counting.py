@@ -107,7 +107,7 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
 
 @jit(inline=True, borrow=True, wraps=True)
 def slot(slots, mask, cost):
-    """Where a cost is, or would be."""
+    """Return the place of a cost in the table, or where it would be."""
     at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
     while slots[at] != FREE and slots[at] != cost:
         at = (at + 1) & mask
@@ -138,11 +138,12 @@ def clear(bag, n, mask):
 
 @jit(borrow=True)
 def meetings(graph, counted, state, above):
-    """In how many trees of all objects a set has one of its trees of a cost, each of these counted
-    once: above[c], float64, out, by place in ``counted``.
+    """Count in how many trees of all objects a set has one of its trees of a cost, each of these
+    counted once: above[c], float64, out, by place in ``counted``.
 
-    So a set is a leaf of above[c] trees, c the place of its cost as a leaf.   state : int64[1],
-    sets.
+    So a set is a leaf of above[c] trees, c the place of its cost as a leaf.
+
+    state : int64[1], sets.
     """
     above[:] = 0.0
     root = graph.order[0]
@@ -179,8 +180,8 @@ NODE = np.dtype(
 
 @jit(borrow=True)
 def choice(graph, counted, s, place, edge, left):
-    """The first (edge, places of both sides) from (edge, left) on that makes a cost of set s;
-    edge −1: a leaf, −2: there is none.
+    """Return the first (edge, places of both sides) from (edge, left) on that makes a cost of set
+    s; edge −1: a leaf, −2: there is none.
     """
     cost = counted.cost[place]
     if edge < 0:

@@ -59,7 +59,7 @@ class Rows:
 
     @staticmethod
     def of(merged: Merged, cost: np.ndarray | None = None) -> Rows:
-        """The objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
+        """Return the objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
 
         cost : other costs of other answers; None: its own.
         """
@@ -201,6 +201,7 @@ class AllTrees:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
 
         def work(most: int) -> int:
+            """Search for a slice, no step above ``most`` simple ones; returns how it ended."""
             memo = self._kernels.Memo(*self._memo.values())
             found: int = self._kernels.search(
                 self._table,
@@ -219,6 +220,7 @@ class AllTrees:
             return run_steps(work, self._make_room, until, report)
 
     def _make_room(self) -> bool:
+        """Make room for the next set; False when that exceeds the budget in bytes."""
         tests = self._table.outcome.shape[1]
         known = int(self._state.known) + 2 * tests + len(self._levels.node) + 3
         left = self._bytes - self._graph.bytes_used()
@@ -247,11 +249,12 @@ class AllTrees:
         return int(self._state.taken)
 
     def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
-        """How many trees of each cost every set has
+        """Return how many trees of each cost every set has
         (:class:`arboretum_gosdt.all_trees.counting.Counted`).  In the seconds of :meth:`run`.
 
         without : bool[tests], only trees that ask none of these.
         modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
+
         Raises BudgetError where bytes are too few, OutOfTime where seconds are.
         """
         from arboretum_gosdt.all_trees import counting as kernels
@@ -269,6 +272,9 @@ class AllTrees:
         )
 
         def make_room() -> bool:
+            """Double the bag of one set, emptied, and make room for what it may hold; False when
+            that exceeds the budget in bytes.
+            """
             nonlocal bag
             room = 2 * len(bag.slots)
             bag = kernels.Bag(
@@ -279,6 +285,7 @@ class AllTrees:
             )
 
         def work() -> int:
+            """Count for a slice; returns how it ended (:mod:`arboretum.kernels.solving.slices`)."""
             found: int = kernels.count_trees(
                 self.graph,
                 kernels.Counted(first, last, *kept.values()),
@@ -347,8 +354,8 @@ class AllTrees:
         return made
 
     def trees(self, counted: Any) -> Iterator[np.ndarray]:
-        """The trees, cheapest first, each as its tests in preorder (int64; −1: a leaf; the side
-        of outcome 1 comes first).
+        """Yield the trees, cheapest first, each as its tests in preorder (int64; −1: a leaf; the
+        side of outcome 1 comes first).
         """
         from arboretum_gosdt.all_trees import counting as kernels
 
@@ -365,8 +372,8 @@ class AllTrees:
     def fronts(
         self, columns: np.ndarray, *, curves: bool = False, equal: tuple[bool, ...] = ()
     ) -> Fronts:
-        """Of the trees of every set those that no other beats, by what objects add to the numbers
-        of a tree.
+        """Return, not begun, the trees of every set that no other beats, by what objects add to the
+        numbers of a tree.
 
         columns : int64[objects, answers, width], of a leaf that gives that answer; less is better,
             or ``equal`` is comparable.  Of curves int64[objects, 1, 2], positives and negatives.
@@ -431,6 +438,7 @@ class Fronts:
         )
 
         def room(n: int) -> Arrays:
+            """Return arrays for n partial solutions, whose value is int64[n, width, 2]."""
             whole = {name: np.empty(n, np.int64) for name in ("size", "leaves", "cost")}
             return Arrays(
                 {
@@ -450,6 +458,7 @@ class Fronts:
         names = self._kernels.PartialSolutions._fields
 
         def work() -> int:
+            """Find partial solutions for a slice; returns how it ended."""
             own, kept = (
                 self._kernels.PartialSolutions(*self._own.values()),
                 self._partial_solutions(),
@@ -469,6 +478,9 @@ class Fronts:
             return found
 
         def make_room() -> bool:
+            """Make room for twice as many partial solutions of one set; False when that, or what is
+            kept of all sets, exceeds the budget in bytes.
+            """
             longer = 2 * len(self._own["size"])
             fits = self._own.make_room(dict.fromkeys(names, longer), self._bytes)
             return fits and self._kept.make_room(

@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     last: int
 
     def tests(self, at: tuple[np.intp, ...]) -> list[int]:
-        """The tests of a tree, −1: a leaf, in order.
+        """Return the tests of a tree, −1: a leaf, in order.
 
         at : its index in an array of the shape's trees.
         """
@@ -48,7 +48,8 @@ def most_leaves(outcome: np.ndarray, limit: int | None, depth: int | None) -> in
 
 
 def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[Shape]:
-    """All trees of two leaves, and of three if ``most`` is.
+    """Yield the shapes of all trees of two leaves, and of three if ``most`` is, with what is
+    counted in their leaves.
 
     outcome : uint8[objects, tests].
     planes : int64[objects, planes], what is counted, below 2⁵³.

@@ -336,7 +336,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
 
 @jit(borrow=True, wraps=True)
 def expand(table, levels, scratch, memo, d):
-    """What the pairs of its tests say of a set, and what is known of the sides."""
+    """Write what the pairs of its tests say of a set, and what is known of the sides."""
     node, n_answers, p, q = (
         levels.node[d],
         table.excess.shape[1],
@@ -538,7 +538,7 @@ def descend(table, levels, d, i, side, budget):
 
 @jit(inner=True, borrow=True)
 def next_open(levels, d, limit):
-    """The most balanced test within the limit of which a side is not solved; −1: none."""
+    """Return the most balanced test within the limit of which a side is not solved; −1: none."""
     found, most = np.int64(-1), np.int64(-1)
     for k in range(levels.node[d].open):
         i = levels.open[d, k]
@@ -552,7 +552,7 @@ def next_open(levels, d, limit):
 
 @jit(inner=True, borrow=True)
 def know(memo, state, one, two, depth):
-    """The number of a set, given to it where it is new."""
+    """Return the number of a set, given to it where it is new."""
     number = find_or_enter(memo.slots, keyed(np.uint64(one), depth), np.uint64(two), state.known)
     if number == state.known:
         state.known += 1
@@ -562,7 +562,7 @@ def know(memo, state, one, two, depth):
 
 @jit(inner=True, borrow=True)
 def meet(table, levels, memo, graph, state, i, side, most):
-    """The place of a side of a test of level 0 in the graph, where its trees may cost so much."""
+    """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``."""
     one, two, depth = (
         levels.side_key[0, side, i, 0],
         levels.side_key[0, side, i, 1],
@@ -617,7 +617,7 @@ def take(levels, graph, state):
 
 @jit(inner=True, borrow=True)
 def keep_edges(table, levels, memo, graph, state):
-    """The tests of level 0 that some tree within its budget asks first, as edges."""
+    """Keep the tests of level 0 that some tree within its budget asks first, as edges."""
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
     for i in range(node.width):

@@ -173,12 +173,12 @@ class MonotoneLoss:
     def smallest(
         self, table: Any, limits: Any
     ) -> tuple[float, list[tuple[int, int]], np.ndarray] | None:
-        """The best tree of two leaves, or of three where that is quick: its R, its nodes as (test
-        or −1, answer), and its leaves; none else of so many is sought.
+        """Return the best tree of two leaves, or of three where that is quick: its R, its nodes as
+        (test or −1, answer), and its leaves; none else of so many is sought.
 
         table : :class:`arboretum_gosdt.all_trees.enumeration.Rows`.
-        limits : :class:`arboretum.api.TreeLimits`.   None: no tree is allowed, or
-            leaves cost nothing.
+        limits : :class:`arboretum.api.TreeLimits`.   None: no tree is allowed, or leaves cost
+            nothing.
         """
         most = most_leaves(table.outcome, limits.leaves, limits.depth)
         if not self.objective.lam or most < 2:
@@ -214,8 +214,8 @@ class MonotoneLoss:
         return found
 
     def next(self, best: np.ndarray, value: float) -> Line | None:
-        """The line to search next: where trees better than ``value`` have most room; None: there is
-        none, or no other line.
+        """Return the line to search next: where trees better than ``value`` have most room; None:
+        there is none, or no other line.
 
         best : leaves of a tree.
         """
@@ -279,7 +279,7 @@ class MonotoneLoss:
         self._lines[line] = max(least, self._lines.get(line, 0))
 
     def bound(self, value: float) -> float:
-        """No tree has a lower value; at most ``value``."""
+        """Return a bound that no tree's value is below; at most ``value``."""
         if not self._left(value).any():
             return value
         low, high = 0.0, value
@@ -293,7 +293,9 @@ class MonotoneLoss:
         return self._below(value).room(self._lines) >= 0
 
     def tightest(self, value: float) -> Room:
-        """The searched line that leaves the least room to trees whose value is below ``value``."""
+        """Return the searched line that leaves the least room to trees whose value is below
+        ``value``.
+        """
         stairs, left = self._below(value), self._left(value)
         if not self._lines:  # a leaf costs so much that nothing was left before any line
             return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
@@ -303,7 +305,9 @@ class MonotoneLoss:
         return Room(line, most[line], room[line])
 
     def _below(self, value: float) -> Stairs:
-        """Of trees better than ``value``, by more than rounding."""
+        """Return the stairs of trees better than ``value``, by more than rounding; those of the
+        last value that was asked for are kept.
+        """
         if self._stairs[0] == value:
             found: Stairs = self._stairs[1]
             return found

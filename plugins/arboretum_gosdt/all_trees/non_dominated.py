@@ -53,7 +53,7 @@ class PartialSolutions(NamedTuple):
 
 @jit(inner=True, borrow=True)
 def reaches(partial, a, x, y):
-    """Whether curve a lies at y or above, at x."""
+    """Return whether curve a lies at y or above, at x."""
     right, up = np.int64(0), np.int64(0)
     for i in range(partial.size[a]):
         rise, run = partial.value[a, i, 0], partial.value[a, i, 1]
@@ -65,7 +65,7 @@ def reaches(partial, a, x, y):
 
 @jit(inner=True, borrow=True)
 def beats(partial, a, b, curves, equal):
-    """Whether solution a is at least as good as solution b, and costs no more.
+    """Return whether solution a is at least as good as solution b, and costs no more.
 
     equal : bool, numbers that must be the same.
     """
@@ -213,7 +213,8 @@ def fronts(
 
 @jit(borrow=True)
 def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves):
-    """The next trees of all objects, as many as ``own`` holds; returns how many, 0 at the end.
+    """Write the next trees of all objects, as many as ``own`` holds; returns how many, 0 at the
+    end.
 
     state : int64[2], edge and solution of its side of outcome 1 that come next; edge −1: leaves
         come first.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
-    """A vector of truth values from the low bits of a uint64."""
+    """Return a vector of truth values from the low bits of a uint64, pointer[at]."""
     word, builder = lanes.element(pointer, at), lanes.builder
     if lanes.count < 64:
         word = builder.trunc(word, ir.IntType(lanes.count))
@@ -64,7 +64,7 @@ def _running(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
 
 
 def _widen(lanes: Lanes, vector: Value, word: Value, edge: int | None = None) -> Value:
-    """The same numbers in wider lanes; the least or greatest number stays that."""
+    """Return the same numbers in wider lanes; the least or greatest number stays that."""
     if vector.type.element.width == word.width:
         return vector
     wide = lanes.builder.sext(vector, ir.VectorType(word, lanes.count))

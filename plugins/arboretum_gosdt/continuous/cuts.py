@@ -35,7 +35,7 @@ from arboretum_gosdt.continuous.parts import (
 
 @jit(inner=True, borrow=True)
 def add_node(state, top, column, cut, mass, left, right):
-    """A new node; it follows none yet."""
+    """Add a node, which follows none yet, and return its place."""
     frame = state.frames[top]
     at = frame.first_node + frame.nodes
     frame.nodes += 1
@@ -108,8 +108,8 @@ def start_column(plan, tables, state, top):
 
 @jit(inner=True, borrow=True)
 def choose_cut(plan, tables, state, top, a, b, hint):
-    """The cut of an interval to judge next, the middle by weight of those that its ends do not
-    close; -1 if they close all.
+    """Return the cut of an interval to judge next, the middle by weight of those that its ends do
+    not close; -1 if they close all.
     """
     frame = state.frames[top]
     column, first, last = a.column, a.cut + 1, b.cut - 1
@@ -149,7 +149,9 @@ def mass_at(counts, starts, cut):
 
 @jit(inner=True, borrow=True)
 def first_above(counts, starts, low, high, mass):
-    """The first cut from low to high - 1 up to which the rows weigh more than that, or high."""
+    """Return the first cut from low to high - 1 up to which the rows weigh more than ``mass``, or
+    high, where none is.
+    """
     while low < high:
         middle = (low + high) >> 1
         if mass_at(counts, starts, middle) > mass:

@@ -113,7 +113,9 @@ def enter(plan, tables, state, top):
 
 @jit(inner=True, borrow=True)
 def own(state, top, value):
-    """The loss with one level less, or a bound that is no less than the budget."""
+    """Begin with ``value``, the loss with one level less, or a bound that is no less than the
+    budget.
+    """
     frame = state.frames[top]
     frame.own = frame.lb = value
     frame.ub = min(frame.budget, value)
@@ -243,7 +245,7 @@ def lists_of_side(state, i, j, side):
 
 @jit(inline=True, borrow=True)
 def add_cut(state, top):
-    """The cut that was judged or measured becomes a node between two new intervals."""
+    """Make the cut that was judged or measured a node between two new intervals."""
     frame = state.frames[top]
     i, j = frame.a, frame.b
     column, found = state.nodes[i].column, frame.low[0] + frame.low[1]
@@ -264,8 +266,8 @@ def add_cut(state, top):
 
 @jit(inner=True, borrow=True)
 def join(state, top, column, cut):
-    """The best tree of a frame is made of a cut and the trees of its sides: heaps of one level
-    less.
+    """Make the best tree of a frame of a cut and the trees of its sides, which are heaps of one
+    level less.
     """
     best = state.best[top]
     for k in range(len(best)):

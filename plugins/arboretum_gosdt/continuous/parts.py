@@ -225,7 +225,7 @@ def descend(plan, tables, state, top, column, cut, left, budget):
 
 @jit(inner=True, borrow=True)
 def start_frame(plan, tables, state, top, budget):
-    """A new frame for rows whose signs and counts are there."""
+    """Begin a new frame for rows whose signs and counts are there."""
     state.now[0].top = top
     state.now[0].sets += 1
     frame = state.frames[top]

@@ -116,8 +116,10 @@ def lay_out(plan, tables, level, n, order):
 
 @jit(inner=True, borrow=True)
 def compact(plan, tables, level, column, cut, left, order):
-    """The table of the next level: the rows whose rank in the column is <= cut, or those whose
-    is not.
+    """Write the table of the next level: the rows whose rank in the column is <= cut, or those
+    whose is not.
+
+    order : int32[rows], scratch: the rows that are kept.
     """
     n, m = tables.shape[level, 0], np.int64(0)
     for r in range(n):
@@ -134,8 +136,8 @@ def compact(plan, tables, level, column, cut, left, order):
 
 @jit(inner=True, borrow=True)
 def ranks_at(plan, tables, level, column):
-    """The row of ``tables.ranks`` with the ranks of a column; made if it is not there, in place
-    of the oldest.
+    """Return the row of ``tables.ranks`` with the ranks of a column; made if it is not there, in
+    place of the oldest.
     """
     slot = tables.slot[level, column]
     if slot < 0:

@@ -129,7 +129,7 @@ def keep_cell(cells, one, two, loss):
 
 @jit(inline=True, borrow=True)
 def known_cell(cells, one, two):
-    """The loss of depth 2, or −1."""
+    """Return the loss of depth 2 that is remembered of a set, or −1."""
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
     for k in range(WAYS):
@@ -190,7 +190,7 @@ def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
 
 @jit(inner=True, borrow=True, wraps=True)
 def look_up(task, v, depth):
-    """What the memory knows of the literals of an opened set."""
+    """Take over what the memory knows of the literals of an opened set."""
     levels, memory, setting = task.levels, task.memory, task.setting
     frame = levels.frame[v]
     for f in range(task.layout.features):
@@ -223,7 +223,9 @@ def look_up(task, v, depth):
 
 @jit(inner=True, borrow=True)
 def opened(task, v):
-    """All pairs are counted: bounds of the set, of its literals, and which features come first."""
+    """Bound the set and its literals, all pairs of which are counted, and keep which features come
+    first.
+    """
     layout, levels, scratch, setting, memory = (
         task.layout,
         task.levels,
@@ -250,8 +252,8 @@ def opened(task, v):
 
 @jit(inner=True, borrow=True)
 def choose(task, v):
-    """The feature to search next, or −1: the least sum of bounds; the most right rows with depth
-    2 among equals.
+    """Return the feature to search next, or −1: the least sum of bounds; the most right rows with
+    depth 2 among equals.
     """
     levels, setting = task.levels, task.setting
     frame, low1, low0, key, todo = (
@@ -279,7 +281,7 @@ def choose(task, v):
 
 @jit(inner=True, borrow=True)
 def leave(task, v):
-    """The set of level v is done with: remember it, tell its parent."""
+    """Close the set of level v: remember it, tell its parent."""
     levels, memory = task.levels, task.memory
     frame = levels.frame[v]
     node, lower = frame.node, frame.ub

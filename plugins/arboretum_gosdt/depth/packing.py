@@ -112,7 +112,7 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
 
 @lanes_kernel()
 def sum_hashes(lanes, hashes, bits, place, rows, number, chunks, out):
-    """The sums of both random words of the rows that have a feature.
+    """Write the sums of both random words of the rows that have a feature.
 
     hashes : uint64[2 · rows].
     bits, place : as for pack_rows, place by row.

@@ -152,6 +152,9 @@ def _counted(
     )
 
     def word(number: Value) -> list[Value]:
+        """Return a row of words with each of ``features``: the bits that both have, where counts
+        are signed xored with the row's flip.
+        """
         row = build.mul(number, stride)
         x = lanes.load(packed.words, build.add(row, at))
         both = [
@@ -236,7 +239,9 @@ def _counted_sides(
     pairs: Pairs,
     rows: Sequence[Value],
 ) -> list[Value]:
-    """The same with the greatest counts of the four cells (n11, n10, n01, n00), per side and g."""
+    """Raise the greatest counts of the four cells (n11, n10, n01, n00), per side and g, as
+    ``_signed_sides`` does extremes; returns the running values of g.
+    """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
         for t, (n11, n10, n01, n00) in enumerate(cells):
@@ -259,6 +264,9 @@ def _counted_sides(
 def _cells(
     lanes: Lanes, n11: Value, of_g: Value, of_lanes: Value, whole: Value
 ) -> tuple[Value, ...]:
+    """Return the four cells (n11, n10, n01, n00) of features g and h of the lanes, by n11, what g
+    and h have alone, and the whole.
+    """
     build = lanes.builder
     n10, n01 = build.sub(of_g, n11), build.sub(of_lanes, n11)
     return n11, n10, n01, build.sub(build.sub(whole, of_g), n01)
@@ -443,8 +451,8 @@ def split_pairs(lanes, packed, layout, pairs, side, other, low, high):
 
 @lanes_kernel(types.int64)
 def finish_pairs(lanes, pairs, layout, side, number, key):
-    """What a tree of depth 2 gets right (two classes: that less what it gets wrong), by its first
-    feature: key [stride]; the most.
+    """Write what a tree of depth 2 gets right (two classes: that less what it gets wrong), by its
+    first feature: key [stride]; returns the most.
 
     number : 0 or 1, the side.
     """

@@ -74,8 +74,8 @@ def loss_of(setting, weight, right):
 
 @jit(inner=True, borrow=True)
 def right_of_leaf(setting, whole):
-    """What a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is D, |D|,
-    which is what it gets right less what it gets wrong.
+    """Return what a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is
+    D, |D|, which is what it gets right less what it gets wrong.
     """
     if setting.two:
         return abs(np.int64(whole[0]))
@@ -202,7 +202,7 @@ def next_pairs(layout, words, at):
 
 @jit(inner=True, borrow=True)
 def pairs_of_set(task, v):
-    """A stretch of the pass over all pairs of the set of level v; returns the work."""
+    """Count a stretch of all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
     end, work = next_pairs(layout, frame.words, frame.at)
     packed = Packed(
@@ -313,7 +313,7 @@ def start_split(task, v, f):
 
 @jit(inner=True, borrow=True)
 def pairs_of_split(task, v):
-    """A stretch of the pass over both sides; returns the work."""
+    """Count a stretch of all pairs of both sides of a split of level v; returns the work."""
     layout, levels, scratch, frame, setting = (
         task.layout,
         task.levels,

@@ -107,7 +107,7 @@ class Setting(NamedTuple):
 
 @jit(inline=True, borrow=True)
 def split_cost(count, size, mass, members, setting):
-    """The least that a set costs if it is split; FAR where it must be a leaf."""
+    """Return the least that a set costs if it is split; FAR where it must be a leaf."""
     few = size < 2 or count < max(setting.split, 2 * setting.least)
     if few or mass <= setting.light or members < setting.members:
         return np.int64(FAR)
@@ -116,7 +116,7 @@ def split_cost(count, size, mass, members, setting):
 
 @jit
 def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
-    """What the children of every feature i cost with one more test j, and at least with more.
+    """Write what the children of every feature i cost with one more test j, and at least with more.
 
     both : of :func:`tally_pairs`.
     sums : int64[2, columns, m], of the children.

@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
     path_cost: int = ANY
 
     def hold(self, tree: Grown) -> bool:
-        """Whether a tree keeps within them."""
+        """Return whether a tree keeps within these limits."""
         return (
             tree.depth <= self.depth
             and tree.leaves <= self.leaves
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
         )
 
     def within(self, other: Bounds) -> bool:
-        """Whether these are at least as tight."""
+        """Return whether these limits are at least as tight as the others."""
         return (
             self.depth <= other.depth
             and self.leaves <= other.leaves
@@ -74,7 +74,7 @@ class Known:
         return min((tree for tree in self.trees if limits.hold(tree)), key=lambda tree: tree.cost)
 
     def low(self, limits: Bounds) -> int:
-        """The greatest proven bound of trees within limits."""
+        """Return the greatest proven bound of trees within limits."""
         found = max((low for proven, low in self.lows if limits.within(proven)), default=0)
         for line in self.lines:
             if line.depth >= limits.depth:

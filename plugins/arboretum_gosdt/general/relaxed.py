@@ -39,7 +39,7 @@ class Line(NamedTuple):
     q: int
 
     def of(self, leaves: int) -> int:
-        """Of trees of at most so many leaves."""
+        """Return the bound of trees of at most so many leaves."""
         return (
             attained(self.low - self.more * leaves, leaves, self.p, self.q)
             if self.more
@@ -76,8 +76,8 @@ class Relaxed:
         self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
 
     def expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
-        """The fast search for expected prices, where those of the costliest path count: they are
-        no lower.
+        """Return the fast search for expected prices, where those of the costliest path count (they
+        are no lower), and what reads its bounds; None where there is none.
         """
         merged, mass = self._merged, int(self._merged.mass.sum())
         most = mass * (self._q * self._total + self._p * len(merged.bits))
@@ -112,8 +112,8 @@ class Relaxed:
     def search(
         self, rows: np.ndarray, depth: int | None, more: int
     ) -> tuple[Any, Callable[[int], int]] | None:
-        """A fast search for a set of objects (int64) that costs p + more for a leaf, and how its
-        bounds are read; None where there is none.
+        """Return a fast search for a set of objects (int64) that costs p + more for a leaf, and how
+        its bounds are read; None where there is none.
 
         A leaf that costs nothing needs a limit of depth.
         """
@@ -151,8 +151,8 @@ class Relaxed:
         ), lambda low: q * low - own
 
     def _made(self, kind: type, *numbers: Any, **options: Any) -> Any:
-        """The first search is of all objects: those of sets have lanes as wide, so that they
-        wait for no compiler.
+        """Return a search of that kind.  The first one is of all objects: those of sets have lanes
+        as wide, so that they wait for no compiler.
         """
         search = kind(*numbers, **options, word=self._word.get(kind))
         self._word.setdefault(kind, getattr(search, "word", None))

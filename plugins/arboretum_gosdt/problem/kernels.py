@@ -51,7 +51,11 @@ slots : int64[2^k], −1, more than there are tests.
 
 @jit(inner=True, borrow=True)
 def same_test(outcome, plane, bit):
-    """Whether a test divides all rows as a kept one, or as its complement."""
+    """Return whether a test divides all rows as a kept one, or as its complement.
+
+    outcome : uint32[rows].
+    plane : uint32[rows], whose bit ``bit`` is the kept test.
+    """
     flip = outcome[0] ^ ((plane[0] >> bit) & np.uint32(1))
     for r in range(outcome.shape[0]):
         if outcome[r] ^ flip != (plane[r] >> bit) & np.uint32(1):
@@ -108,7 +112,7 @@ def pack_tests(coded, room):
 
 @jit(inner=True, borrow=True)
 def same_row(planes, a, b):
-    """Whether two rows have all bits in common."""
+    """Return whether two rows have all bits in common."""
     for w in range(planes.shape[0]):
         if planes[w, a] != planes[w, b]:
             return False

@@ -72,7 +72,7 @@ class Additive:
     )
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
-        """What an error of cost 1 on a unit of weight adds to the loss, per true class.
+        """Return what an error of cost 1 on a unit of weight adds to the loss, per true class.
 
         weights : of the classes.
         """
@@ -100,7 +100,7 @@ class Additive:
         return found
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The objective of a tree by the classes that it predicts, in the unit of the loss."""
+        """Return the objective of a tree by the classes that it predicts, in the loss's unit."""
         loss = self.label_costs(tree.resting, problem)[np.arange(tree.n_nodes), tree.label].sum()
         test_cost = 0.0
         if self.mu > 0:
@@ -180,6 +180,9 @@ class CostMatrix(Additive):
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ValueError for a table that is not square, or a cost that is negative or not
+        finite.
+        """
         for row in self.table:
             if len(row) != len(self.table):
                 raise ValueError(

@@ -107,7 +107,7 @@ class Units:
 
 
 def units_of(problem: Problem) -> Units:
-    """The integers of a problem's objective: exact wherever they fit into 62 bits.
+    """Return the integers of a problem's objective: exact wherever they fit into 62 bits.
 
     Else each object's loss is rounded (by half of a loss at most), or λ (by half of 1/q loss per
     leaf): ``slack`` says what that may change.  Raises CapabilityError for prices that do not fit,
@@ -180,7 +180,7 @@ def units_of(problem: Problem) -> Units:
 
 
 def _prices(problem: Problem) -> list[Fraction]:
-    """The distinct prices of tests."""
+    """Return the distinct prices of tests, ascending and exact."""
     return [
         decimal(price)
         for price in sorted({*problem.prices.tests.tolist(), *problem.prices.raw.tolist()})
@@ -226,7 +226,7 @@ class Tests:
         return found
 
     def rule(self, test: int) -> TestRule:
-        """As the tree asks it."""
+        """Return the test as the tree asks it."""
         column, fixed = int(self.column[test]), len(self.objects.features)
         if column < fixed:
             return self.objects.features[column].rule(int(self.index[test]))
@@ -239,8 +239,8 @@ class Tests:
 def all_tests(
     problem: Problem, task: Task = Task.classification, context: Context = Context()
 ) -> Tests:
-    """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is
-    none for this solver, and OutOfTime.
+    """Return the tests of a problem; raises CapabilityError or DataError, with the way out, where
+    it is none for this solver, and OutOfTime.
     """
     objects, prices, solver = (
         problem.objects,
@@ -387,8 +387,8 @@ def run_steps(
     until: float | None,
     report: Callable[[], None],
 ) -> str:
-    """As ``run_slices``, of a kernel that begins no step of more than so many simple steps, but
-    returns TOO_LONG.
+    """Work as ``run_slices`` does, by a kernel that begins no step of more than so many simple
+    steps, but returns TOO_LONG; then "seconds" ran out.
     """
     from arboretum.kernels.solving.slices import FINISHED, run_slices
     from arboretum_gosdt.problem.kernels import TOO_LONG

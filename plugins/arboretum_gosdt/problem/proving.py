@@ -48,7 +48,7 @@ def prove(
 
 
 def _hurried(progress: Callable[..., None], ended: KeyboardInterrupt) -> Callable[..., None]:
-    """A listener for the proof of a search that a signal has ended: it interrupts what takes
+    """Return a listener for the proof of a search that a signal has ended: it interrupts what takes
     longer than is left then.
     """
     end = time.monotonic() + GRACE_SECONDS
@@ -76,6 +76,10 @@ def _unprovable(attempt: Any) -> str:
 def _written(
     path: str, attempt: Any, found: Solution, context: Context, resumable: bool
 ) -> Solution:
+    """Write the proof of an attempt's bound, and return the solution, with a note where the proof
+    shows less, as it knows no leaf rule that forbids a test.  Raises VerificationError where it
+    shows less and there is no such rule.
+    """
     from arboretum.api import Extraction, Memo, ProofWriter
 
     problem, units, limits, search = (
@@ -118,7 +122,9 @@ def _written(
 
 
 def features_of(attempt: Any, n: int) -> list[int]:
-    """The test, numbered as in ``attempt.tests``, that each of n features of the search is."""
+    """Return the test that each of n features of the search is, numbered as in ``attempt.tests``,
+    in the order of the features.
+    """
     features = np.arange(n)
     found: list[int] = attempt.chosen.tests(
         np.column_stack([features, 0 * features, features, features])

@@ -68,8 +68,8 @@ class Confusion(OfTwoClasses):
     def loss(
         self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
     ) -> np.ndarray:
-        """Of false positives and negatives (weights; arrays of one shape), with those that each
-        class has in all.
+        """Return the loss of false positives and negatives (weights; arrays of one shape), with
+        those that each class has in all.
         """
         raise NotImplementedError
 
@@ -80,8 +80,8 @@ class Confusion(OfTwoClasses):
         return np.zeros_like(weights)
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The loss by the classes that the tree predicts, + λ · leaves.  Raises CapabilityError
-        without two classes.
+        """Return the loss by the classes that the tree predicts, + λ · leaves.  Raises
+        CapabilityError without two classes.
         """
         positives, negatives = self.classes_of(problem)
         rest, says = tree.resting, tree.label == 1
@@ -118,7 +118,7 @@ class Ranking(OfTwoClasses):
     shape: ClassVar[str] = "ranking"
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The loss, + λ · leaves.  Raises CapabilityError without two classes."""
+        """Return the loss, + λ · leaves.  Raises CapabilityError without two classes."""
         self.classes_of(problem)
         return self.ranked_loss(tree.resting[:, 1], tree.resting[:, 0]) + self.lam * int(
             tree.is_end.sum()

@@ -14,7 +14,7 @@ from arboretum_gosdt.problem.prepared import Tests, Units
 def tree_of(
     problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False
 ) -> Tree:
-    """The tree, its labels those of least loss (ties: the smallest).
+    """Return the tree, its labels those of least loss (ties: the smallest).
 
     nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome
         0), root first.
@@ -47,7 +47,7 @@ def tree_of(
 
 
 def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """The same nodes, each test that sends all objects one way passed over.
+    """Return the same nodes, each test that sends all objects one way passed over.
 
     reached : bool[nodes], by any object.
     """
@@ -66,8 +66,8 @@ def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
 def labelled(
     problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]
 ) -> Tree:
-    """The tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in preorder,
-    the side of outcome 1 first; answer −1: that of least loss.
+    """Return the tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in
+    preorder, the side of outcome 1 first; answer −1: that of least loss.
 
     kept : test of each feature.
     """
@@ -90,6 +90,7 @@ def laid(preorder: Iterable[int]) -> np.ndarray:
     nodes: list[list[int]] = []
 
     def lay() -> int:
+        """Add the subtree that comes next in preorder, and return the number of its root."""
         test, at = next(rest), len(nodes)
         nodes.append([test, -1, -1])
         if test >= 0:

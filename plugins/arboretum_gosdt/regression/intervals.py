@@ -45,8 +45,8 @@ def segment(table, prefix, i, j):
 
 @jit(borrow=True)
 def intervals(table, scratch, objects, price):
-    """The least cost of a division of sorted objects into intervals, each of which costs ``price``
-    more.
+    """Return the least cost of a division of sorted objects into intervals, each of which costs
+    ``price`` more.
 
     The cost of intervals is Monge, so that the best last interval never begins earlier for a longer
     list: what begins where is kept in a queue.

@@ -104,7 +104,7 @@ STATE = np.dtype(
 
 @jit(inline=True, borrow=True, wraps=True)
 def keyed(one, depth, leaves):
-    """The first word of a set whose trees have limits."""
+    """Return the first word of a set whose trees have limits."""
     return (
         np.uint64(one)
         + LEAVES_KEY * np.uint64(leaves)
@@ -120,7 +120,7 @@ def below(depth):
 
 @jit(inner=True, borrow=True, wraps=True)
 def expand(table, levels, scratch, memo, d):
-    """What the pairs of its tests say of a set, and what is known of the sides."""
+    """Write what the pairs of its tests say of a set, and what is known of the sides."""
     node, p, absolute = levels.node[d], table.p, table.absolute
     node.child, node.width, node.first = -1, 0, -1
     node.leaf = node.ub = (
@@ -190,7 +190,7 @@ def expand(table, levels, scratch, memo, d):
 
 @jit(inner=True, borrow=True)
 def refresh(levels, d, i):
-    """The best tree by test i."""
+    """Keep the best tree by test i, where it is better than the best so far."""
     node = levels.node[d]
     many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
@@ -343,7 +343,7 @@ def remember(memo, state, node, lower):
 
 @jit(inner=True, borrow=True)
 def least_open(levels, d):
-    """What is proven of the set of level d."""
+    """Return what is proven of the set of level d."""
     node = levels.node[d]
     many, lower = node.leaves, node.ub
     for i in range(node.width):

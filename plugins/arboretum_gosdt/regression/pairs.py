@@ -245,7 +245,7 @@ def count_pairs(table, levels, scratch, d, m, deep):
 
 @jit(inner=True, borrow=True)
 def two_levels(table, levels, scratch, d):
-    """The best tree of two levels, from pairs alone."""
+    """Find the best tree of two levels, from pairs alone, and keep it with the node of level d."""
     node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.p, table.scale
     for f in range(tests):
         levels.test[d, f] = f

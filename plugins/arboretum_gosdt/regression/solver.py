@@ -86,8 +86,8 @@ class SquaredError:
         return float(weight @ (y - said) ** 2)
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """Of what the tree predicts; a target that is everywhere the same leaves nothing to
-        explain.
+        """Return the objective of what the tree predicts; a target that is everywhere the same
+        leaves nothing to explain.
         """
         objects = problem.objects
         said, whole = (
@@ -109,8 +109,8 @@ class AbsoluteDeviation(SquaredError):
     name = "absolute_error"
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The weighted median (the middle of the two, where half of the weight lies on either
-        side).
+        """Return the weighted median (the middle of the two, where half of the weight lies on
+        either side).
         """
         order = np.argsort(y, kind="stable")
         below, y = np.cumsum(weight[order]), y[order]
@@ -168,7 +168,7 @@ class Regression:
             ).run()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """The objective that is certified, and its least value within the limits.  Raises
+        """Return the objective that is certified, and its least value within the limits.  Raises
         CapabilityError where it is another's.
         """
         objective = problem.parts.objective
@@ -296,6 +296,7 @@ class DeviationSearch:
         """
 
         def work(most: int) -> int:
+            """Search for a slice, no step above ``most`` simple ones; returns how it ended."""
             memo = self._kernels.Memo(*self._memo.values())
             found: int = self._kernels.search(
                 self._table,
@@ -337,8 +338,8 @@ class DeviationSearch:
         return found
 
     def tree(self) -> list[int]:
-        """The best tree known, as its tests in preorder (−1: a leaf; the side of outcome 1 comes
-        first).
+        """Return the best tree known, as its tests in preorder (−1: a leaf; the side of outcome 1
+        comes first).
         """
         node = self._levels.node[0]
         start = int(node["first"]), int(node["given"])
@@ -381,7 +382,9 @@ class DeviationSearch:
         )
 
     def _stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
-        """The best tree of one test."""
+        """Return cost and tests in preorder of the best tree of one test that the least leaf
+        allows.
+        """
         kernels, table = self._kernels, self._table
         found = int(kernels.NEVER), [-1]
         for f in range(table.outcome.shape[1]):
@@ -420,8 +423,8 @@ def costs_of(
 def squares_of(
     total: np.ndarray, weight: np.ndarray
 ) -> tuple[list[Fraction], np.ndarray, Fraction]:
-    """The distinct total² / weight of int64[n] each, which of them each is, and the sum of all
-    n.
+    """Return the distinct total² / weight of int64[n] each, which of them each is, and the sum of
+    all n.
     """
     kinds, of, many = np.unique(
         np.column_stack([total, weight]), axis=0, return_inverse=True, return_counts=True
@@ -435,7 +438,7 @@ def squares_of(
 
 
 def keyed(one: int, depth: int, leaves: int) -> np.uint64:
-    """As the kernels do."""
+    """Return the first word of a set whose trees have limits, as the kernels do."""
     from arboretum_gosdt.regression import loop as kernels
 
     return np.uint64(
@@ -540,7 +543,7 @@ class RegressionSearch:
         self.rounded = "targets have more digits than the search counts" if pays else ""
 
     def _value(self, cost: int) -> float:
-        """Of a cost, prices included."""
+        """Return the objective's value of a cost, which has the price of leaves in it."""
         objective: Any = self.problem.parts.objective
         return (
             float((self.search.deviation(cost) + self.apart) / self.all)
@@ -568,7 +571,7 @@ class RegressionSearch:
         return self._value(self.search.best)
 
     def tree(self) -> Tree:
-        """The best tree known."""
+        """Return the best tree known, with the value that the objective asks of every leaf."""
         from arboretum_gosdt.problem.trees import laid
 
         objects = self.problem.objects

@@ -89,6 +89,9 @@ class Lanes:
         ]
 
         def readable(kind: types.Type, value: Value) -> Value:
+            """Return an argument as a kernel's instructions read it: of an array its pointer, of a
+            named tuple one of such values.
+            """
             if isinstance(kind, types.BaseNamedTuple):
                 values = cgutils.unpack_tuple(builder, value)
                 return kind.instance_class(
@@ -121,8 +124,8 @@ class Lanes:
         self.builder.store(value, self.builder.gep(pointer, [at]))
 
     def load(self, pointer: Value, at: Value, word: IntType | None = None) -> Value:
-        """The vector that begins at an element; no alignment beyond that of elements is asked
-        for.
+        """Return the vector that begins at an element; no alignment beyond that of elements is
+        asked for.
         """
         vector = ir.VectorType(word or self.word, self.count)
         found = self.builder.load(
@@ -139,7 +142,7 @@ class Lanes:
         self.builder.store(value, to).align = value.type.element.width // 8
 
     def spread(self, value: Value, word: IntType | None = None) -> Value:
-        """A number in every lane; wider numbers are cut."""
+        """Return a number in every lane; wider numbers are cut."""
         vector = ir.VectorType(word or self.word, self.count)
         if value.type.width > vector.element.width:
             value = self.builder.trunc(value, vector.element)
@@ -152,8 +155,8 @@ class Lanes:
         )
 
     def call(self, name: str, *vectors: Value) -> Value:
-        """An instruction lane by lane: "ctpop", "umin", "umax", "smin", "smax", "uadd.sat",
-        "sadd.sat" …
+        """Return an instruction's result lane by lane: "ctpop", "umin", "umax", "smin", "smax",
+        "uadd.sat", "sadd.sat" …
         """
         kind = vectors[0].type
         lanes = f"llvm.{name}.v{kind.count}i{kind.element.width}"
@@ -181,7 +184,7 @@ class Lanes:
         return self.builder.bitcast(found, vectors[0].type)
 
     def reduce(self, name: str, vector: Value) -> Value:
-        """One number of all lanes: "umin", "umax", "smin", "smax", "add"."""
+        """Return one number of all lanes: "umin", "umax", "smin", "smax", "add"."""
         kind = vector.type
         full = f"llvm.vector.reduce.{name}.v{kind.count}i{kind.element.width}"
         function = cgutils.get_or_insert_function(
@@ -254,7 +257,14 @@ def lanes_kernel(
     """
 
     def wrap(write: Callable[..., Value]) -> Callable[..., Value]:
+        """Make a numba intrinsic of what writes the instructions, with its name, docstring and
+        parameters.
+        """
+
         def typed(typing: object, *kinds: types.Type) -> tuple[Signature, Callable[..., Value]]:
+            """Return the signature for arguments of these types (numbers as int64), and the
+            generator.
+            """
             taken = [
                 kind if isinstance(kind, types.Array | types.BaseNamedTuple) else types.int64
                 for kind in kinds
@@ -266,6 +276,7 @@ def lanes_kernel(
                 signature: Signature,
                 args: Sequence[Value],
             ) -> Value:
+                """Write the instructions of one call, and return their result."""
                 lanes = Lanes(context, builder, signature, args)
                 found = write(lanes, *lanes.args)
                 return context.get_dummy_value() if found is None else found

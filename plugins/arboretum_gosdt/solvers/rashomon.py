@@ -116,6 +116,7 @@ class Rashomon:
         details: Facts = {}
 
         def find() -> str:
+            """Find the set, its first trees and its details; returns what ran out, or ""."""
             if ended := found.find_asked(self):
                 return ended
             trees.extend(

@@ -96,8 +96,8 @@ def inherit(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def propagate_to_siblings(data, levels, scratch, d, i, side, value):
-    """A bound of child (side, i) bounds the children of other features, which have most of its
-    rows.
+    """Bound the children of other features, which have most of its rows, by a bound of child (side,
+    i).
 
     With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S
     (similar support, B.10).  Or T is divided by S's literal first, and T ∖ S becomes a leaf: its
@@ -188,7 +188,7 @@ def raise_supersets(data, levels, d):
 
 @jit(inner=True, borrow=True)
 def two_leaves(data, levels, scratch, d, i, side):
-    """The least cost of two leaves for child (side, i), where tests have prices."""
+    """Return the least cost of two leaves for child (side, i), where tests have prices."""
     q, p, stride, found = (
         data.numbers.q,
         data.numbers.p,
@@ -209,9 +209,9 @@ def two_leaves(data, levels, scratch, d, i, side):
 
 @jit(inner=True, borrow=True)
 def three_leaves(data, levels, scratch, d, i, side, most):
-    """What a tree of three leaves for child (side, i) costs at least, above three leaves and one
-    test of the lowest price, if that is at most ``most``, else more than that; where tests have no
-    price, it is the least cost.
+    """Return what a tree of three leaves for child (side, i) costs at least, above three leaves and
+    one test of the lowest price, if that is at most ``most``, else more than that; where tests have
+    no price, it is the least cost.
 
     From the node's own words, without entering the child: one feature makes a leaf, another divides
     what is left.  Returns that and the work it took; the work is negative, and nothing is told,

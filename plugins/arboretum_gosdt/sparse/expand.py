@@ -67,8 +67,8 @@ from arboretum_gosdt.sparse.rows import pack_node
 
 @jit(inner=True, borrow=True)
 def begin_node(data, levels, scratch, d):
-    """What the features of a node say one by one; then its pairs are to be counted, unless it must
-    be a leaf.
+    """Write what the features of a node say one by one; then its pairs are to be counted, unless it
+    must be a leaf.
 
     Rows, features and class weights are there.
 
@@ -149,7 +149,7 @@ def begin_node(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def end_node(data, levels, scratch, d):
-    """What its pairs, now counted, say of a node."""
+    """Write what its pairs, now counted, say of a node."""
     read_pairs(data, levels, scratch, d)
     node, stride = levels.node[d], levels.node[d].stride
     upper, low, many, pair, alive = (
@@ -179,7 +179,9 @@ def end_node(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def read_pairs(data, levels, scratch, d):
-    """What the pairs of level d say of two leaves, and of three and more, below every literal."""
+    """Write what the pairs of level d say of two leaves, and of three and more, below every
+    literal.
+    """
     node, q, p, priced = (
         levels.node[d],
         data.numbers.q,

@@ -51,7 +51,7 @@ class SubProblem:
         return self.mass, self.price
 
     def test_cost(self, rows: np.ndarray, feature: int) -> int:
-        """What it costs to ask a feature of a set of rows (a mask)."""
+        """Return what it costs to ask a feature of a set of rows (a mask)."""
         return (
             0
             if self.mass is None or self.price is None
@@ -83,8 +83,8 @@ class SubProblem:
         left: int | None = None,
         at: int = 0,
     ) -> Node:
-        """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the
-        rows that reach it; of the root: all.
+        """Return the subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with
+        the rows that reach it; of the root: all.
 
         left : how deep it may be.
         """
@@ -110,8 +110,8 @@ class SubProblem:
         until: float | None = None,
         report: Callable[[], None] = lambda: None,
     ) -> int:
-        """A subtree for the best one of small depth that is found in so many slices, if that
-        costs less; returns how many it took.
+        """Exchange a subtree for the best one of small depth that is found in so many slices, if
+        that costs less; returns how many it took.
         """
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
@@ -159,7 +159,7 @@ class Node:
     test_cost: int = 0
 
     def inner(self) -> list[Node]:
-        """The nodes that are divided, the lowest first."""
+        """Return the nodes that are divided, the lowest first."""
         return (
             []
             if self.children is None
@@ -167,7 +167,7 @@ class Node:
         )
 
     def leaves(self) -> list[Node]:
-        """The leaves of the subtree, those of outcome 1 first; of a node that is not divided
+        """Return the leaves of the subtree, those of outcome 1 first; of a node that is not divided
         itself.
         """
         return (
@@ -177,7 +177,7 @@ class Node:
         )
 
     def lay(self) -> np.ndarray:
-        """The tree as ``SparseSearch.tree`` has it."""
+        """Return the tree as ``SparseSearch.tree`` has it."""
         below = [] if self.children is None else [child.lay() for child in self.children]
         starts = np.cumsum([1, *(len(nodes) for nodes in below)])
         moved = [
@@ -199,7 +199,7 @@ def first_tree(
     until: float | None,
     report: Callable[[], None] = lambda: None,
 ) -> np.ndarray:
-    """A good tree, within the depth.
+    """Return a good tree, within the depth, as ``SparseSearch.tree`` has it.
 
     search : does the small ones.
     until : ``time.monotonic()`` value at which that ends.

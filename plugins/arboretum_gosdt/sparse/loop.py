@@ -128,8 +128,8 @@ def keyed(one, depth):
 
 @jit(inner=True, borrow=True)
 def equivalent_loss(data, levels, d, i, side):
-    """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it,
-    those of the levels do not.
+    """Return what every tree for child (side, i) loses, whatever its labels: the memo's costs have
+    it, those of the levels do not.
     """
     summed, weight = data.numbers.summed, np.int64(0)
     for k in range(data.numbers.classes, summed):
@@ -213,7 +213,7 @@ def keep(memo, state, one, two, lower, upper, test):
 
 @jit(inner=True, borrow=True)
 def close(data, levels, memo, state, d):
-    """What is proven of the node of level d: entered into the memo; returns its number there."""
+    """Enter what is proven of the node of level d into the memo; returns its number there."""
     node, bound = levels.node[d], levels.node[d].best
     for f in range(node.n_features):
         bound = min(bound, levels.pair[d, f])
@@ -250,8 +250,8 @@ def descend(data, levels, scratch, d, i, side, budget):
 
 @jit(inner=True, borrow=True)
 def few_leaves(data, levels, scratch, d, i, side):
-    """The least cost of child (side, i) with three leaves, where it matters; returns the work that
-    took, 0 where it was not looked for.
+    """Find the least cost of child (side, i) with three leaves, where it matters; returns the work
+    that took, 0 where it was not looked for.
 
     Where tests have prices, a bound of it.
     """
@@ -274,7 +274,8 @@ def few_leaves(data, levels, scratch, d, i, side):
 
 @jit(inner=True, borrow=True)
 def next_candidate(levels, d, limit):
-    """The most balanced feature whose bound does not exceed the limit, −1 where there is none.
+    """Return the most balanced feature whose bound does not exceed the limit, −1 where there is
+    none.
 
     Bounds of balanced children say most about other children.
     """
@@ -286,7 +287,7 @@ def next_candidate(levels, d, limit):
 
 @jit(inner=True, borrow=True)
 def choose(data, levels, scratch, memo, d, limit, i):
-    """One step for feature i: asks the memo, looks for small trees, or says which child is to be
+    """Take one step for feature i: ask the memo, look for small trees, or say which child is to be
     solved and with which budget.
 
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at

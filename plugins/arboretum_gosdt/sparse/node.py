@@ -201,7 +201,7 @@ pairs are counted; row i of ``both`` is there for all features, not only from i'
 
 @jit(inner=True, borrow=True)
 def words_of(data, levels, d):
-    """The words of level d with their groups."""
+    """Return the words of level d with their groups."""
     numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
     return Words(
         levels.words[d],
@@ -269,8 +269,8 @@ def test_cost_of(data, levels, d, f):
 
 @jit(inner=True, borrow=True)
 def bound_pair(data, levels, d, i):
-    """The bound of feature i: a tree that is not among those known has at least three leaves on
-    one side.
+    """Raise the bound of feature i: a tree that is not among those known has at least three leaves
+    on one side.
     """
     low, many, other = levels.low[d], levels.many[d], levels.node[d].stride + i
     levels.pair[d, i] = max(

@@ -163,7 +163,7 @@ ROWS = 16
 
 
 def kept_lanes(v: Lanes, word: Value, lanes: int) -> Value:
-    """The lowest bits of a word, one a lane."""
+    """Return the lowest bits of a word, one a lane."""
     b = v.builder
     number = ir.IntType(lanes)
     cut = word if word.type.width == lanes else b.trunc(word, number)
@@ -199,6 +199,9 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
     def append(
         lanes: int, source: Value, place: Value, target: Value, to: Value, mask: Value
     ) -> None:
+        """Write the lanes of ``mask``, of the vector at source[place], one behind the other from
+        target[to] on.
+        """
         value = b.load(b.bitcast(b.gep(source, [place]), packed[lanes].as_pointer()))
         value.align = 4
         b.call(move[lanes], [value, b.gep(target, [to]), mask])
@@ -476,6 +479,7 @@ def cells_of(
     with v.loop(v.index(0), stride, step=v.count) as part:
 
         def pair(k: Value) -> tuple[Value, Value]:
+            """Return plane k of child i with feature f of each lane, and without it."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
             both_now, of_i, of_f = (

@@ -41,12 +41,12 @@ BITS = 63
 
 
 def counted_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
-    """What is counted of rows: the classes' weights, what every label loses, and mass, where there
-    is any.
+    """Return what is counted of rows: the classes' weights, what every label loses, and mass, where
+    there is any.
 
     weights : int64[rows, classes].
-    mass : int64[rows] or None.   Returns (planes int64[rows, n]; how many come before mass;
-        own: 1 if the mass plane holds only mass − best weight, 0 if all of it).
+    mass : int64[rows] or None.   Returns (planes int64[rows, n]; how many come before mass; own: 1
+        if the mass plane holds only mass − best weight, 0 if all of it).
     """
     most = weights.max(axis=1)
     equivalent_loss, rest = (
@@ -105,8 +105,8 @@ def lay_rows(bits, planes, group_class, data, random, level, virtual):
 
 @jit(inner=True, borrow=True, wraps=True)
 def begin(data, levels, scratch):
-    """The root's fingerprint, and its features that leave both sides enough to save; everything
-    else is there.
+    """Write the root's fingerprint, and its features that leave both sides enough to save;
+    everything else is there.
     """
     weigh(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0

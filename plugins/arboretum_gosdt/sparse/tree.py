@@ -140,7 +140,7 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
 
 @jit(borrow=True)
 def first_test(bits, weights, mass, price, order, counts, p, q, levels):
-    """The first test of the best tree of up to two levels; −1 where it is a leaf."""
+    """Return the first test of the best tree of up to two levels; −1 where it is a leaf."""
     best, found = two_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
     if levels < 2 or best <= 2 * p:
         return found if levels > 0 else np.int64(-1)

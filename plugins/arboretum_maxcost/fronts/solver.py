@@ -329,6 +329,7 @@ class FrontSolver:
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ConfigError for axes that are no front of this solver."""
         names = self.names
         third = names[2:] in ((), ("n_leaves",)) and len(set(names)) == len(names)
         if len(names) < 2 or names[0] != "train_error" or names[1] not in AXES or not third:

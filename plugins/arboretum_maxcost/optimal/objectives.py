@@ -32,7 +32,7 @@ class MaxCost:
     )
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The largest price of a path; ∞ if more than ε is misclassified."""
+        """Return the largest price of a path; ∞ if more than ε is misclassified."""
         ends, rest = tree.is_end, tree.resting
         wrong = rest.sum() - rest[np.arange(tree.n_nodes), tree.label].sum()
         allowed = self.error * float(tree.mass[0]) * (1 + ROUNDING) + ROUNDING * float(

@@ -195,7 +195,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
 
 @jit(inline=True, borrow=True)
 def empty_part(parts, slot, who):
-    """A slot becomes a set of no rows, of that purity class."""
+    """Make a slot a set of no rows, of that purity class."""
     part = parts.sets[slot]
     part.tally = part.mass = part.equivalent_loss = 0
     part.one = part.two = np.uint64(0)
@@ -264,7 +264,7 @@ def append_part(parts, to, other, fresh):
 
 @jit(inner=True, borrow=True, wraps=True)
 def without_part(parts, to, whole, other, who):
-    """A slot becomes what one has more than another; its purity class is given."""
+    """Make a slot what one has more than another; its purity class is given."""
     part, every, less = parts.sets[to], parts.sets[whole], parts.sets[other]
     part.who = who
     part.tally = every.tally - less.tally
@@ -278,8 +278,8 @@ def without_part(parts, to, whole, other, who):
 
 @jit(inline=True, borrow=True)
 def impurity_at_slot(task, address, slot):
-    """The impurity whose kernel is at ``address``, of the class weights in a slot (masses times the
-    unit).
+    """Return the impurity whose kernel is at ``address``, of the class weights in a slot (masses
+    times the unit).
     """
     parts = task.parts
     for c in range(parts.class_mass.shape[1]):

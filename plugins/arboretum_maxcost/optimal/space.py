@@ -79,7 +79,7 @@ class Space:
     impurity: Impurity | None
 
     def table(self) -> MaxCostTable:
-        """As the kernels read it, without conflict sets."""
+        """Return the table as the kernels read it, without conflict sets."""
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_maxcost.optimal.parts import FEATURE, ROW, MaxCostTable
 
