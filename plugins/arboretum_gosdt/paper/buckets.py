@@ -162,6 +162,9 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _judged(found: Plain) -> Judgement:
+    """Judge each way of making thresholds against Figure 1: the thresholds, the errors at depths 1
+    and 3, and what each method proves over them.
+    """
     paper, cells = published()["figure_1"], []
     for name, one in found.items():
         printed, ours = paper[f"{name.removesuffix('s')}_thresholds"], one["thresholds"]
@@ -263,6 +266,11 @@ def _judged(found: Plain) -> Judgement:
 
 
 def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement:
+    """Judge whether buckets cost more training accuracy at the last dimension than at the first, by
+    ``SURE`` standard errors; open unless all dimensions were drawn.
+
+    drawn : by dimension, errors with all thresholds and with buckets, a number per table.
+    """
     lost = {
         d: (np.array(one["bucketized"]) - np.array(one["midpoints"])) / ROWS
         for d, one in drawn.items()

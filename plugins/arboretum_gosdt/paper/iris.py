@@ -17,7 +17,7 @@ CORES = {"dataset": "tic-tac-toe", "lam": 0.005, "threads": 2}
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """A piece per wanted data set of one class of iris against the rest, and one that solves
+    """Return a piece per wanted data set of one class of iris against the rest, and one that solves
     tic-tac-toe with one thread and with two.
     """
     own = [
@@ -36,8 +36,8 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """What GOSDT proves on a data set (errors, leaves, value), and value and proof of the printed
-    algorithms.
+    """Return what GOSDT proves on a data set (errors, leaves, value), and value and proof of the
+    printed algorithms.
 
     With ``threads`` in the key the values on tic-tac-toe with 1 thread and with so many, and
     whether each is proven.

@@ -61,8 +61,8 @@ of θ.
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """Each of six objectives by its exact solver and by PyGOSDT, and AUC against pAUC at each λ of
-    GRID; none where fourclass is not wanted.
+    """Return each of six objectives by its exact solver and by PyGOSDT, and AUC against pAUC at
+    each λ of GRID; none where fourclass is not wanted.
     """
     key = {"chapter": "objectives", "seconds": paper.seconds}
     both = {"exact": 0.2, "pygosdt": 1.0}
@@ -254,6 +254,9 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _different(found: Plain) -> Claim:
+    """Judge whether more than half of the objectives' trees differ in false positives and
+    negatives.
+    """
     pairs = {name: (one["fp"], one["fn"]) for name, one in found.items()}
     reported = ", ".join(f"{name} {fp} and {fn}" for name, (fp, fn) in pairs.items())
     holds = 2 * len(set(pairs.values())) > len(pairs)
@@ -265,6 +268,7 @@ def _different(found: Plain) -> Claim:
 
 
 def _sparse(found: Plain) -> Claim:
+    """Judge whether one of the trees has at most ``SPARSE`` leaves."""
     leaves = {name: one["leaves"] for name, one in found.items()}
     reported = ", ".join(f"{name} {n}" for name, n in leaves.items())
     return Claim.judged(
@@ -275,7 +279,9 @@ def _sparse(found: Plain) -> Claim:
 
 
 def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
-    """The paper sees it at one setting, which it does not print."""
+    """Judge whether pAUC is as good as AUC on the left, with fewer leaves, at some setting: the
+    paper sees it at one, which it does not print.
+    """
     if not grid:
         return []
     holds = [
@@ -300,6 +306,9 @@ def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
 
 
 def _efficient(found: Plain) -> Claim:
+    """Judge whether the tree of best AUC has more area under the training curve than that of best
+    accuracy.
+    """
     areas = {name: area(one["training"]) for name, one in found.items()}
     reported = ", ".join(f"{name} {one:.4f}" for name, one in areas.items())
     sentence = "I.10: the new objectives give a more efficient ROC curve than accuracy"
@@ -309,6 +318,9 @@ def _efficient(found: Plain) -> Claim:
 
 
 def _ranked(by: Mapping[str, Plain]) -> list[Claim]:
+    """Judge whether PyGOSDT finds the values of the exact solvers, where both prove theirs; open
+    while it has not proven all of them and none differs.
+    """
     both = [name for name in OBJECTIVES if name in by["exact"] and name in by["pygosdt"]]
     if not both:
         return []

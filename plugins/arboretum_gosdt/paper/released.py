@@ -69,6 +69,9 @@ def _of_price(services: Services, train: Table, lam: float) -> list[Any]:
 
 
 def _of_depth(services: Services, train: Table, depth: int) -> list[Any]:
+    """Return the rows, errors and proof of the best tree of a depth, and the errors of CART's of at
+    most that depth.
+    """
     limit = {"stopping.standard.max_depth": depth}
     best = run(services, train, "gosdt", {**limit, "objective.lam": 0.0})
     greedy = run(
@@ -81,8 +84,8 @@ def _of_depth(services: Services, train: Table, depth: int) -> list[Any]:
 
 
 def judge(results: Keyed) -> Judgement:
-    """A cell per released result of GOSDT, and of those of DL8.5 and BinOCT that ended in time; a
-    claim per method, OSDT and CART among them.  Empty without results.
+    """Return a cell per released result of GOSDT, and of those of DL8.5 and BinOCT that ended in
+    time; a claim per method, OSDT and CART among them.  Empty without results.
     """
     priced = {key["dataset"]: found for key, found in results if "limit" not in key}
     limited = {key["dataset"]: found for key, found in results if "limit" in key}
@@ -132,7 +135,9 @@ def _equal(cell: Cell) -> bool:
 
 
 def _claim(words: str, cells: Sequence[Cell], whole: int) -> Claim:
-    """Whether all cells are equal; open while some of the whole are not asked and none differs."""
+    """Judge whether all cells are equal; open while some of the whole are not asked and none
+    differs.
+    """
     same = sum(map(_equal, cells))
     verdict = same == len(cells) if len(cells) == whole or same < len(cells) else None
     return Claim.judged(
@@ -152,6 +157,9 @@ def _each(
 
 
 def _gosdt(priced: Plain, paper: Plain) -> Iterator[Cell]:
+    """Yield a cell for each released risk, errors / n + λ · leaves, against the least one, wherever
+    that is proven.
+    """
     for name, fold, lam, (n, errors, leaves, proven), one in _each(
         priced, paper["leaves_and_accuracy_percent"], paper["lambdas"]
     ):
@@ -192,6 +200,9 @@ def _osdt(priced: Plain, printed: Plain) -> Claim:
 
 
 def _best_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell]:
+    """Yield a cell for each released error of a method that ended in time, against the least of
+    that depth, wherever that is proven.
+    """
     late = others.get(f"{method}_out_of_time", {})
     for name, fold, depth, (n, errors, proven, _), one in _each(
         limited, others[method], others["depths"]

@@ -58,6 +58,7 @@ class GosdtStudy(Chaptered):
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ConfigError for an unknown chapter or data set, and where no chapter is named."""
         from arboretum_gosdt.paper.study import published
 
         for field, known in (("chapters", CHAPTERS), ("datasets", tuple(published()["table_2"]))):

@@ -72,8 +72,8 @@ COST = {"bar-7": 0.3, "compas-2016": 2.0, "compas": 4.0, "fico-1000": 4.0}
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """A curve for every wanted data set, way to grow it (rows, features, combined features) and
-    method; on bar-7 also BinOCT's run and the itemsets of DL8.5.
+    """Return a curve for every wanted data set, way to grow it (rows, features, combined features)
+    and method; on bar-7 also BinOCT's run and the itemsets of DL8.5.
     """
     own = [
         Piece(
@@ -107,7 +107,7 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 
 
 def fields_of(method: str) -> Facts:
-    """As the paper configures it."""
+    """Return the fields of a run of a method, as the paper configures it."""
     paper = published()["scalability"]
     if method in PENALISED:
         return {"objective.lam": paper["lambda"]}
@@ -121,7 +121,7 @@ def fields_of(method: str) -> Facts:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """A curve, or one run.
+    """Return a curve, or one run.
 
     points : rows of [size, seconds, work, finished, binary features, different rows].
     """
@@ -275,7 +275,9 @@ def _whole(curves: Curves, ways: Sequence[str], methods: Sequence[str]) -> bool:
 
 
 def _doubling(points: Sequence[Sequence[float]], column: int) -> float | None:
-    """By what the last doubling of the size multiplies a column, of a curve that got to its end."""
+    """Return by what the last doubling of the size multiplies a column, of a curve that got to its
+    end; None of others.
+    """
     if len(points) < 2 or not points[-1][3] or not points[-2][3]:
         return None
     (n, *_), (m, *_) = points[-2], points[-1]
@@ -283,6 +285,9 @@ def _doubling(points: Sequence[Sequence[float]], column: int) -> float | None:
 
 
 def _logarithmic(curves: Curves) -> list[Claim]:
+    """Judge whether GOSDT's work grows by a factor of at most ``DOUBLED`` over the last doubling of
+    the rows; open where its curve did not get to the end.
+    """
     claims = []
     for name in ("bar-7", "compas-2016"):
         growth = {
@@ -331,7 +336,7 @@ def _saturated(curves: Curves) -> list[Claim]:
 
 
 def _limits(curves: Curves) -> list[Claim]:
-    """The most features that each full tree method finished with; on a tie nobody is ahead."""
+    """Compare the most features that each full tree method finished; a tie puts none ahead."""
     claims, reported, better, worse = [], [], 0, 0
     for name in DATA:
         own = {
@@ -585,6 +590,9 @@ def _still_holds(curves: Curves) -> list[Claim]:
 
 
 def _picture(curves: Curves, way: str, what: str) -> Panels:
+    """Draw for every data set the seconds of each method, or with another ``what`` than "time" its
+    seconds over its own fewest, by the size in one way to grow it.
+    """
     charts, column = [], 0 if way == "samples" else 4
     # in every panel, so that they share a legend
     named = [m for m in METHODS if any(place[0] == way and place[2] == m for place in curves)]

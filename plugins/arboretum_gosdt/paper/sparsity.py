@@ -65,7 +65,7 @@ them.
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """A piece for every wanted data set, fold and method."""
+    """Return a piece for every wanted data set, fold and method."""
     return [
         Piece(
             {
@@ -85,7 +85,7 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 
 
 def settings(method: str) -> Iterator[tuple[float, Facts]]:
-    """What varies, and the fields of a run, from the fewest leaves to the most."""
+    """Yield what varies, and the fields of a run, from the fewest leaves to the most."""
     limits = published()["cart_limits"]
     if method in PENALISED:
         for lam in published()["regularisations"]:
@@ -141,8 +141,8 @@ class Fold:
         return max(fits, key=lambda point: (point[2], -point[1])) if fits else None
 
     def lacking(self, point: Sequence[float]) -> float:
-        """By how much training accuracy a tree with as many leaves can be better, at most: by
-        the optima R* of all λ, errors ≥ R* − λ · leaves.
+        """Return by how much training accuracy a tree with as many leaves can be better, at most:
+        by the optima R* of all λ, errors ≥ R* − λ · leaves.
         """
         optima = [
             (lam, errors / self.rows + lam * leaves)
@@ -267,7 +267,9 @@ def medians(folds: Sequence[Fold], name: str) -> dict[str, list[list[float]]]:
 
 
 def _frontier(folds: Sequence[Fold]) -> list[Claim]:
-    """No tree of another method costs less than GOSDT's at the λ at which that is the optimum."""
+    """Judge whether no tree of another method costs less than GOSDT's at the λ at which that is the
+    optimum.
+    """
     claims = []
     for method in ("gosdt_reference", "gosdt"):
         asked = beaten = 0
@@ -395,7 +397,9 @@ def _generalises(folds: Sequence[Fold], whole: Mapping[str, bool]) -> list[Claim
 
 
 def _monk2(folds: Sequence[Fold]) -> list[Claim]:
-    """Every fold and number of leaves of CART's trees, against the best tree of at most as many."""
+    """Compare CART's trees, of every fold and number of leaves, with the best tree of at most as
+    many.
+    """
     pairs = [
         (best[2] - point[2], best[3] - point[3])
         for fold in folds
@@ -440,7 +444,7 @@ def _finished(
 
 
 def _how_close(folds: Sequence[Fold]) -> list[Claim]:
-    """How far the others are from the best training accuracy, which only proofs can tell."""
+    """Tell how far the others are from the best training accuracy, which only proofs can tell."""
     lacking: dict[str, list[float]] = {}
     for fold in folds:
         for method in ("cart", "optimal_subtree", "dl85", "binoct"):

@@ -67,7 +67,7 @@ def published() -> Plain:
 
 
 def choices_of(method: str) -> dict[str, str]:
-    """What a run chooses for it."""
+    """Return what a run chooses for a method: component by kind."""
     solver = "rank" if method == "pygosdt" else method
     exact = {"method": "exact", "solver": solver, "objective": "accuracy", "stopping": "standard"}
     return {
@@ -77,7 +77,7 @@ def choices_of(method: str) -> dict[str, str]:
 
 
 def there(services: Services, method: str) -> bool:
-    """Whether an installed plugin brings it."""
+    """Return whether an installed plugin brings a method."""
     try:
         services.parts(choices_of(method))
     except ConfigError:
@@ -101,8 +101,8 @@ def released(services: Services, dataset: str) -> Table:
 
 
 def binary(table: Table) -> Table:
-    """The same with a column of two values per category but the last; columns of two values that
-    are "0" and "1" stay as they are.
+    """Return the same table with a column of two values per category but the last; columns of two
+    values that are "0" and "1" stay as they are.
     """
     columns = []
     for column in table.columns:
@@ -129,7 +129,9 @@ def _bit(name: str, holds: np.ndarray) -> Column:
 
 @lru_cache(maxsize=2)
 def bits_of(services: Services, dataset: str) -> tuple[np.ndarray, list[str]]:
-    """All tests of a data set, by column, then threshold: bool[tests, rows] and what each asks."""
+    """Return all tests of a data set, by column, then threshold: bool[tests, rows] and what each
+    asks.
+    """
     table = loaded(services, dataset)
     objects = services.component("encoder", "midpoints").encode(
         table, table, raw_thresholds=False, seed=0
@@ -184,8 +186,8 @@ def run(
     encoder: Plain | None = None,
     **choices: Any,
 ) -> Run:
-    """One run on all rows of a table, its kernels loaded before the clock starts; its tree and its
-    value are found again by replaying it.
+    """Run a method on all rows of a table, its kernels loaded before the clock starts; its tree and
+    its value are found again by replaying it.
 
     encoder : its fields.   Raises VerificationError where the tree says something else than its
         rows do.

@@ -15,7 +15,7 @@ LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """A piece for every wanted data set of Table 2."""
+    """Return a piece for every wanted data set of Table 2."""
     return [
         Piece({"chapter": "table_2", "dataset": name}, 1.0 if name in LARGE else 0.1)
         for name in published()["table_2"]

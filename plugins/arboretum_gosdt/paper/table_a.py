@@ -114,7 +114,7 @@ DP = ("gosdt_reference", "dl8", "dl85")
 
 
 def pieces(paper: GosdtStudy) -> list[Piece]:
-    """A piece for every column of Table A, whichever data sets are wanted."""
+    """Return a piece for every column of Table A, whichever data sets are wanted."""
     return [
         Piece({"chapter": "table_a", "column": name}, 20.0 if name == "BinOCT" else 3.0)
         for name in COLUMNS
@@ -138,7 +138,7 @@ def _solver(recipe: Recipe, services: Services) -> Any:
 
 
 def _small(services: Services) -> Table:
-    """A table of numbers that needs no file: every second row of two classes of wine, three
+    """Return a table of numbers that needs no file: every second row of two classes of wine, three
     columns.
     """
     wine = loaded(services, "wine")
@@ -162,6 +162,7 @@ def _best(
 
 
 def _built_in(recipe: Recipe, services: Services) -> Answer:
+    """Answer whether a run has encoder=auto where no encoder is chosen."""
     if recipe.encoder is None:
         return stated(NO, "numbers are compared at the node")
     encoder = services.parts(choices_of(recipe.method)).encoder
@@ -170,7 +171,7 @@ def _built_in(recipe: Recipe, services: Services) -> Answer:
 
 
 def _strategy(recipe: Recipe, services: Services) -> Answer:
-    """By the number of tests on a table of numbers."""
+    """Answer by the number of tests on a table of numbers."""
     if recipe.encoder is None:
         return stated("None", "thresholds are found at the node")
     table = _small(services)
@@ -191,7 +192,7 @@ def _strategy(recipe: Recipe, services: Services) -> Answer:
 
 
 def _preserves(recipe: Recipe, services: Services) -> Answer:
-    """Whether the best trees of depth 2 over these tests are as good as over all of them, on
+    """Answer whether the best trees of depth 2 over these tests are as good as over all of them, on
     tables whose labels alternate.
     """
     if recipe.encoder is None:
@@ -210,6 +211,9 @@ def _preserves(recipe: Recipe, services: Services) -> Answer:
 
 
 def _optimises(recipe: Recipe, services: Services) -> Answer:
+    """Answer by how many sets of rows, or itemsets, a dynamic program visits: all, or fewer by
+    bounds.
+    """
     if _solver(recipe, services) is None:
         return found("Greedy Search", "a method without a solver")
     if recipe.method not in DP:
@@ -235,7 +239,7 @@ def _visited(services: Services, method: str) -> tuple[int, int]:
 
 
 def _exact(recipe: Recipe, services: Services) -> Answer:
-    """Whether no tree of the same tests and limit is better."""
+    """Answer whether no tree of the same tests and limit is better."""
     table = random_table(np.random.default_rng(0), 2) if recipe.greedy else _small(services)
     own = _best(services, table, recipe, recipe.encoder or {})
     if recipe.depth:
@@ -262,7 +266,7 @@ def _hierarchical(recipe: Recipe, services: Services) -> Answer:
 
 
 def _support_sets(recipe: Recipe, services: Services) -> Answer:
-    """Whether one set of rows is ever solved under two names."""
+    """Answer whether one set of rows is ever solved under two names."""
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
     if recipe.method == "gosdt_reference":
@@ -282,6 +286,7 @@ def _support_sets(recipe: Recipe, services: Services) -> Answer:
 
 
 def _cores(recipe: Recipe, services: Services) -> Answer:
+    """Answer whether the method or its solver has a field for threads or workers."""
     parts = services.parts({**choices_of(recipe.method), **_choices(recipe)})
     able = [
         part.name
@@ -297,7 +302,7 @@ def _cores(recipe: Recipe, services: Services) -> Answer:
 
 
 def _partial(recipe: Recipe, services: Services) -> Answer:
-    """Whether bounds of a set change before it is solved, and reach those above it."""
+    """Answer whether bounds of a set change before it is solved, and reach those above it."""
     if recipe.greedy:
         return stated(NA, "nothing is bounded")
     if recipe.method == "binoct":
@@ -309,7 +314,7 @@ def _partial(recipe: Recipe, services: Services) -> Answer:
 
 
 def _overfitting(recipe: Recipe, services: Services) -> Answer:
-    """By what makes a tree smaller: pruning, a larger price of leaves, or a smaller depth."""
+    """Answer by what makes trees smaller: pruning, a larger price of leaves, or a smaller depth."""
     table = _small(services)
     if recipe.pruner:
         whole = run(services, table, recipe.method, {}, 60.0).leaves
@@ -333,7 +338,7 @@ def _overfitting(recipe: Recipe, services: Services) -> Answer:
 
 
 def _regularised(recipe: Recipe, services: Services) -> Answer:
-    """Whether a price of leaves makes the tree smaller."""
+    """Answer whether a price of leaves makes the tree smaller."""
     if recipe.method == "gosdt_reference" or recipe.pruner:
         return stated(NA, "it is")
     if recipe.greedy:
@@ -351,7 +356,7 @@ def _regularised(recipe: Recipe, services: Services) -> Answer:
 
 
 def _imbalance(recipe: Recipe, services: Services) -> Answer:
-    """Whether it grows trees for an objective that weighs classes."""
+    """Answer whether it grows trees for an objective that weighs classes."""
     if recipe.greedy:
         return stated(MAYBE, "rows can be weighted")
     held = (
@@ -407,7 +412,7 @@ def verdict_of(row: str, column: str, printed: str, ours: str, how: str) -> str:
 
 
 def judge(results: Keyed) -> Judgement:
-    """A claim per row of the table: every cell that is found says what is printed."""
+    """Return a claim per row of the table: every cell that is found says what is printed."""
     if not results:
         return Judgement()
     paper, said = published()["table_a"], {key["column"]: result for key, result in results}
@@ -446,7 +451,7 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _claim(row: str, cells: Sequence[Sequence[str]]) -> Claim:
-    """Of the cells of a row that are found; open where none passes, and none differs."""
+    """Judge the cells of a row that are found; open where none passes, and none differs."""
     by = {
         verdict: [cell for cell in cells if cell[5] == verdict]
         for verdict in ("PASS", "FAIL", "KNOWN", "OPEN", "STATED")
