@@ -40,8 +40,8 @@ def minimum(
     mass: Sequence[Any] = (),
     count: Sequence[int] = (),
 ) -> Any:
-    """The least value over all trees, by trying them all; None where no tree is allowed, which
-    cannot be (a leaf always is).
+    """Return the least value over all trees, by trying them all; None where no tree is allowed,
+    which cannot be (a leaf always is).
 
     outcome[u][f] : of object u under test f, 0 or 1.   cost[u][k] : what u adds to the loss where
     its leaf says k.   price[f], mass[u], count[u] : 0, 1 and 1 where nothing is given.

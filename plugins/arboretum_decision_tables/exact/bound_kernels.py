@@ -186,8 +186,8 @@ def cap(heap, n, free):
 
 @jit(borrow=True)
 def huffman(heap, n, arity):
-    """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n],
-    which are lost.
+    """Return the length of the best prefix code of ``arity`` letters for the ascending weights
+    heap[:n], which are lost.
     """
     total, first = 0.0, 0
     take = (n - 1) % (arity - 1) + 1  # words of no weight fill the first group
@@ -544,7 +544,7 @@ def conjunction_bound(n, depth, features, ahead, form, setting, most):
 
 @jit(inner=True, borrow=True)
 def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
-    """Σ w_r min_d (d + λ / G_r(d)) − λ."""
+    """Return Σ w_r min_d (d + λ / G_r(d)) − λ, with λ = ``factor``."""
     total = 0.0
     for k in range(n):
         best = np.inf

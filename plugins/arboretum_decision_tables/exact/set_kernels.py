@@ -256,7 +256,7 @@ def subset(c, low, table, ruled, track, graph, base, at):
 
 @jit(inline=True, borrow=True, wraps=True)
 def look_up(low, table, graph, base):
-    """Nodes of the noted subsets, entered and put on the pending stack where they are new."""
+    """Find nodes of the noted subsets, entered and put on the pending stack where they are new."""
     state, slots, late = graph.state[0], graph.slots, base.late
     mask, found = np.uint64(slots.shape[0] - 1), NONE
     for k in range(state.late):  # all slots are on their way before the first is needed

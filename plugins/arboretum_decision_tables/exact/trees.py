@@ -29,7 +29,7 @@ def nothing(below: Level) -> None:
 
 
 def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:
-    """Tree ``number`` of those that a graph of optimal bundles describes.
+    """Return tree ``number`` of those that a graph of optimal bundles describes.
 
     count : from count_trees; needed unless 0.
 

@@ -126,7 +126,7 @@ def _unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
 
 
 def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
-    """(position in the stream, leaves, nodes) of every bundle of a node."""
+    """Return (position in the stream, leaves, nodes) of every bundle of a node."""
     at, end = graph.start[node].tolist()
     found = []
     while at < end:
@@ -141,7 +141,7 @@ def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
 def bundle_in_python(
     graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray
 ) -> float:
-    """F of a node that is divided by one of its bundles.
+    """Return F of a node that is divided by one of its bundles.
 
     bundle : (position in the stream, leaves, nodes), as of :func:`bundles_of`.
     value : float64[n], ψ of every node.
@@ -276,7 +276,9 @@ def _keep_in_python(
 
 
 def count_trees(graph: Graph) -> dict[int, int]:
-    """Number of trees that a graph's bundles describe, for every node; exact, however many."""
+    """Return the number of trees that a graph's bundles describe, for every node; exact, however
+    many.
+    """
     number: dict[int, int] = {}
     for node in graph.order.tolist():
         bundles = bundles_of(graph, node)

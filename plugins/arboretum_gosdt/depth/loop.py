@@ -84,7 +84,7 @@ from arboretum_gosdt.depth.passes import (
 
 @jit(inner=True, borrow=True)
 def end_split(task, v):
-    """Both losses of the current feature are known."""
+    """Take over both losses of the current feature, which are known."""
     levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
     frame = levels.frame[v]
     f = frame.current

@@ -283,8 +283,8 @@ class LimitedSearch:
         return True
 
     def _grow_cells(self, budget: int | None) -> None:
-        """Four times the memory of losses of depth 2 when it is half full, while that takes a
-        part of the budget only.
+        """Make the memory of losses of depth 2 four times as large when it is half full, while that
+        takes a part of the budget only.
         """
         from arboretum_gosdt.depth import loop as kernels
 
@@ -303,7 +303,7 @@ class LimitedSearch:
         self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
 
     def _best_split(self, rows: np.ndarray) -> int:
-        """Feature of the best tree of depth 1; −1: a leaf is as good."""
+        """Return the feature of the best tree of depth 1; −1: a leaf is as good."""
         from arboretum_gosdt.problem.tree_kernels import best_cut
 
         outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[

@@ -578,7 +578,7 @@ class GeneralSearch:
         )
 
     def _below(self, limits: Bounds, f: int) -> Bounds:
-        """Limits of a child if the other one is a leaf."""
+        """Return the limits of a child if the other one is a leaf."""
         path_cost = (
             limits.path_cost - int(self._price[f])
             if self.rules.worst and limits.path_cost < ANY

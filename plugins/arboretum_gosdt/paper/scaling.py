@@ -260,7 +260,7 @@ def judge(results: Keyed) -> Judgement:
 
 
 def finished(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
-    """Up to the first that is not."""
+    """Return the points of a curve up to the first that is not finished."""
     found = []
     for point in points:
         if not point[3]:

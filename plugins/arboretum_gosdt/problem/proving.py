@@ -62,7 +62,7 @@ def _hurried(progress: Callable[..., None], ended: KeyboardInterrupt) -> Callabl
 
 
 def _unprovable(attempt: Any) -> str:
-    """Why the checker cannot know the problem, "" where it does."""
+    """Return why the checker cannot know the problem, "" where it does."""
     units = attempt.units
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"

@@ -174,7 +174,7 @@ def choose(
 
 
 def bounds_of(which: Which) -> tuple[str, ...]:
-    """Names of the bounds that a search may do without."""
+    """Return the names of the bounds that a search may do without."""
     if which is Which.sparse:
         from arboretum_gosdt.sparse.search import BOUNDS
 

@@ -121,7 +121,7 @@ class Rates:
         return max(rates) - min(rates) <= self.most
 
     def about(self, sums: np.ndarray) -> np.ndarray:
-        """bool[trees]: the same, where it is not close; else True.
+        """Return bool[trees]: what :meth:`keeps` says, where it is not close; else True.
 
         sums : int64[trees, groups − 1].
         """

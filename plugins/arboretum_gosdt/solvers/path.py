@@ -255,8 +255,8 @@ class _Search:
         return max(self.own, *(-((p * leaves - least) // q) for p, q, least in self.lines))
 
     def _few(self) -> tuple[int, list[Step]]:
-        """Up to how many leaves all trees were gone through, and the best of two and of three
-        leaves.
+        """Return up to how many leaves all trees were gone through, and the best of two and of
+        three leaves.
         """
         outcome = outcomes_of(self.merged)
         return most_leaves(outcome, None, self.limits.depth), [
@@ -383,7 +383,7 @@ class _Search:
         return ""
 
     def _front(self, steps: list[Step]) -> Front:
-        """Error and leaves of all trees found, and what no tree can beat."""
+        """Return error and leaves of all trees found, and what no tree can beat."""
         steps.sort(key=lambda step: step.leaves)
         most = max(1, len(self.merged.weights))  # a leaf for every group of rows
         most = (

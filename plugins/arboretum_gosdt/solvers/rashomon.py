@@ -307,7 +307,9 @@ class TreeSet:
         return self.all_trees.trees(self.counted)
 
     def first(self, most: int) -> Iterator[np.ndarray]:
-        """So many of them, or fewer when the time is over: one at least."""
+        """Yield so many of the trees, best first, by their tests in preorder, or fewer when the
+        time is over: one at least.
+        """
         deadline = math.inf if self.context.deadline is None else self.context.deadline
         for at, preorder in enumerate(itertools.islice(self.preorders(), most)):
             if at and time.monotonic() > deadline:
@@ -346,7 +348,7 @@ class TreeSet:
         }
 
     def values(self, most: int) -> list[tuple[float, int]]:
-        """(value, trees that are as good or better), of at most so many values."""
+        """Return (value, trees that are as good or better), of at most so many values."""
         n, below = len(self.costs), list(itertools.accumulate(self.counts))
         shown = (
             range(n)

@@ -164,7 +164,7 @@ def learn(data, levels, d, i, side, lower, upper):
 
 @jit(inner=True, borrow=True, wraps=True)
 def name_children(data, levels, memo, d, i):
-    """Fingerprints of both children of feature i; the memo is asked for them soon."""
+    """Write the fingerprints of both children of feature i; the memo is asked for them soon."""
     stride, n_words = levels.node[d].stride, levels.starts[d, data.factors.shape[0]]
     depth, mask = below(levels.node[d].depth), np.uint64(memo.slots.shape[0] - 1)
     one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])

@@ -256,8 +256,8 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
 
 
 def feature_of_lane(lane: Value, lanes: int) -> Value:
-    """The bit of a row that is a lane of its words: bit k of every byte of a piece stands beside
-    bit k of the others.
+    """Return the bit of a row that is a lane of its words: bit k of every byte of a piece stands
+    beside bit k of the others.
 
     lanes : of a vector, as many as a piece has bits.  So one shuffle and a sign bit at a time turn
         rows into words.
@@ -268,7 +268,7 @@ def feature_of_lane(lane: Value, lanes: int) -> Value:
 
 @lanes_kernel()
 def pack_word(v, words, at, parts, positions, rows, first):
-    """The rows first … as one word of every lane, at words[at:].
+    """Write the rows first … as one word of every lane, at words[at:].
 
     rows : see ``keep_rows``; bits as in ``feature_of_lane``.
     """

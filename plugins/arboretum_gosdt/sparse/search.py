@@ -504,8 +504,8 @@ class SparseSearch:
         return cost + self._equivalent_loss
 
     def tree(self, hurry: bool = False) -> np.ndarray:
-        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost
-        is ``upper`` after ``run``.
+        """Return the tree, int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of
+        outcome 0; its cost is ``upper`` after ``run``.
 
         hurry : a tree that costs more, where the best one takes long to be laid out.
         """

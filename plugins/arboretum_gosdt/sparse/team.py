@@ -40,9 +40,7 @@ LOG = 1 << 14
 
 @jit(borrow=True)
 def hand_over(levels, memo, state, other_levels, other_memo, other_state):
-    """Another search learns what was closed here, and what is known of the nodes that both are
-    in.
-    """
+    """Tell another search what was closed here, and what is known of the nodes that both are in."""
     for r in range(state.logged):
         number = np.int64(memo.log[r, 2])
         keep(

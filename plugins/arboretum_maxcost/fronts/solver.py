@@ -145,12 +145,12 @@ class FrontSearch:
         return int(self.state["visits"][0])
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
-        """POINT[.]: of the trees known for a subtable; or its corners."""
+        """Return POINT[.] of the trees known for a subtable; or its corners."""
         span = self.arrays["nodes"]["corners" if corners else "points"][node]
         return self.arrays["pool"][slice(*span)]
 
     def best(self) -> np.ndarray:
-        """POINT[.]: of the whole table, with those of a round under way."""
+        """Return POINT[.] of the whole table, with those of a round under way."""
         open_frames = int(self.state["frames"][0])
         if not open_frames:
             return self.points(self.root)
@@ -439,7 +439,7 @@ class FrontSolver:
     def solution(
         self, search: FrontSearch, units: tuple[Fraction | int, ...], context: Context = Context()
     ) -> Solution:
-        """Trees of all points, or of few where the time is up; what is proven, and how the
+        """Return trees of all points, or of few where the time is up; what is proven, and how the
         search ended.
         """
         axes, found, cut = len(units), *self._trees(search, len(units), context)

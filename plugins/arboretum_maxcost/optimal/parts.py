@@ -320,7 +320,7 @@ def impurity_bound(task, slot, alpha):
 
 @jit(inner=True, borrow=True)
 def unevenness(parts, slot):
-    """Mass times gini."""
+    """Return mass times gini of the class masses in a slot."""
     squares = 0.0
     for c in range(parts.class_mass.shape[1]):
         squares += np.float64(parts.class_mass[slot, c]) * np.float64(parts.class_mass[slot, c])

@@ -92,7 +92,7 @@ class MaxCostSearch:
         return int(self.state["nodes"][0])
 
     def bounds(self, budget: int) -> tuple[int, int, int, int]:
-        """(least loss, up to which budget, most loss, with how much of the budget) at that
+        """Return (least loss, up to which budget, most loss, with how much of the budget) at that
         budget, as far as it is known.
         """
         from arboretum_maxcost.optimal.parts import known_of
@@ -170,8 +170,8 @@ class MaxCostSearch:
             below = level, lost, path_cost
 
     def found(self, most: int = EVER) -> list[tuple[int, int]]:
-        """(price, loss) of trees that were found, by rising price, none dearer than ``most``;
-        each loses less than those before.
+        """Return (price, loss) of trees that were found, by rising price, none dearer than
+        ``most``; each loses less than those before.
         """
         from arboretum_maxcost.optimal.parts import LOWER
 
@@ -218,8 +218,8 @@ class MaxCostSearch:
         return laid_out(space, space.prices.tests, np.array([budget]), choose)
 
     def bound_loss(self, budget: int) -> tuple[int, int]:
-        """(errors that no tree within the budget avoids, next budget worth a look), without a
-        search.
+        """Return (errors that no tree within the budget avoids, next budget worth a look), without
+        a search.
         """
         if not self.task.setting.conflicts:
             return self.equivalent_loss, EVER
@@ -303,7 +303,7 @@ class MaxCostSearch:
         return most
 
     def _losses(self, level: Level) -> np.ndarray:
-        """int64[sets]: of leaves."""
+        """Return int64[sets], the loss of each set as a leaf: 0 or 1 where no error is allowed."""
         space = self.space
         if not space.without_error:
             masses = level.by_class(space.mass)
@@ -343,8 +343,9 @@ class MaxCostSearch:
     def _first(
         self, rows: np.ndarray, words: np.ndarray, left: int, loss: int
     ) -> tuple[int, int, int, int]:
-        """(node, most promising test or −1, its loss and its path cost there as far as is known) of
-        a set of objects.
+        """Return (node, most promising test or −1, its loss and its path cost there as far as is
+        known) of a set of objects.  Raises OutOfTime where the latest moment for a first tree is
+        over.
         """
         from arboretum.kernels.solving.fingerprints import enter
         from arboretum_maxcost.optimal.parts import known_of
