@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from arboretum.api import Plain, Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
 from arboretum_mlflow.location import LONG, Location, locate
+
+if TYPE_CHECKING:
+    from arboretum_mlflow.client import Client
 
 
 @attrs.frozen
@@ -54,9 +57,8 @@ class MLflowTracker:
         return locate(self.uri, self.experiment, self.artifacts)
 
     @cached_property
-    # a Client: components are listed at every start, so what only use needs is loaded then; Any,
-    # as attrs takes what is said here for a field's type, and those are resolved
-    def _courier(self) -> Any:
+    def _courier(self) -> Client:
+        # components are listed at every start, so what only use needs is loaded then
         from arboretum_mlflow.client import Client
 
         return Client(self.location, self.experiment, self.timeout)

@@ -230,7 +230,7 @@ def score_known(w, c, whole, least, scoring, block, scores):
     if enough_rows(total - lost, total, least) and enough_weight(block.weights[0], False, least):
         score_block(1, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
         scores[LAST_BIN] = block.scores[0]
-    return scores[LAST_BIN] == scores[LAST_BIN]
+    return not np.isnan(scores[LAST_BIN])
 
 
 @jit(inner=True)

@@ -465,25 +465,25 @@ def limit_of(node, d):
 
 @jit(inline=True, borrow=True)
 def is_open(levels, d, side, i):
-    """Whether more than a bound is wanted of a side of test i."""
+    """Return whether the least cost of a side of test i is not proven yet."""
     return levels.low[d, side, i] < levels.high[d, side, i]
 
 
 @jit(inline=True, borrow=True)
 def lightest(levels, d, i):
-    """The side of test i that weighs less."""
+    """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
 
 @jit(inline=True, borrow=True)
-def of_both(costs, d, i):
-    """The cost of both sides of test i."""
+def cost_of_sides(costs, d, i):
+    """Return what both sides of test i cost."""
     return costs[d, ONE, i] + costs[d, REST, i]
 
 
 @jit(inline=True, borrow=True)
 def raise_bound(levels, d, side, i, lower):
-    """Enter a lower bound of a side; returns whether it says more than what was known."""
+    """Enter a lower bound of a side of test i; return whether it is higher than the known one."""
     low = levels.low[d, side, i]
     levels.low[d, side, i] = max(low, min(lower, levels.high[d, side, i]))
     return lower > low
@@ -493,8 +493,8 @@ def raise_bound(levels, d, side, i, lower):
 def refresh(levels, d, i):
     """Bound and best tree by test i."""
     node, test_cost = levels.node[d], levels.test_cost[d, i]
-    levels.bound[d, i] = max(of_both(levels.low, d, i) + test_cost, levels.known_bound[d, i])
-    node.best = min(node.best, of_both(levels.high, d, i) + test_cost)
+    levels.bound[d, i] = max(cost_of_sides(levels.low, d, i) + test_cost, levels.known_bound[d, i])
+    node.best = min(node.best, cost_of_sides(levels.high, d, i) + test_cost)
 
 
 @jit(inner=True, borrow=True)

@@ -194,32 +194,32 @@ def refresh(levels, d, i):
     node = levels.node[d]
     many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
-        cost = of_both(levels.high, d, i, a, many)
+        cost = cost_of_sides(levels.high, d, i, a, many)
         if cost < node.ub:
             node.ub, node.first, node.given = cost, levels.test[d, i], a
 
 
 @jit(inline=True, borrow=True)
 def lightest(levels, d, i):
-    """The side of test i that weighs less."""
+    """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
 
 @jit(inline=True, borrow=True)
-def of_both(costs, d, i, a, many):
-    """The cost of both sides of test i, where a of its leaves are on the side of outcome 1."""
+def cost_of_sides(costs, d, i, a, many):
+    """Return what both sides of test i cost; a of ``many`` leaves are on that of outcome 1."""
     return costs[d, ONE, i, a] + costs[d, REST, i, many - a]
 
 
 @jit(inline=True, borrow=True)
 def is_open(levels, d, side, i, k):
-    """Whether more than a bound is wanted of a side of test i, of at most k leaves."""
+    """Return whether the least cost of a side of test i, of at most k leaves, is not proven yet."""
     return levels.low[d, side, i, k] < levels.high[d, side, i, k]
 
 
 @jit(inline=True, borrow=True)
 def raise_bound(levels, d, side, i, k, lower):
-    """Enter a lower bound of a side of at most k leaves."""
+    """Enter a lower bound of a side of test i, of at most k leaves."""
     levels.low[d, side, i, k] = max(
         levels.low[d, side, i, k], min(lower, levels.high[d, side, i, k])
     )
@@ -284,7 +284,7 @@ def next_open(levels, d, limit):
         balance = levels.weight[d, lightest(levels, d, i), i]
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
-                if of_both(levels.low, d, i, a, many) <= limit and (
+                if cost_of_sides(levels.low, d, i, a, many) <= limit and (
                     is_open(levels, d, ONE, i, a) or is_open(levels, d, REST, i, many - a)
                 ):
                     found, given, most = np.int64(i), np.int64(a), balance
@@ -348,7 +348,7 @@ def least_open(levels, d):
     many, lower = node.leaves, node.ub
     for i in range(node.width):
         for a in range(min(many, 1), max(many, 1)):
-            lower = min(lower, of_both(levels.low, d, i, a, many))
+            lower = min(lower, cost_of_sides(levels.low, d, i, a, many))
     return lower
 
 

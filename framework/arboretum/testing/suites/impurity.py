@@ -78,9 +78,8 @@ class ImpuritySuite(ComponentSuite):
         for task in tasks_of(component):
             found = lint(component, task)
             assert found.false == []
-            assert found.found[SYMMETRIC].holds is not False or not self.symmetric, found.found[
-                SYMMETRIC
-            ].note
+            symmetric = found.found[SYMMETRIC]
+            assert symmetric.holds is not False or not self.symmetric, symmetric.note
 
     def test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes(self, component):
         for task in tasks_of(component):
