@@ -18,10 +18,8 @@ from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 @hookimpl
 def arboretum_components() -> list[type]:
     """Return the components of this plugin; its presets lie beside."""
-    sums, others = (
-        [Accuracy, Balanced, Weighted, CostMatrix],
-        [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation],
-    )
+    sums = [Accuracy, Balanced, Weighted, CostMatrix]
+    others = [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation]
     return [
         *sums,
         *others,

@@ -47,11 +47,9 @@ def minimum(
     its leaf says k.   price[f], mass[u], count[u] : 0, 1 and 1 where nothing is given.
     """
     n, tests = len(outcome), range(len(outcome[0]) if outcome else 0)
-    price, mass, count = (
-        list(price) or [0] * len(tests),
-        list(mass) or [1] * n,
-        list(count) or [1] * n,
-    )
+    price = list(price) or [0] * len(tests)
+    mass = list(mass) or [1] * n
+    count = list(count) or [1] * n
     total = sum(mass)
 
     @cache

@@ -134,10 +134,8 @@ class RankedLoss:
             np.concatenate([tree[:, k] / one for tree in self._trees])
             for k, one in ((1, self.positives), (0, self.negatives))
         )
-        starts, leaves = (
-            np.cumsum([0, *map(len, self._trees[:-1])]),
-            np.array([len(tree) for tree in self._trees]),
-        )
+        starts = np.cumsum([0, *map(len, self._trees[:-1])])
+        leaves = np.array([len(tree) for tree in self._trees])
         found, at, most = np.log(self._slopes), np.log(self._slopes), -math.inf
         for k in range(STEPS):
             slopes = np.exp(at)
@@ -168,10 +166,8 @@ class RankedLoss:
         """Lengths in θ / PARTS and what they gain per negative, of few pieces, neighbours of
         like slopes made one; the steepest first.
         """
-        theta, pieces = (
-            self.objective.false_positive_limit()[0],
-            list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True)),
-        )
+        theta = self.objective.false_positive_limit()[0]
+        pieces = list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True))
         while len(pieces) > PIECES:
             bends = [
                 v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2

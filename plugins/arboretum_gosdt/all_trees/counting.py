@@ -96,10 +96,8 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
         listed.sort()
         counted.first[s], counted.last[s] = state[1], state[1] + n
         for i in range(n):
-            counted.cost[state[1] + i], counted.count[state[1] + i] = (
-                listed[i],
-                bag.sums[slot(bag.slots, mask, listed[i])],
-            )
+            counted.cost[state[1] + i] = listed[i]
+            counted.count[state[1] + i] = bag.sums[slot(bag.slots, mask, listed[i])]
         clear(bag, n, mask)
         state[0], state[1] = state[0] - 1, state[1] + n
     return FINISHED
@@ -190,11 +188,9 @@ def choice(graph, counted, s, place, edge, left):
         edge = graph.set[s].first_edge
     while edge < graph.set[s].end_edge:
         one, rest = graph.edge[edge].one, graph.edge[edge].rest
-        a, b, wanted = (
-            max(left, counted.first[one]),
-            counted.last[rest] - 1,
-            cost - graph.edge[edge].test_cost,
-        )
+        a = max(left, counted.first[one])
+        b = counted.last[rest] - 1
+        wanted = cost - graph.edge[edge].test_cost
         while a < counted.last[one] and b >= counted.first[rest]:
             both = counted.cost[a] + counted.cost[b]
             if both == wanted:

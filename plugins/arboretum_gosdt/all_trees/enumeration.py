@@ -226,10 +226,8 @@ class AllTrees:
         left = self._bytes - self._graph.bytes_used()
         if not self._memo.room_for(known, left):
             return False
-        sets, left = (
-            int(self._state.sets) + 2 * tests + 1,
-            self._bytes - self._memo.bytes_used(),
-        )
+        sets = int(self._state.sets) + 2 * tests + 1
+        left = self._bytes - self._memo.bytes_used()
         return self._graph.make_room(
             {
                 **dict.fromkeys(("bits", "set", "order"), sets),
@@ -261,11 +259,9 @@ class AllTrees:
 
         sets, kind = len(self._graph["set"]), np.int64 if modulus else np.float64
         kept = Arrays({"cost": np.empty(4 * sets, np.int64), "count": np.empty(4 * sets, kind)}, ())
-        first, last, state = (
-            np.empty(sets, np.int64),
-            np.empty(sets, np.int64),
-            np.array([self.taken, 0]),
-        )
+        first = np.empty(sets, np.int64)
+        last = np.empty(sets, np.int64)
+        state = np.array([self.taken, 0])
         without = np.zeros(self._table.outcome.shape[1], bool) if without is None else without
         bag = kernels.Bag(
             np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64)
@@ -360,11 +356,9 @@ class AllTrees:
         from arboretum_gosdt.all_trees import counting as kernels
 
         graph, state = self.graph, np.array([0, counted.first[0]])
-        nodes, tests, starts = (
-            np.empty(2 * len(self._table.outcome) + 1, kernels.NODE),
-            np.empty(1 << 18, np.int64),
-            np.empty(1 << 14, np.int64),
-        )
+        nodes = np.empty(2 * len(self._table.outcome) + 1, kernels.NODE)
+        tests = np.empty(1 << 18, np.int64)
+        starts = np.empty(1 << 14, np.int64)
         tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
         while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
             yield from np.split(tests[: starts[made]].copy(), starts[1:made])
@@ -425,17 +419,13 @@ class Fronts:
         from arboretum_gosdt.all_trees import non_dominated as kernels
 
         excess, p, width, self._bytes = numbers
-        self._kernels, self._graph, self._curves, self._same = (
-            kernels,
-            graph,
-            curves,
-            np.array(equal or (False,) * width),
-        )
+        self._kernels = kernels
+        self._graph = graph
+        self._curves = curves
+        self._same = np.array(equal or (False,) * width)
         self._numbers, self._state = (columns, excess, p), np.array([taken, 0])
-        self._first, self._last = (
-            np.empty(len(graph.set), np.int64),
-            np.empty(len(graph.set), np.int64),
-        )
+        self._first = np.empty(len(graph.set), np.int64)
+        self._last = np.empty(len(graph.set), np.int64)
 
         def room(n: int) -> Arrays:
             """Return arrays for n partial solutions, whose value is int64[n, width, 2]."""
@@ -459,10 +449,8 @@ class Fronts:
 
         def work() -> int:
             """Find partial solutions for a slice; returns how it ended."""
-            own, kept = (
-                self._kernels.PartialSolutions(*self._own.values()),
-                self._partial_solutions(),
-            )
+            own = self._kernels.PartialSolutions(*self._own.values())
+            kept = self._partial_solutions()
             found: int = self._kernels.fronts(
                 self._graph,
                 self._first,

@@ -232,13 +232,11 @@ def count_tests(table, levels, scratch, d):
     """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer),
     and the tests that divide the set; returns how many.
     """
-    outcome, excess, sums, n_answers, mask = (
-        table.outcome,
-        table.excess,
-        scratch.sums,
-        table.excess.shape[1],
-        scratch.mask,
-    )
+    outcome = table.outcome
+    excess = table.excess
+    sums = scratch.sums
+    n_answers = table.excess.shape[1]
+    mask = scratch.mask
     sums[:] = 0
     last, objects = outcome.shape[1], levels.objects[levels.first[d] : levels.first[d + 1]]
     for r in objects:
@@ -298,13 +296,11 @@ def count_pairs(table, levels, scratch, d, m, limit):
     For the tests i that may be asked first within the limit, of which a side is not solved, and all
     j.
     """
-    outcome, excess, n_answers, open_tests, bound = (
-        table.outcome,
-        table.excess,
-        table.excess.shape[1],
-        levels.open[d],
-        levels.bound[d],
-    )
+    outcome = table.outcome
+    excess = table.excess
+    n_answers = table.excess.shape[1]
+    open_tests = levels.open[d]
+    bound = levels.bound[d]
     both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
     for i in range(m):
         if bound[i] <= limit and (is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)):
@@ -337,12 +333,10 @@ def count_pairs(table, levels, scratch, d, m, limit):
 @jit(borrow=True, wraps=True)
 def expand(table, levels, scratch, memo, d):
     """Write what the pairs of its tests say of a set, and what is known of the sides."""
-    node, n_answers, p, q = (
-        levels.node[d],
-        table.excess.shape[1],
-        table.numbers.p,
-        table.numbers.q,
-    )
+    node = levels.node[d]
+    n_answers = table.excess.shape[1]
+    p = table.numbers.p
+    q = table.numbers.q
     node.child, node.width, node.open = -1, 0, 0
     m = count_tests(table, levels, scratch, d)
     sums, total = scratch.sums, scratch.side
@@ -422,10 +416,8 @@ def expand(table, levels, scratch, memo, d):
                 three = NEVER
             # a second test that leaves the side whole costs more than a leaf; one that leaves too
             # few rows is a bound, and no tree
-            low, high = (
-                min(high, min(two, three)),
-                min(high, two) if table.numbers.least <= 1 else high,
-            )
+            low = min(high, min(two, three))
+            high = min(high, two) if table.numbers.least <= 1 else high
             levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
         refresh(levels, d, i)
     if table.numbers.similar:
@@ -563,11 +555,9 @@ def know(memo, state, one, two, depth):
 @jit(inner=True, borrow=True)
 def meet(table, levels, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``."""
-    one, two, depth = (
-        levels.side_key[0, side, i, 0],
-        levels.side_key[0, side, i, 1],
-        below(levels.node[0].depth),
-    )
+    one = levels.side_key[0, side, i, 0]
+    two = levels.side_key[0, side, i, 1]
+    depth = below(levels.node[0].depth)
     number = know(memo, state, one, two, depth)
     at = memo.place[number]
     if at < 0:
@@ -583,13 +573,11 @@ def meet(table, levels, memo, graph, state, i, side, most):
                 word &= word - np.uint64(1)
                 size += 1
         new = graph.set[at]
-        new.most, new.depth, new.key[0], new.key[1], new.next = (
-            most,
-            depth,
-            one,
-            two,
-            graph.waiting[size],
-        )
+        new.most = most
+        new.depth = depth
+        new.key[0] = one
+        new.key[1] = two
+        new.next = graph.waiting[size]
         graph.waiting[size] = at
     graph.set[at].most = max(graph.set[at].most, most)
     return at
@@ -683,10 +671,8 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         for i in range(node.width):
             lower = min(lower, levels.bound[d, i])
         number = know(memo, state, node.key[0], node.key[1], node.depth)
-        memo.lower[number], memo.upper[number] = (
-            max(memo.lower[number], lower),
-            min(memo.upper[number], node.best),
-        )
+        memo.lower[number] = max(memo.lower[number], lower)
+        memo.upper[number] = min(memo.upper[number], node.best)
         state.level = d - 1
         i, side = levels.node[d - 1].child, levels.node[d - 1].side
         levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])

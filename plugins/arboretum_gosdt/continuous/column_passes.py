@@ -97,13 +97,11 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
     room : int16/32, wide enough for all weights together: two vectors, the first of zeros.
     out : int64[6].
     """
-    b, width, zero, ranked, wide = (
-        lanes.builder,
-        lanes.index(lanes.count),
-        lanes.all(0),
-        lanes.words[1],
-        lanes.words[7],
-    )
+    b = lanes.builder
+    width = lanes.index(lanes.count)
+    zero = lanes.all(0)
+    ranked = lanes.words[1]
+    wide = lanes.words[7]
     low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
     limit, columns = lanes.spread(cut, ranked), b.udiv(width, blocks)
     unknown = [
@@ -138,10 +136,8 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
             before = b.sub(running, total)
             # saturating: a block without the end of a value keeps the extreme numbers that it began
             # with
-            most, least = (
-                lanes.call("sadd.sat", most, before),
-                lanes.call("sadd.sat", least, before),
-            )
+            most = lanes.call("sadd.sat", most, before)
+            least = lanes.call("sadd.sat", least, before)
             found += [
                 lanes.call("smax", loop.now[3 * side], most),
                 lanes.call("smin", loop.now[3 * side + 1], least),
@@ -208,11 +204,9 @@ def measure_many(
         with lanes.loop(lanes.index(0), steps, loop.now) as row:
             at = b.add(first, row.i)
             place = b.mul(at, width)
-            weight, named, end = (
-                lanes.load(weights, place),
-                lanes.load(labels, place),
-                _bits(lanes, ends, at),
-            )
+            weight = lanes.load(weights, place)
+            named = lanes.load(labels, place)
+            end = _bits(lanes, ends, at)
             left = b.icmp_signed("<=", lanes.load(ranks, place), limit)
             here = b.select(left, weight, zero)
             there = b.sub(weight, here)
@@ -249,13 +243,11 @@ def keep_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept
     left : 1 or 0.
     room, counts : int32.
     """
-    b, width, zero, wide, full = (
-        lanes.builder,
-        lanes.index(lanes.count),
-        lanes.all(0),
-        lanes.words[1],
-        ir.IntType(32),
-    )
+    b = lanes.builder
+    width = lanes.index(lanes.count)
+    zero = lanes.all(0)
+    wide = lanes.words[1]
+    full = ir.IntType(32)
     limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
     wanted = b.icmp_signed("!=", left, lanes.index(0))
     with lanes.loop(lanes.index(0), vectors) as loop:

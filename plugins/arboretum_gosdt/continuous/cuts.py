@@ -40,14 +40,12 @@ def add_node(state, top, column, cut, mass, left, right):
     at = frame.first_node + frame.nodes
     frame.nodes += 1
     node = state.nodes[at]
-    node.cut, node.mass, node.low_left, node.low_right, node.after, node.column = (
-        cut,
-        mass,
-        left,
-        right,
-        -1,
-        column,
-    )
+    node.cut = cut
+    node.mass = mass
+    node.low_left = left
+    node.low_right = right
+    node.after = -1
+    node.column = column
     for side in range(2):
         node.sub[side], node.super[side] = -1, frame.whole
     return at
@@ -117,10 +115,8 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     near, far = a.low_left + a.low_right, b.low_left + b.low_right
     # cuts of weight <= most and of >= least are closed
     most, least = a.mass + near - upper, b.mass - (far - upper)
-    counts, starts = (
-        tables.counts[data_of(plan, top)],
-        tables.last[table_of(plan, top)][tables.starts[column] :],
-    )
+    counts = tables.counts[data_of(plan, top)]
+    starts = tables.last[table_of(plan, top)][tables.starts[column] :]
     low = first_above(counts, starts, first, last + 1, most)
     high = first_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:

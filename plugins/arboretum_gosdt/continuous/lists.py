@@ -54,12 +54,10 @@ def list_column(plan, state, top, column):
             frame.list = -1
             return
         node = state.nodes[at]
-        lists[fill], lists[fill + 1], lists[fill + 2], lists[fill + 3] = (
-            node.cut,
-            node.mass,
-            node.low_left,
-            node.low_right,
-        )
+        lists[fill] = node.cut
+        lists[fill + 1] = node.mass
+        lists[fill + 2] = node.low_left
+        lists[fill + 3] = node.low_right
         fill += 4
         at = node.after
     lists[frame.list + 2 + column] = fill
@@ -80,15 +78,11 @@ def collect_seeds(plan, tables, state, top, column):
     lists, total = state.lists[top - 1], frame.weight
     i = end_i = j = end_j = more = np.int64(0)
     if frame.sub >= 0:
-        i, end_i = (
-            np.int64(lists[frame.sub + 1 + column]),
-            np.int64(lists[frame.sub + 2 + column]),
-        )
+        i = np.int64(lists[frame.sub + 1 + column])
+        end_i = np.int64(lists[frame.sub + 2 + column])
     if frame.super >= 0:
-        j, end_j = (
-            np.int64(lists[frame.super + 1 + column]),
-            np.int64(lists[frame.super + 2 + column]),
-        )
+        j = np.int64(lists[frame.super + 1 + column])
+        end_j = np.int64(lists[frame.super + 2 + column])
         more = lists[frame.super] - total
     low, far = np.int64(0), np.int64(1) << 40
     while i < end_i or j < end_j:

@@ -278,8 +278,6 @@ def join(state, top, column, cut):
         for side in range(2):
             for k in range(width):
                 at = 2 * first + 1 + side * width + k
-                best[at, 0], best[at, 1] = (
-                    state.sides[top, side, first + k, 0],
-                    state.sides[top, side, first + k, 1],
-                )
+                best[at, 0] = state.sides[top, side, first + k, 0]
+                best[at, 1] = state.sides[top, side, first + k, 1]
         first, width = 2 * first + 1, 2 * width

@@ -229,13 +229,11 @@ def start_frame(plan, tables, state, top, budget):
     state.now[0].top = top
     state.now[0].sets += 1
     frame = state.frames[top]
-    frame.phase, frame.column, frame.budget, frame.ub, frame.lb = (
-        ENTER,
-        -1,
-        budget,
-        budget,
-        0,
-    )
+    frame.phase = ENTER
+    frame.column = -1
+    frame.budget = budget
+    frame.ub = budget
+    frame.lb = 0
     frame.weight = weight_to(plan, tables, top, 0, tables.starts[1] - 1)
     frame.list = frame.sub = frame.super = frame.whole = -1
     frame.used = frame.kept = frame.nodes = frame.open = 0

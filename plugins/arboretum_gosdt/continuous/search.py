@@ -277,11 +277,9 @@ def _layout(
         ):
             continue
         while blocks <= lanes:
-            vectors, steps, rounds = (
-                -(-columns // (lanes // blocks)),
-                -(-rows // blocks),
-                blocks.bit_length() - 1,
-            )
+            vectors = -(-columns // (lanes // blocks))
+            steps = -(-rows // blocks)
+            rounds = blocks.bit_length() - 1
             if (heaviest[steps - 1] if classes <= 2 else total) <= most:
                 if classes <= 2:
                     cost = vectors * (

@@ -75,10 +75,8 @@ def lay_out(plan, tables, level, n, order):
     tables.owner[level, plan.slots] = 0
     labels = tables.labels[min(level, len(tables.labels) - 1)]
     for g in range(plan.columns):
-        rank, last = (
-            tables.rank[level, g * (n + 1) :],
-            tables.last[level, tables.starts[g] : tables.starts[g + 1]],
-        )
+        rank = tables.rank[level, g * (n + 1) :]
+        last = tables.last[level, tables.starts[g] : tables.starts[g + 1]]
         first, lane, begin = (g // per) * steps, g % per, np.int32(0)
         rank[n], last[:] = 0, 0
         for r in range(n):
@@ -148,11 +146,9 @@ def ranks_at(plan, tables, level, column):
         tables.owner[level, slot] = column
         tables.slot[level, column] = slot
         n, steps = tables.shape[level, 0], tables.shape[level, 1]
-        rank, row, ranks = (
-            tables.rank[level, column * (n + 1) :],
-            tables.row[level],
-            tables.ranks[level * plan.slots + slot],
-        )
+        rank = tables.rank[level, column * (n + 1) :]
+        row = tables.row[level]
+        ranks = tables.ranks[level * plan.slots + slot]
         for i in range(plan.vectors * steps * plan.lanes):
             ranks[i] = rank[row[i]]
     return level * plan.slots + slot

@@ -226,13 +226,11 @@ def opened(task, v):
     """Bound the set and its literals, all pairs of which are counted, and keep which features come
     first.
     """
-    layout, levels, scratch, setting, memory = (
-        task.layout,
-        task.levels,
-        task.scratch,
-        task.setting,
-        task.memory,
-    )
+    layout = task.layout
+    levels = task.levels
+    scratch = task.scratch
+    setting = task.setting
+    memory = task.memory
     frame, depth = levels.frame[v], setting.depth - v
     side = Side(levels.margin[v], levels.whole[v])
     leaf = loss_of(setting, frame.weight, right_of_leaf(setting, levels.whole[v]))
@@ -256,13 +254,11 @@ def choose(task, v):
     depth 2 among equals.
     """
     levels, setting = task.levels, task.setting
-    frame, low1, low0, key, todo = (
-        levels.frame[v],
-        levels.low[v, 0],
-        levels.low[v, 1],
-        levels.key[v],
-        levels.todo[v],
-    )
+    frame = levels.frame[v]
+    low1 = levels.low[v, 0]
+    low0 = levels.low[v, 1]
+    key = levels.key[v]
+    todo = levels.todo[v]
     greedy = task.state[0].mode == GREEDY and setting.depth - v > 3
     least, most, found = min(frame.budget, frame.ub), np.int64(-1), np.int64(-1)
     if frame.solved or (greedy and frame.current >= 0):

@@ -99,10 +99,8 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
     step = 2 if lanes.kinds[4].dtype.signed else 1
     with lanes.loop(lanes.index(0), layout.stride, step=lanes.count) as chunk:
         with lanes.loop(low, high, [lanes.all(0)], step=step) as groups:
-            first, last = (
-                lanes.element(packed.start, groups.i),
-                lanes.element(packed.start, build.add(groups.i, lanes.index(1))),
-            )
+            first = lanes.element(packed.start, groups.i)
+            last = lanes.element(packed.start, build.add(groups.i, lanes.index(1)))
             with lanes.loop(first, last, [lanes.all(0)]) as word:
                 x = lanes.load(packed.words, build.add(build.mul(word.i, layout.stride), chunk.i))
                 word.next = [build.add(word.now[0], widened(lanes, ones(lanes, x)))]

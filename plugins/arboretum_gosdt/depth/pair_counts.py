@@ -146,10 +146,8 @@ def _counted(
     """
     build = lanes.builder
     none = ir.Constant(BYTES, [0] * VECTOR_BYTES)
-    low, high = (
-        lanes.element(packed.start, group),
-        lanes.element(packed.start, build.add(group, lanes.index(1))),
-    )
+    low = lanes.element(packed.start, group)
+    high = lanes.element(packed.start, build.add(group, lanes.index(1)))
 
     def word(number: Value) -> list[Value]:
         """Return a row of words with each of ``features``: the bits that both have, where counts
@@ -344,27 +342,21 @@ def _class_cells(
     zero, cells = lanes.all(0), 4 * TOGETHER
     weights = [] if split else [zero] * TOGETHER
     with lanes.loop(index(0), packed.classes, [zero] * (cells * len(sides)) + weights) as loop:
-        low, high = (
-            lanes.element(packed.first, loop.i),
-            lanes.element(packed.first, build.add(loop.i, index(1))),
-        )
+        low = lanes.element(packed.first, loop.i)
+        high = lanes.element(packed.first, build.add(loop.i, index(1)))
         with lanes.loop(low, high, [zero] * TOGETHER) as groups:
             counts = _counted(lanes, packed, layout.stride, groups.i, at, g, signed=False)
             groups.next = doubled(lanes, groups.now, counts)
-        row, base = (
-            build.mul(loop.i, layout.stride),
-            build.mul(build.mul(loop.i, layout.features), layout.stride),
-        )
+        row = build.mul(loop.i, layout.stride)
+        base = build.mul(build.mul(loop.i, layout.features), layout.stride)
         found = [groups.after]
         if split:
             kept = [lanes.load(pairs.count, build.add(base, place)) for place in places]
             found.append([build.sub(a, b) for a, b in zip(kept, groups.after, strict=True)])
         following: list[list[Value]] = []
         for side, values in zip(sides, found, strict=True):
-            of_lanes, whole = (
-                lanes.load(side.margin, build.add(row, at)),
-                lanes.spread(lanes.element(side.whole, loop.i)),
-            )
+            of_lanes = lanes.load(side.margin, build.add(row, at))
+            whole = lanes.spread(lanes.element(side.whole, loop.i))
             for n11, one in zip(values, g, strict=True):
                 of_g = lanes.spread(lanes.element(side.margin, build.add(row, one)))
                 following += _cells(lanes, n11, of_g, of_lanes, whole)

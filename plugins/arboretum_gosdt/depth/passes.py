@@ -131,13 +131,11 @@ def right_of_pairs(task, v, side, number):
 @jit(inner=True, borrow=True)
 def open_set(task, v):
     """Pack the rows of level v, count its features, sum fingerprints."""
-    table, layout, levels, scratch, setting = (
-        task.table,
-        task.layout,
-        task.levels,
-        task.scratch,
-        task.setting,
-    )
+    table = task.table
+    layout = task.layout
+    levels = task.levels
+    scratch = task.scratch
+    setting = task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
     words = list_entries(task, levels.rows[v], frame.rows, start, levels.entries[v])
     pack(levels.words[v], layout, table.bits, levels.entries[v], words)
@@ -240,12 +238,10 @@ def collect_side(task, v, f, outcome):
     weight of class 0).
     """
     table, levels, scratch, setting = task.table, task.levels, task.scratch, task.setting
-    words, entries, stride, width = (
-        levels.words[v],
-        levels.entries[v],
-        task.layout.stride,
-        setting.width,
-    )
+    words = levels.words[v]
+    entries = levels.entries[v]
+    stride = task.layout.stride
+    width = setting.width
     nobody, into, start = table.place[len(table.group)], scratch.entries, levels.start[v]
     whole_word = np.int64(-1)
     at, less, out = np.int64(0), np.int64(0), np.int64(0)
@@ -284,13 +280,11 @@ def collect_side(task, v, f, outcome):
 @jit(inner=True, borrow=True)
 def start_split(task, v, f):
     """Prepare the pass over both sides of feature f of the set of level v."""
-    table, layout, levels, scratch, setting = (
-        task.table,
-        task.layout,
-        task.levels,
-        task.scratch,
-        task.setting,
-    )
+    table = task.table
+    layout = task.layout
+    levels = task.levels
+    scratch = task.scratch
+    setting = task.setting
     frame, stride = levels.frame[v], layout.stride
     smaller = np.int64(2 * levels.total[v, f] <= frame.weight)
     words, less = collect_side(task, v, f, smaller)
@@ -314,13 +308,11 @@ def start_split(task, v, f):
 @jit(inner=True, borrow=True)
 def pairs_of_split(task, v):
     """Count a stretch of all pairs of both sides of a split of level v; returns the work."""
-    layout, levels, scratch, frame, setting = (
-        task.layout,
-        task.levels,
-        task.scratch,
-        task.levels.frame[v],
-        task.setting,
-    )
+    layout = task.layout
+    levels = task.levels
+    scratch = task.scratch
+    frame = task.levels.frame[v]
+    setting = task.setting
     end, work = next_pairs(layout, frame.side_words, frame.at)
     first = task.table.mixed if setting.two else task.table.first
     packed = Packed(scratch.words, scratch.flip, scratch.start, first, setting.classes, frame.less)

@@ -51,18 +51,14 @@ class LimitedSearch:
         ring: bool | None = None,
         word: int | None = None,
     ) -> None:
-        self.bits, self.features, self.depth = (
-            np.ascontiguousarray(bits, np.uint32),
-            features,
-            min(depth, features),
-        )
+        self.bits = np.ascontiguousarray(bits, np.uint32)
+        self.features = features
+        self.depth = min(depth, features)
         from arboretum_gosdt.depth.arrays import count_bits
 
         self.weights = weights = np.ascontiguousarray(weights, np.int64)
-        sizes, totals = (
-            np.zeros((weights.shape[1], 63), np.int64),
-            np.zeros(weights.shape[1], np.int64),
-        )
+        sizes = np.zeros((weights.shape[1], 63), np.int64)
+        totals = np.zeros(weights.shape[1], np.int64)
         count_bits(weights, sizes, totals)
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
@@ -73,10 +69,8 @@ class LimitedSearch:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
             self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
             return
-        self._cells_kept, self._similarity = (
-            cells and depth > 3 and total < (1 << 32) - 1,
-            similarity,
-        )
+        self._cells_kept = cells and depth > 3 and total < (1 << 32) - 1
+        self._similarity = similarity
         self._ring, self._greedy = ring, greedy and depth > 3
         self._start(total, sizes, word)
 
@@ -197,10 +191,8 @@ class LimitedSearch:
             self.word,
             len(table.power),
         )
-        levels, scratch = (
-            arrays.new_levels(table, layout, setting, max(1, self.depth - 2)),
-            arrays.new_scratch(table, layout, setting),
-        )
+        levels = arrays.new_levels(table, layout, setting, max(1, self.depth - 2))
+        scratch = arrays.new_scratch(table, layout, setting)
         sets = FIRST_SETS if self.depth > 3 else 1
         fields = {"lower": np.int64, "upper": np.int64, "feature": np.int32}
         self._arrays = MemoArrays(fields, sets)

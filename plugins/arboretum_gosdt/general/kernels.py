@@ -141,10 +141,8 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                     if side == 0
                     else sums[0, k + COUNT, j] - both[k + COUNT, i, j]
                 )
-                other_size, other_count = (
-                    sums[side, k + SIZE, i] - size,
-                    sums[side, k + COUNT, i] - count,
-                )
+                other_size = sums[side, k + SIZE, i] - size
+                other_count = sums[side, k + COUNT, i] - count
                 if (
                     size <= 0
                     or other_size <= 0
@@ -162,13 +160,11 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                 test_cost = np.int64(0) if setting.worst else price[j] * sums[side, k + MASS, i]
                 if one + rest + test_cost < two:
                     two = one + rest + test_cost
-                    (
-                        costs[0, side, i],
-                        costs[1, side, i],
-                        costs[2, side, i],
-                        costs[3, side, i],
-                        costs[4, side, i],
-                    ) = two, j, test_cost, one, rest
+                    costs[0, side, i] = two
+                    costs[1, side, i] = j
+                    costs[2, side, i] = test_cost
+                    costs[3, side, i] = one
+                    costs[4, side, i] = rest
                 if (
                     setting.deep
                     and min(one, rest, 2 * setting.p) + 2 * setting.p + test_cost < three

@@ -118,11 +118,9 @@ class Relaxed:
         A leaf that costs nothing needs a limit of depth.
         """
         merged, p = self._merged, self._p + more
-        arrays, own, q = (
-            (merged.bits[rows], merged.weights[rows] >> self._less),
-            int(self._own[rows].sum()),
-            self._q << self._less,
-        )
+        arrays = (merged.bits[rows], merged.weights[rows] >> self._less)
+        own = int(self._own[rows].sum())
+        q = self._q << self._less
         if not arrays[1].any() or p * len(rows) >= MOST:
             return None
         if p > 0:

@@ -288,11 +288,9 @@ class GeneralSearch:
         prices, whose searches are short, come first.
         """
         root, most, tried = self._root, self._cap.leaves, set[int]()
-        few, many, more = (
-            root.leaf,
-            None,
-            0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0),
-        )
+        few = root.leaf
+        many = None
+        more = 0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0)
         more = 0 if more < self.p else more  # it takes about as long
         while more not in tried and len(tried) < 12:
             tried.add(more)
@@ -472,16 +470,12 @@ class GeneralSearch:
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
             return
         self._check_time(len(rows) * m * m // 2 * self._data.shape[1])
-        both, costs, floors = (
-            np.empty((self._data.shape[1], m, m), np.int64),
-            np.empty((5, 2, m), np.int64),
-            np.empty((2, m), np.int64),
-        )
+        both = np.empty((self._data.shape[1], m, m), np.int64)
+        costs = np.empty((5, 2, m), np.int64)
+        floors = np.empty((2, m), np.int64)
         tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
-        cheapest, deep = (
-            0 if rules.worst else self._cheapest,
-            limits.depth >= 3 and limits.leaves >= 4,
-        )
+        cheapest = 0 if rules.worst else self._cheapest
+        deep = limits.depth >= 3 and limits.leaves >= 4
         setting = Setting(
             self.p,
             self.q,
@@ -591,10 +585,8 @@ class GeneralSearch:
         """Afterwards the best tree within limits is known, or its value is proven to exceed the
         budget.
         """
-        depth, leaves = (
-            ANY if limits.depth >= len(rows) - 1 else limits.depth,
-            ANY if limits.leaves >= len(rows) else limits.leaves,
-        )
+        depth = ANY if limits.depth >= len(rows) - 1 else limits.depth
+        leaves = ANY if limits.leaves >= len(rows) else limits.leaves
         limits = Bounds(depth, leaves, limits.path_cost)  # no tree on so few objects uses more
         if known.low(limits) >= min(known.best(limits).cost, budget + 1):
             return

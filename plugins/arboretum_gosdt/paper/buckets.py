@@ -132,11 +132,9 @@ def random_table(draw: np.random.Generator, dimension: int) -> Table:
     """Points whose labels alternate over the leaves of a random tree of depth 2, some turned
     round.
     """
-    x, tests, cuts = (
-        draw.random((dimension, ROWS)),
-        draw.integers(dimension, size=3),
-        draw.uniform(0.2, 0.8, 3),
-    )
+    x = draw.random((dimension, ROWS))
+    tests = draw.integers(dimension, size=3)
+    cuts = draw.uniform(0.2, 0.8, 3)
     side = x[tests[0]] > cuts[0]
     label = np.where(side, x[tests[1]] > cuts[1], x[tests[2]] <= cuts[2]) ^ (
         draw.random(ROWS) < NOISE

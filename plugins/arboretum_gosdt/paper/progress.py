@@ -208,10 +208,8 @@ def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
             whole, (largest, at) = curve[0][2] - curve[-1][2], max(drops)
             if whole > 0:
                 share, late = largest / whole, at / max(own["pygosdt"]["seconds"], 1e-9)
-                yes, no = (
-                    yes + (share >= SHARP and late >= LATE),
-                    no + (share < SHARP or late < LATE),
-                )
+                yes = yes + (share >= SHARP and late >= LATE)
+                no = no + (share < SHARP or late < LATE)
                 reported.append(f"{name} {share:.0%} at {late:.0%} of the time")
     if not reported:
         return []

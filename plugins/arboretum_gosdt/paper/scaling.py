@@ -466,18 +466,14 @@ def _faster(curves: Curves) -> list[Claim]:
         ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
         ("I.7: GOSDT performs better than PyGOSDT", "gosdt_reference", "pygosdt", 1.0),
     ):
-        reported, yes, no, ways = (
-            [],
-            0,
-            0,
-            [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
-        )
+        reported = []
+        yes = 0
+        no = 0
+        ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
         for way in ways:
             for name in DATA:
-                one, other = (
-                    finished(curves.get((way, name, ahead), ())),
-                    curves.get((way, name, behind), ()),
-                )
+                one = finished(curves.get((way, name, ahead), ()))
+                other = curves.get((way, name, behind), ())
                 n = min(len(one), len(other))
                 if n:
                     ratio = max(other[n - 1][1], LEAST) / max(one[n - 1][1], LEAST)
@@ -558,12 +554,10 @@ def _still_holds(curves: Curves) -> list[Claim]:
     """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
     largest size that both finished.
     """
-    reported, less, more, ways = (
-        [],
-        0,
-        0,
-        [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
-    )
+    reported = []
+    less = 0
+    more = 0
+    ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
     for way in ways:
         for name in DATA:
             both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", "dl85")]

@@ -70,19 +70,15 @@ def pack_tests(coded, room):
 
     Bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the test ``kept[j]``.
     """
-    n, mask, found, outcome, everything = (
-        coded.codes.shape[1],
-        room.slots.shape[0] - 1,
-        0,
-        room.outcome,
-        room.words.sum(),
-    )
+    n = coded.codes.shape[1]
+    mask = room.slots.shape[0] - 1
+    found = 0
+    outcome = room.outcome
+    everything = room.words.sum()
     for t in range(coded.column.shape[0]):
-        codes, k, threshold = (
-            coded.codes[coded.column[t]],
-            coded.index[t],
-            coded.family[coded.column[t]] == THRESHOLDS,
-        )
+        codes = coded.codes[coded.column[t]]
+        k = coded.index[t]
+        threshold = coded.family[coded.column[t]] == THRESHOLDS
         ones, sign = np.int64(0), np.uint64(0)
         for r in range(n):
             outcome[r] = codes[r] > k if threshold else codes[r] != k

@@ -87,10 +87,8 @@ class Additive:
         predict.
         """
         mass, unit, _ = exact_weights(problem.objects.weight)
-        factors, errors = (
-            self.factors(class_totals(problem.objects, mass, unit)),
-            self.errors(weights.shape[1]),
-        )
+        factors = self.factors(class_totals(problem.objects, mass, unit))
+        errors = self.errors(weights.shape[1])
         found: np.ndarray = weights @ np.array(
             [
                 [float(factor * one) if one else 0.0 for one in row]

@@ -116,21 +116,17 @@ def units_of(problem: Problem) -> Units:
     objective: Any = problem.parts.objective
     objects = problem.objects
     mass, unit, error = exact_weights(objects.weight)
-    factors, errors = (
-        objective.factors(class_totals(objects, mass, unit)),
-        objective.errors(objects.n_classes),
-    )
+    factors = objective.factors(class_totals(objects, mass, unit))
+    errors = objective.errors(objects.n_classes)
     distinct = {one for row in errors for one in row}
     parts = Fraction(1) if distinct <= {0, 1} else common_unit(distinct)
     cost = np.array(
         [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
     )
-    most, total, slack, per_leaf = (
-        int(cost.max(initial=1)),
-        int(mass.sum()),
-        Fraction(0),
-        Fraction(0),
-    )
+    most = int(cost.max(initial=1))
+    total = int(mass.sum())
+    slack = Fraction(0)
+    per_leaf = Fraction(0)
     scaled = [factor * unit for factor in factors]
     apart = common_unit(set(scaled))
     each, loss_value = [int(one / apart) for one in scaled], apart * parts
@@ -242,11 +238,9 @@ def all_tests(
     """Return the tests of a problem; raises CapabilityError or DataError, with the way out, where
     it is none for this solver, and OutOfTime.
     """
-    objects, prices, solver = (
-        problem.objects,
-        problem.prices,
-        getattr(problem.parts.solver, "name", "gosdt"),
-    )
+    objects = problem.objects
+    prices = problem.prices
+    solver = getattr(problem.parts.solver, "name", "gosdt")
     refuse_unfit(solver, objects, prices, raw=True, two_way=True, task=task)
     codes, family, counts = objects.codes.T, [], []
     for feature in objects.features:
@@ -362,11 +356,9 @@ def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray,
     width = max(1, -(-n_tests // 32))
     context.check_time(n * n_tests)
     context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
-    planes, kept, words = (
-        np.zeros((width, n), np.uint32),
-        np.empty(n_tests, np.int64),
-        random_words(n)[:, 0].copy(),
-    )
+    planes = np.zeros((width, n), np.uint32)
+    kept = np.empty(n_tests, np.int64)
+    words = random_words(n)[:, 0].copy()
     room = kernels.Planes(
         planes,
         kept,
@@ -480,10 +472,8 @@ def _grouped(
 
     objects, (group, first) = problem.objects, alike(planes)
     groups = len(first)
-    class_loss, sums = (
-        np.zeros((groups, objects.n_classes), np.int64),
-        np.zeros((3, groups), np.int64),
-    )
+    class_loss = np.zeros((groups, objects.n_classes), np.int64)
+    sums = np.zeros((3, groups), np.int64)
     np.add.at(class_loss, (group, objects.label), units.loss)
     np.add.at(sums[0], group, units.mass)
     sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)

@@ -82,20 +82,16 @@ def _written(
     """
     from arboretum.api import Extraction, Memo, ProofWriter
 
-    problem, units, limits, search = (
-        attempt.problem,
-        attempt.units,
-        attempt.limits,
-        attempt.chosen.search,
-    )
+    problem = attempt.problem
+    units = attempt.units
+    limits = attempt.limits
+    search = attempt.chosen.search
     tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
     memo = None
     remembered = search.remembered() if hasattr(search, "remembered") else None
     if remembered is not None:
-        memo, tests = (
-            Memo(*remembered),
-            named(attempt, features_of(attempt, remembered[0].shape[1])),
-        )
+        memo = Memo(*remembered)
+        tests = named(attempt, features_of(attempt, remembered[0].shape[1]))
     with ProofWriter(
         path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
     ) as log:
@@ -147,12 +143,10 @@ def resume(path: str, attempt: Any, context: Context) -> None:
     """
     from arboretum.api import check_proof, read_proof, tree_of_proof
 
-    proof, search, problem, units = (
-        read_proof(path),
-        attempt.chosen.search,
-        attempt.problem,
-        attempt.units,
-    )
+    proof = read_proof(path)
+    search = attempt.chosen.search
+    problem = attempt.problem
+    units = attempt.units
     if not hasattr(search, "resume"):  # no test divides the objects
         return
     tests = features_of(attempt, search.subproblem.n_features)
@@ -162,10 +156,8 @@ def resume(path: str, attempt: Any, context: Context) -> None:
             "costs are others"
         )
     check_proof(proof, problem, context.progress)
-    tree, number = (
-        tree_of_proof(sure(proof.end["tree"]), problem),
-        {attempt.tests.rule(test): f for f, test in enumerate(tests)},
-    )
+    tree = tree_of_proof(sure(proof.end["tree"]), problem)
+    number = {attempt.tests.rule(test): f for f, test in enumerate(tests)}
     nodes = np.full((tree.n_nodes, 4), -1)
     nodes[:, 1] = 0
     for node in np.flatnonzero(~tree.is_leaf).tolist():

@@ -152,19 +152,15 @@ def expand(table, levels, scratch, memo, d):
             levels.weight[d, side, i] = mine[3] if side == ONE else whole[3] - mine[3]
             squares = mine[2] if side == ONE else whole[2] - mine[2]
             if absolute:
-                leaf, two = (
-                    np.int64(scale * scratch.cells[2, i, 1 - side, 1, m]) + p,
-                    np.int64(scratch.two[side, i]) + 2 * p,
-                )
+                leaf = np.int64(scale * scratch.cells[2, i, 1 - side, 1, m]) + p
+                two = np.int64(scratch.two[side, i]) + 2 * p
                 floor = squares
             else:
                 total, weight = (
                     (mine[1], mine[0]) if side == ONE else (whole[1] - mine[1], whole[0] - mine[0])
                 )
-                leaf, two = (
-                    squares - np.int64(gain(scale, np.float64(total), np.float64(weight))) + p,
-                    squares - np.int64(scratch.two[side, i]) + 2 * p,
-                )
+                leaf = squares - np.int64(gain(scale, np.float64(total), np.float64(weight))) + p
+                two = squares - np.int64(scratch.two[side, i]) + 2 * p
                 floor = np.int64(0)
             levels.seen[d, side, i] = 0
             for k in range(leaves):
@@ -333,11 +329,9 @@ def remember(memo, state, node, lower):
         memo.lower[number], memo.upper[number] = 0, NEVER
     memo.lower[number] = max(memo.lower[number], lower)
     if node.ub < memo.upper[number]:
-        memo.upper[number], memo.test[number], memo.share[number] = (
-            node.ub,
-            node.first,
-            node.given,
-        )
+        memo.upper[number] = node.ub
+        memo.test[number] = node.first
+        memo.share[number] = node.given
     return number
 
 
@@ -358,10 +352,8 @@ def search(table, levels, scratch, memo, state, work, most):
     TOO_LONG where the next set alone takes ``most``.
     """
     now = state[0]
-    tests, short = (
-        table.outcome.shape[1],
-        not table.absolute and table.least <= 1,
-    )
+    tests = table.outcome.shape[1]
+    short = not table.absolute and table.least <= 1
     while True:
         d = now.level
         node = levels.node[d]

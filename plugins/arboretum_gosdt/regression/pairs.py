@@ -220,11 +220,9 @@ def count_pairs(table, levels, scratch, d, m, deep):
         r = levels.objects[at]
         for i in range(m):
             mask[i] = -np.int64(table.outcome[r, levels.test[d, i]])
-        w, s, v = (
-            (table.total[r] << shift) + table.weight[r] if shift > 0 else table.weight[r],
-            table.total[r],
-            table.worst[r],
-        )
+        w = (table.total[r] << shift) + table.weight[r] if shift > 0 else table.weight[r]
+        s = table.total[r]
+        v = table.worst[r]
         for i in range(m):
             if mask[i] != 0:
                 add(weight[i * m + i : i * m + m], w, mask[i:m])
@@ -265,10 +263,8 @@ def two_levels(table, levels, scratch, d):
     )
     for f in range(tests):
         if 0 < sums[0, f] < whole[0]:
-            one, rest = (
-                gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f])),
-                gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f])),
-            )
+            one = gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f]))
+            rest = gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f]))
             cost = (
                 square
                 + 2 * p
@@ -320,11 +316,9 @@ def absolute_cells(table, levels, scratch, d, m):
             mask[m] = 1
             for i in range(m):
                 for b in range(2):
-                    whole, run, loss = (
-                        cells[0, i, mask[i], b],
-                        cells[1, i, mask[i], b],
-                        cells[2, i, mask[i], b],
-                    )
+                    whole = cells[0, i, mask[i], b]
+                    run = cells[1, i, mask[i], b]
+                    loss = cells[2, i, mask[i], b]
                     for j in range(i + 1, m + 1):
                         mine = np.float64(mask[j] if b == 1 else 1 - mask[j])
                         if turn == 0:

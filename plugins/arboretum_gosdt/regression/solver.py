@@ -90,10 +90,8 @@ class SquaredError:
         leaves nothing to explain.
         """
         objects = problem.objects
-        said, whole = (
-            tree.predict(objects.table)[objects.row_of_object],
-            self.leaf_value(objects.y, objects.weight),
-        )
+        said = tree.predict(objects.table)[objects.row_of_object]
+        whole = self.leaf_value(objects.y, objects.weight)
         share = 0.0 if (objects.y == objects.y[0]).all() else 1.0
         if share:
             share = self.deviation(objects.y, said, objects.weight) / self.deviation(
@@ -215,10 +213,8 @@ class DeviationSearch:
         bits = min(BITS, 60 - n.bit_length())
         square, worst, self.scale, self.constant = costs_of(weight, total, group, absolute, bits)
         # else no tree costs less than a leaf
-        self.p, self.pays = (
-            min(round(price * self.scale), 2**bits),
-            tests > 0 and price * self.scale < 2**bits,
-        )
+        self.p = min(round(price * self.scale), 2**bits)
+        self.pays = tests > 0 and price * self.scale < 2**bits
         shift = int(weight.sum()).bit_length()
         shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
         keys = random_words(n).view(kind)
@@ -505,10 +501,8 @@ class RegressionSearch:
         )
         order = np.argsort(target, kind="stable")
         if absolute:
-            self.all, self.apart = (
-                Fraction(deviation_of((mass * target)[order], mass[order])),
-                Fraction(0),
-            )
+            self.all = Fraction(deviation_of((mass * target)[order], mass[order]))
+            self.apart = Fraction(0)
         else:
             squares = squares_of(mass * target, mass)[2]
             self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
@@ -580,20 +574,16 @@ class RegressionSearch:
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
         nodes = two_way_order(nodes)
-        weights, counts, value, at = (
-            np.zeros((len(nodes), 3)),
-            np.zeros(len(nodes)),
-            np.zeros(len(nodes)),
-            {0: np.arange(objects.n_objects)},
-        )
+        weights = np.zeros((len(nodes), 3))
+        counts = np.zeros(len(nodes))
+        value = np.zeros(len(nodes))
+        at = {0: np.arange(objects.n_objects)}
         for v, (test, one, rest) in enumerate(nodes.tolist()):
             rows = at.pop(v)
             y, w = objects.y[rows], objects.weight[rows]
-            weights[v], counts[v], value[v] = (
-                [w.sum(), w @ y, w @ y**2],
-                objects.count[rows].sum(),
-                objective.leaf_value(y, w),
-            )
+            weights[v] = [w.sum(), w @ y, w @ y**2]
+            counts[v] = objects.count[rows].sum()
+            value[v] = objective.leaf_value(y, w)
             if test >= 0:
                 mine = self.tests.outcome(test, rows)
                 at[one], at[rest] = rows[mine], rows[~mine]

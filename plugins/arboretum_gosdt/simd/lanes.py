@@ -283,12 +283,10 @@ def lanes_kernel(
 
             return returns(*taken), generate
 
-        typed.__name__, typed.__qualname__, typed.__module__, typed.__doc__ = (
-            write.__name__,
-            write.__qualname__,
-            write.__module__,
-            write.__doc__,
-        )
+        typed.__name__ = write.__name__
+        typed.__qualname__ = write.__qualname__
+        typed.__module__ = write.__module__
+        typed.__doc__ = write.__doc__
         _, *rest = inspect.signature(write).parameters.values()
         typed.__signature__ = inspect.Signature(
             [inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD), *rest]

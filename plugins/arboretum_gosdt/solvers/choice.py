@@ -201,10 +201,8 @@ def _on_bits(
         arrays = prepared.bits, prepared.weights
         priced: Facts = {}
         if units.price_value:  # objects that no label helps pay for tests, too
-            arrays, priced = (
-                (merged.bits, merged.weights),
-                {"test_cost": (merged.mass, merged.price)},
-            )
+            arrays = (merged.bits, merged.weights)
+            priced = {"test_cost": (merged.mass, merged.price)}
         asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
         if threads == 1:
             return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)

@@ -189,10 +189,8 @@ class ConstrainedSearch:
         self.outcome = outcomes_of(merged)
         self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
-        self.best, self.least = (
-            [(-1, int(total.argmin()))],
-            sure(found.chosen).search.lower - found.own,
-        )
+        self.best = [(-1, int(total.argmin()))]
+        self.least = sure(found.chosen).search.lower - found.own
         self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
             int.from_bytes(column.tobytes(), "little")
@@ -347,14 +345,10 @@ class ConstrainedSearch:
 
         cost : int64[objects, answers].
         """
-        found, per_object = (
-            self.found,
-            [one.per_object for one in self.rates] if per_object is None else per_object,
-        )
-        sums, waiting = (
-            [np.zeros(one.shape[1], np.int64) for one in per_object],
-            [(0, np.arange(len(cost)))],
-        )
+        found = self.found
+        per_object = [one.per_object for one in self.rates] if per_object is None else per_object
+        sums = [np.zeros(one.shape[1], np.int64) for one in per_object]
+        waiting = [(0, np.arange(len(cost)))]
         while waiting:
             at, rows = waiting.pop()
             test, one, rest = nodes[at].tolist()
@@ -372,11 +366,10 @@ class ConstrainedSearch:
         """Find the best tree of a cost up to ``aim`` that keeps the rates, from partial solutions
         by cost and differences.
         """
-        found, context, tilt = (
-            self.found,
-            self.context,
-            self.tilt
-            or LagrangianCost.of_rate(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0),
+        found = self.found
+        context = self.context
+        tilt = self.tilt or LagrangianCost.of_rate(
+            self.found, np.zeros(len(self.cost), np.int64), 0, 0.0
         )
         most = tilt.budget(aim)
         all_trees = AllTrees(
@@ -469,11 +462,9 @@ class ConstrainedSearch:
             costs = self.cost[inside].sum(axis=0)
             sums = [int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)]
             merged = self.found.merged
-            cost, mass, count = (
-                int(costs.min()) + self.found.units.p,
-                int(merged.mass[inside].sum()),
-                int(merged.rows[inside].sum()),
-            )
+            cost = int(costs.min()) + self.found.units.p
+            mass = int(merged.mass[inside].sum())
+            count = int(merged.rows[inside].sum())
             self.leaves[rows] = (
                 sorted((int(x - costs.min()), k) for k, x in enumerate(costs)),
                 sums,
@@ -491,12 +482,10 @@ class ConstrainedSearch:
         most : answers tried.
         """
         space, price = self.space, self.found.merged.price
-        boxes, rows, waiting, cost = (
-            [],
-            [],
-            [((1 << len(self.cost)) - 1, space.whole if space else 0)],
-            0,
-        )
+        boxes = []
+        rows = []
+        waiting = [((1 << len(self.cost)) - 1, space.whole if space else 0)]
+        cost = 0
         for test in preorder:
             here, box = waiting.pop()
             if test < 0:
@@ -540,10 +529,10 @@ class ConstrainedSearch:
                 ]
                 if self._keeps(sums):
                     answers = iter(said)
-                    self.cost_of_best, self.best = (
-                        cost + extra,
-                        [(test, -1) if test >= 0 else (-1, next(answers)) for test in preorder],
-                    )
+                    self.cost_of_best = cost + extra
+                    self.best = [
+                        (test, -1) if test >= 0 else (-1, next(answers)) for test in preorder
+                    ]
                 return
             for dearer, answer in leaves[i][0]:
                 if cost + extra + dearer >= self.cost_of_best:

@@ -54,10 +54,8 @@ class LagrangianCost:
         """
         scale = SCALE if multiplier else 1
         weights = found.merged.weights
-        cost, real = (
-            scale * (weights.max(axis=1, keepdims=True) - weights),
-            scale * multiplier * difference.astype(float),
-        )
+        cost = scale * (weights.max(axis=1, keepdims=True) - weights)
+        real = scale * multiplier * difference.astype(float)
         # a yes costs its share rounded down, and the room is rounded up: both lower the bound
         cost[:, -1] += np.floor(real - ROUNDING * np.abs(real)).astype(np.int64)
         least, units = cost.min(axis=1, keepdims=True), found.units
@@ -166,11 +164,9 @@ def rates_of(
             "solver constrained counts weights exactly, and these have too many digits; "
             "round them to fewer"
         )
-    names, at, found = (
-        [column.categories[int(one)] if column.categories else f"{one:g}" for one in values],
-        group[problem.objects.object_of_row],
-        [],
-    )
+    names = [column.categories[int(one)] if column.categories else f"{one:g}" for one in values]
+    at = group[problem.objects.object_of_row]
+    found = []
     positive = problem.objects.label[problem.objects.object_of_row] == 1
     for most, rows in zip(limits, (np.ones_like(positive), positive), strict=True):
         if most < 1:
@@ -270,10 +266,8 @@ class Space:
             for c, rising in self.ordered:
                 if all(shared[:c]) and all(shared[c + 1 :]):
                     x, y = a & self.columns[c], b & self.columns[c]
-                    less, more = (
-                        x & -x < 1 << (y.bit_length() - 1),
-                        y & -y < 1 << (x.bit_length() - 1),
-                    )
+                    less = x & -x < 1 << (y.bit_length() - 1)
+                    more = y & -y < 1 << (x.bit_length() - 1)
                     up, down = up or (less if rising else more), down or (more if rising else less)
             self._known[a, b] = up, down
         return self._known[a, b]

@@ -111,11 +111,9 @@ class _Search:
 
     def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
         self.problem, self.context = problem, context
-        self.limits, self.tests, self.units = (
-            TreeLimits.of("path", problem, limits),
-            all_tests(problem, context=context),
-            units_of(problem),
-        )
+        self.limits = TreeLimits.of("path", problem, limits)
+        self.tests = all_tests(problem, context=context)
+        self.units = units_of(problem)
         units: Units = self.units
         if (
             units.price_value
@@ -217,10 +215,8 @@ class _Search:
         if ended:
             self.steps = [first] if first.leaves == 1 else [first, self.leaf]
             return ended
-        self.steps, self.open = (
-            [first, self.leaf] if first.leaves > 1 else [first],
-            [(first, self.leaf)] * (first.leaves > 1),
-        )
+        self.steps = [first, self.leaf] if first.leaves > 1 else [first]
+        self.open = [(first, self.leaf)] * (first.leaves > 1)
         seen = 1
         few: Sequence[Step] = ()
         while self.open:
@@ -232,10 +228,8 @@ class _Search:
 
             if seen == 1 and a.leaves - b.leaves > 1:
                 seen, few = self._few()
-            found, ended = (
-                min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost),
-                "",
-            )
+            found = min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost)
+            ended = ""
             if any(
                 q * self._least(k) + p * k < cost(found)
                 for k in range(max(b.leaves, seen) + 1, a.leaves)

@@ -177,12 +177,10 @@ class TreeSet:
 
     def __init__(self, of: AdditiveSearch, context: Context, merged: Merged) -> None:
         self.of, self.context, self.merged = of, context, merged
-        self.problem, self.limits, self.tests, self.units = (
-            of.problem,
-            of.limits,
-            of.tests,
-            of.units,
-        )
+        self.problem = of.problem
+        self.limits = of.limits
+        self.tests = of.tests
+        self.units = of.units
         self.chosen, self.value = of.chosen, of.value
         weights = merged.weights
         # of all trees, in what searches tell
@@ -376,11 +374,9 @@ class TreeSet:
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
         2019), no shuffle.
         """
-        outcome, weights, mass = (
-            outcomes_of(self.merged).astype(bool),
-            self.merged.weights,
-            self.merged.mass,
-        )
+        outcome = outcomes_of(self.merged).astype(bool)
+        weights = self.merged.weights
+        mass = self.merged.mass
         loss = weights.max(axis=1, keepdims=True) - weights
         patterns = {
             name: np.unique(outcome[:, mask], axis=0, return_inverse=True)

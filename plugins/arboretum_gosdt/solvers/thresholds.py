@@ -49,10 +49,8 @@ def with_all_thresholds(problem: Problem) -> Problem:
     ]
     values, price = [], []
     for f in cut:
-        name, column = (
-            objects.features[f].column,
-            objects.table.columns[objects.features[f].position].values,
-        )
+        name = objects.features[f].column
+        column = objects.table.columns[objects.features[f].position].values
         values.append(column[objects.row_of_object])
         price.append(prices.tests[own[f]].min())
         if not np.array_equal(column, values[-1][objects.object_of_row], equal_nan=True):

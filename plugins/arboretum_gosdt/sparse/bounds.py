@@ -58,23 +58,19 @@ def inherit(data, levels, scratch, d):
     side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
     them, one level deeper (as in ``propagate_to_siblings``).
     """
-    q, p, support, above = (
-        data.numbers.q,
-        data.numbers.p,
-        data.numbers.support,
-        levels.node[d - 1],
-    )
+    q = data.numbers.q
+    p = data.numbers.p
+    support = data.numbers.support
+    above = levels.node[d - 1]
     path, tested = levels.node[d].path, levels.features[d - 1, above.child]
     cells(data, levels, scratch, d - 1, above.child, 1 - above.side)
     if above.depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
-    wide, stride, n, found, lane = (
-        above.stride,
-        levels.node[d].stride,
-        levels.node[d].n_features,
-        scratch.cells,
-        levels.lane[d],
-    )
+    wide = above.stride
+    stride = levels.node[d].stride
+    n = levels.node[d].n_features
+    found = scratch.cells
+    lane = levels.lane[d]
     upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
     for side in range(2):
         gone = 0 if side == 1 else 2 * wide
@@ -103,34 +99,28 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     (similar support, B.10).  Or T is divided by S's literal first, and T ∖ S becomes a leaf: its
     loss and a leaf, one level deeper.
     """
-    q, p, support, stride = (
-        data.numbers.q,
-        data.numbers.p,
-        data.numbers.support,
-        levels.node[d].stride,
-    )
+    q = data.numbers.q
+    p = data.numbers.p
+    support = data.numbers.support
+    stride = levels.node[d].stride
     if data.numbers.bounds & SIMILAR == 0:
         return
     cells(data, levels, scratch, d, i, side)
     if levels.node[d].depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
-    upper, low, many, pair, found = (
-        levels.upper[d],
-        levels.low[d],
-        levels.many[d],
-        levels.pair[d],
-        scratch.cells,
-    )
+    upper = levels.upper[d]
+    low = levels.low[d]
+    many = levels.many[d]
+    pair = levels.pair[d]
+    found = scratch.cells
     mass, path = levels.mass[d], levels.node[d].path
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
         if has_prices(data.price):
             for f in range(stride):
-                loss, saved, place = (
-                    np.int64(found[out + f]),
-                    np.int64(found[out + stride + f]),
-                    other * stride + f,
-                )
+                loss = np.int64(found[out + f])
+                saved = np.int64(found[out + stride + f])
+                place = other * stride + f
                 less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
                 if support != NEVER and f < levels.node[d].n_features:
                     less = min(
@@ -141,11 +131,9 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
                 low[place] = max(low[place], min(value - less, upper[place]))
             continue
         for f in range(stride):
-            loss, saved, place = (
-                np.int64(found[out + f]),
-                np.int64(found[out + stride + f]),
-                other * stride + f,
-            )
+            loss = np.int64(found[out + f])
+            saved = np.int64(found[out + stride + f])
+            place = other * stride + f
             bound = value - (p + q * loss if saved >= support else q * (loss + saved))
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
@@ -164,12 +152,10 @@ def raise_supersets(data, levels, d):
 
     Only without a limit of depth, else level d's children have one level more.
     """
-    wide, stride, n, lane = (
-        levels.node[d].stride,
-        levels.node[d + 1].stride,
-        levels.node[d + 1].n_features,
-        levels.lane[d + 1],
-    )
+    wide = levels.node[d].stride
+    stride = levels.node[d + 1].stride
+    n = levels.node[d + 1].n_features
+    lane = levels.lane[d + 1]
     upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
     for f in range(n):
         if levels.alive[d + 1, f] == 0:
@@ -189,12 +175,10 @@ def raise_supersets(data, levels, d):
 @jit(inner=True, borrow=True)
 def two_leaves(data, levels, scratch, d, i, side):
     """Return the least cost of two leaves for child (side, i), where tests have prices."""
-    q, p, stride, found = (
-        data.numbers.q,
-        data.numbers.p,
-        levels.node[d].stride,
-        scratch.cells,
-    )
+    q = data.numbers.q
+    p = data.numbers.p
+    stride = levels.node[d].stride
+    found = scratch.cells
     place, best = side * stride + i, NEVER
     cells(data, levels, scratch, d, i, side)
     mass = levels.mass[d, place]
@@ -218,13 +202,11 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     where there is too much to do.
     """
     q, p, stride = data.numbers.q, data.numbers.p, levels.node[d].stride
-    planes, priced, cheapest, size, work = (
-        data.numbers.planes,
-        has_prices(data.price),
-        levels.node[d].cheapest,
-        np.int64(0),
-        np.int64(0),
-    )
+    planes = data.numbers.planes
+    priced = has_prices(data.price)
+    cheapest = levels.node[d].cheapest
+    size = np.int64(0)
+    work = np.int64(0)
     words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
@@ -232,12 +214,10 @@ def three_leaves(data, levels, scratch, d, i, side, most):
         size = levels.mass[d, side * stride + i]
         least_saved -= data.max_path_cost[1] * size
     cells(data, levels, scratch, d, i, side)
-    found, lanes, allowed, never = (
-        scratch.cells,
-        data.numbers.lanes,
-        most // q,
-        np.int64(scratch.never[0]),
-    )
+    found = scratch.cells
+    lanes = data.numbers.lanes
+    allowed = most // q
+    never = np.int64(scratch.never[0])
     leaf_candidates(
         found,
         stride,
@@ -268,10 +248,8 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
             row = i * planes * stride
             for k in range(data.numbers.summed):
-                of_f, of_i = (
-                    np.int64(levels.counts[d, k * stride + f]),
-                    np.int64(levels.counts[d, k * stride + i]),
-                )
+                of_f = np.int64(levels.counts[d, k * stride + f])
+                of_i = np.int64(levels.counts[d, k * stride + i])
                 with_f = np.int64(levels.both[d, row + k * stride + f])
                 if side == 0:
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i

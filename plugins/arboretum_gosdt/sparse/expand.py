@@ -76,12 +76,10 @@ def begin_node(data, levels, scratch, d):
     at its root, a leaf beside a cell that is divided (three leaves and at least the loss of that
     leaf), or two cells that are divided (four leaves).
     """
-    node, q, p, classes = (
-        levels.node[d],
-        data.numbers.q,
-        data.numbers.p,
-        data.numbers.classes,
-    )
+    node = levels.node[d]
+    q = data.numbers.q
+    p = data.numbers.p
+    classes = data.numbers.classes
     n, stride, depth = node.n_features, node.stride, node.depth
     most, priced = np.int64(0), has_prices(data.price)
     for k in range(classes):
@@ -93,14 +91,12 @@ def begin_node(data, levels, scratch, d):
         node.n_features = 0
         return
     pack_node(data, levels, d)
-    upper, low, many, _pair, alive, weight = (
-        levels.upper[d],
-        levels.low[d],
-        levels.many[d],
-        levels.pair[d],
-        levels.alive[d],
-        node.weight,
-    )
+    upper = levels.upper[d]
+    low = levels.low[d]
+    many = levels.many[d]
+    _pair = levels.pair[d]
+    alive = levels.alive[d]
+    weight = node.weight
     for f in range(n, stride):
         alive[f] = 0
     leaf_losses(
@@ -152,20 +148,16 @@ def end_node(data, levels, scratch, d):
     """Write what its pairs, now counted, say of a node."""
     read_pairs(data, levels, scratch, d)
     node, stride = levels.node[d], levels.node[d].stride
-    upper, low, many, pair, alive = (
-        levels.upper[d],
-        levels.low[d],
-        levels.many[d],
-        levels.pair[d],
-        levels.alive[d],
-    )
+    upper = levels.upper[d]
+    low = levels.low[d]
+    many = levels.many[d]
+    pair = levels.pair[d]
+    alive = levels.alive[d]
     node.state = EXPANDED_NODE
     for f in range(stride):
         test_cost = test_cost_of(data, levels, d, f)
-        bound, cost = (
-            min(low[stride + f] + many[f], many[stride + f] + low[f]) + test_cost,
-            upper[f] + upper[stride + f] + test_cost,
-        )
+        bound = min(low[stride + f] + many[f], many[stride + f] + low[f]) + test_cost
+        cost = upper[f] + upper[stride + f] + test_cost
         pair[f] = (
             NEVER
             if alive[f] == 0
@@ -182,19 +174,15 @@ def read_pairs(data, levels, scratch, d):
     """Write what the pairs of level d say of two leaves, and of three and more, below every
     literal.
     """
-    node, q, p, priced = (
-        levels.node[d],
-        data.numbers.q,
-        data.numbers.p,
-        has_prices(data.price),
-    )
-    stride, depth, upper, low, many = (
-        node.stride,
-        node.depth,
-        levels.upper[d],
-        levels.low[d],
-        levels.many[d],
-    )
+    node = levels.node[d]
+    q = data.numbers.q
+    p = data.numbers.p
+    priced = has_prices(data.price)
+    stride = node.stride
+    depth = node.depth
+    upper = levels.upper[d]
+    low = levels.low[d]
+    many = levels.many[d]
     never = np.int64(scratch.never[0])
     for place in range(2 * stride):
         f = place if place < stride else place - stride
@@ -212,10 +200,8 @@ def read_pairs(data, levels, scratch, d):
                 levels.more[d, place] = more
                 more = min(more, max(many[place], two))
                 levels.seen[d, f] |= TWO_1 if place >= stride else TWO_0
-            low[place], many[place] = (
-                max(min(upper[place], more), min(upper[place], low[place])),
-                more,
-            )
+            low[place] = max(min(upper[place], more), min(upper[place], low[place]))
+            many[place] = more
 
 
 @jit(inner=True, borrow=True)
@@ -227,14 +213,12 @@ def set_prices_and_masses(data, levels, scratch, d):
     ``scratch.cells[2 · stride + f]``.
     """
     node, numbers = levels.node[d], data.numbers
-    stride, n, summed, counts, mass, alive = (
-        node.stride,
-        node.n_features,
-        numbers.summed,
-        levels.counts[d],
-        levels.mass[d],
-        levels.alive[d],
-    )
+    stride = node.stride
+    n = node.n_features
+    summed = numbers.summed
+    counts = levels.counts[d]
+    mass = levels.mass[d]
+    alive = levels.alive[d]
     for f in range(stride):
         mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers.own != 0 else 0
     if numbers.planes > summed:
@@ -261,18 +245,14 @@ def count_pairs(data, levels, scratch, d, work):
     the rows alike.  Returns the work that is left; a node is done when all its features are
     ``counted``.
     """
-    node, lanes, planes, priced = (
-        levels.node[d],
-        data.numbers.lanes,
-        data.numbers.planes,
-        has_prices(data.price),
-    )
+    node = levels.node[d]
+    lanes = data.numbers.lanes
+    planes = data.numbers.planes
+    priced = has_prices(data.price)
     n, stride, alive, low = node.n_features, node.stride, levels.alive[d], levels.low[d]
-    judged, words, n_words = (
-        scratch.alive if priced else alive,
-        words_of(data, levels, d),
-        levels.starts[d, data.factors.shape[0]],
-    )
+    judged = scratch.alive if priced else alive
+    words = words_of(data, levels, d)
+    n_words = levels.starts[d, data.factors.shape[0]]
     for i in range(node.counted, n):
         if work < 0:
             return work

@@ -133,11 +133,9 @@ class SubProblem:
         slices = small.steps(most, until, report)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.recompute_cost() < node.cost:
-            node.feature, node.children, node.test_cost = (
-                found.feature,
-                found.children,
-                found.test_cost,
-            )
+            node.feature = found.feature
+            node.children = found.children
+            node.test_cost = found.test_cost
         return slices
 
 

@@ -226,11 +226,9 @@ def close(data, levels, memo, state, d):
         memo, state, one, two, bound + more, node.best + more, np.int32(node.best_feature)
     )
     if memo.log.shape[0] > 0:
-        memo.log[state.logged, 0], memo.log[state.logged, 1], memo.log[state.logged, 2] = (
-            one,
-            two,
-            number,
-        )
+        memo.log[state.logged, 0] = one
+        memo.log[state.logged, 1] = two
+        memo.log[state.logged, 2] = number
         state.logged += 1
     return number
 
@@ -293,12 +291,10 @@ def choose(data, levels, scratch, memo, d, limit, i):
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at
     again, with the work that took for a budget.
     """
-    stride, low, upper, seen = (
-        levels.node[d].stride,
-        levels.low[d],
-        levels.upper[d],
-        levels.seen[d],
-    )
+    stride = levels.node[d].stride
+    low = levels.low[d]
+    upper = levels.upper[d]
+    seen = levels.seen[d]
     again, use, priced = (np.int64(-1), np.int64(0)), data.numbers.bounds, has_prices(data.price)
     if seen[i] & (TWO_0 | TWO_1) != 0:
         for one in range(2):

@@ -216,12 +216,10 @@ def words_of(data, levels, d):
 @jit(inner=True, borrow=True)
 def cells(data, levels, scratch, d, i, side):
     """Child (side, i) with and without each feature, in ``scratch.cells`` and ``scratch.gone``."""
-    summed, planes, stride, lanes = (
-        data.numbers.summed,
-        data.numbers.planes,
-        levels.node[d].stride,
-        data.numbers.lanes,
-    )
+    summed = data.numbers.summed
+    planes = data.numbers.planes
+    stride = levels.node[d].stride
+    lanes = data.numbers.lanes
     both, counts, totals = levels.both[d], levels.counts[d], levels.totals[d]
     if levels.seen[d, i] & WHOLE == 0:
         levels.seen[d, i] |= WHOLE

@@ -131,10 +131,8 @@ def weight_of(v: Lanes, node: Words, k: Value, word: Callable[[Value], Value]) -
     with v.loop(
         v.element(node.of_class, k), v.element(node.of_class, b.add(k, v.index(1))), [v.all(0)]
     ) as group:
-        low, high = (
-            v.element(node.starts, group.i),
-            v.element(node.starts, b.add(group.i, v.index(1))),
-        )
+        low = v.element(node.starts, group.i)
+        high = v.element(node.starts, b.add(group.i, v.index(1)))
         count = ones_of(v, low, high, word)
         group.next = [b.add(group.now[0], b.mul(count, v.spread(v.element(node.factors, group.i))))]
     return group.after[0]
@@ -381,10 +379,8 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
     """
     b, words, stride, classes = v.builder, node.words, node.stride, node.classes
     never = v.all((1 << v.word.width) - 1)
-    saving, least_loss = (
-        v.spread(v.element(least, v.index(0))),
-        v.spread(v.element(least, v.index(1))),
-    )
+    saving = v.spread(v.element(least, v.index(0)))
+    least_loss = v.spread(v.element(least, v.index(1)))
     with v.loop(begin, stride, [never] * 4, v.count) as part:
 
         def word(w: Value) -> Value:
@@ -471,22 +467,18 @@ def cells_of(
     saving, least_loss : as in ``pairs_of``.
     """
     b = v.builder
-    enough, least_loss, flip = (
-        v.spread(saving),
-        v.spread(least_loss),
-        b.icmp_signed("!=", absent, v.index(0)),
-    )
+    enough = v.spread(saving)
+    least_loss = v.spread(least_loss)
+    flip = b.icmp_signed("!=", absent, v.index(0))
     with v.loop(v.index(0), stride, step=v.count) as part:
 
         def pair(k: Value) -> tuple[Value, Value]:
             """Return plane k of child i with feature f of each lane, and without it."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
-            both_now, of_i, of_f = (
-                v.load(both, at),
-                v.spread(v.element(counts, b.add(row, i))),
-                v.load(counts, at),
-            )
+            both_now = v.load(both, at)
+            of_i = v.spread(v.element(counts, b.add(row, i)))
+            of_f = v.load(counts, at)
             with_f = b.select(flip, b.sub(of_f, both_now), both_now)
             size = b.select(flip, b.sub(v.spread(v.element(totals, k)), of_i), of_i)
             return with_f, b.sub(size, with_f)

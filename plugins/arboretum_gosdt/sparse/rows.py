@@ -49,10 +49,8 @@ def counted_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.nda
         if the mass plane holds only mass − best weight, 0 if all of it).
     """
     most = weights.max(axis=1)
-    equivalent_loss, rest = (
-        weights.sum(axis=1) - most,
-        np.zeros_like(most) if mass is None else mass - most,
-    )
+    equivalent_loss = weights.sum(axis=1) - most
+    rest = np.zeros_like(most) if mass is None else mass - most
     own = int(mass is not None and (rest >= 0).all())
     rest = rest if own or mass is None else mass
     more = [one for one in (equivalent_loss, rest) if one.any()]
@@ -119,10 +117,8 @@ def begin(data, levels, scratch):
         most_with, most_without = np.int64(0), np.int64(0)
         for k in range(data.numbers.classes):
             x = np.int64(counts[k * stride + f])
-            most_with, most_without = (
-                max(most_with, x),
-                max(most_without, np.int64(levels.totals[0, k]) - x),
-            )
+            most_with = max(most_with, x)
+            most_without = max(most_without, np.int64(levels.totals[0, k]) - x)
         valid[f] = most_with >= support and most_without >= support
         kept += np.int64(valid[f])
     place_features(data, levels, scratch, 0, 0, valid, kept)
@@ -137,10 +133,8 @@ def enter_child(data, levels, scratch, d, i, side):
     numbers, stride = data.numbers, levels.node[d].stride
     bits = numbers.word_bits
     at, words = np.int64(0), words_of(data, levels, d)
-    old_rows, new_rows = (
-        Rows(levels.rows[d], levels.sums[d]),
-        Rows(levels.rows[d + 1], levels.sums[d + 1]),
-    )
+    old_rows = Rows(levels.rows[d], levels.sums[d])
+    new_rows = Rows(levels.rows[d + 1], levels.sums[d + 1])
     for g in range(data.factors.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first

@@ -179,12 +179,10 @@ class SparseSearch:
         count_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
-        self._greedy, self._timed, self._pace, self._bytes = (
-            greedy,
-            True,
-            SLICE / SLICE_SECONDS,
-            memory_bytes,
-        )
+        self._greedy = greedy
+        self._timed = True
+        self._pace = SLICE / SLICE_SECONDS
+        self._bytes = memory_bytes
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         n_planes = planes.shape[1]
         of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
@@ -243,16 +241,12 @@ class SparseSearch:
         if len(price):  # lanes are to ascend with it, so that bits move instead
             moved = np.zeros((len(bits), stride), np.uint8)
             moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
-            bits, made.features[0] = (
-                np.packbits(moved, axis=1, bitorder="little").view(np.uint32),
-                np.arange(stride),
-            )
+            bits = np.packbits(moved, axis=1, bitorder="little").view(np.uint32)
+            made.features[0] = np.arange(stride)
         made.starts[0, 0] = 0
         np.cumsum(words_of, out=made.starts[0, 1:])
-        self._random, self._virtual = (
-            random_words(int(sizes.sum())),
-            np.empty(int(sizes.sum()), np.int64),
-        )
+        self._random = random_words(int(sizes.sum()))
+        self._virtual = np.empty(int(sizes.sum()), np.int64)
         level_0 = made.starts[0], made.rows[0], made.sums[0], made.full[0]
         lay_rows(
             bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual
@@ -267,11 +261,9 @@ class SparseSearch:
             self._data,
             self._levels["features"].shape[1],
         )
-        total, numbers, node = (
-            int(weights.max(axis=1).sum()),
-            data.numbers.copy(),
-            self._levels["node"],
-        )
+        total = int(weights.max(axis=1).sum())
+        numbers = data.numbers.copy()
+        node = self._levels["node"]
         numbers.q, numbers.p = q, p
         numbers.support = p // q + 1 if numbers.bounds & SUPPORT_BOUND else 1
         self._data = data._replace(
@@ -279,11 +271,9 @@ class SparseSearch:
             saving=np.minimum([numbers.support], self._scratch.never[0]).astype(data.saving.dtype),
         )
         self._laid: np.ndarray | None = None
-        self._slices, self._given, self._log = (
-            0,
-            np.empty((0, 4), np.int64),
-            np.empty((0, 3), np.uint64),
-        )
+        self._slices = 0
+        self._given = np.empty((0, 4), np.int64)
+        self._log = np.empty((0, 3), np.uint64)
         self._memo = MemoArrays({"lower": np.int64, "upper": np.int64, "test": np.int32})
         self._state = np.zeros(1, STATE).view(np.recarray)[0]
         node[0], self._levels["node_key"][0] = 0, 0
@@ -295,10 +285,8 @@ class SparseSearch:
             self.subproblem.depth,
         )
         self._equivalent_loss = q * (int(weights.sum()) - total)  # by every tree; bounds do without
-        self.lower, self.upper = (
-            self._equivalent_loss,
-            self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p,
-        )
+        self.lower = self._equivalent_loss
+        self.upper = self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p
 
     def again(self, p: int, q: int) -> SparseSearch:
         """Return a search of the same table at another price, before any work; this one keeps what
@@ -494,10 +482,8 @@ class SparseSearch:
         far; returns what it costs.
         """
         self._greedy = False
-        cost, node = (
-            self.subproblem.hang(nodes).recompute_cost() - self._equivalent_loss,
-            self._levels["node"][0],
-        )
+        cost = self.subproblem.hang(nodes).recompute_cost() - self._equivalent_loss
+        node = self._levels["node"][0]
         if cost < node["best"]:
             node["best"], node["best_feature"], self._given = cost, GIVEN, nodes
             self._read_bounds()
@@ -565,10 +551,8 @@ class SparseSearch:
             levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
         )
         # of others nothing is known
-        first, tested = (
-            np.zeros(32 * self.subproblem.bits.shape[1], np.int64),
-            np.flatnonzero(levels.alive[0, :n]),
-        )
+        first = np.zeros(32 * self.subproblem.bits.shape[1], np.int64)
+        tested = np.flatnonzero(levels.alive[0, :n])
         pair = levels.pair[0, tested]
         solved, seen = (
             side[0, tested] + side[0, stride + tested] for side in (levels.low, levels.upper)
@@ -588,10 +572,8 @@ class SparseSearch:
         leaf, before any work.
         """
         sides = [one for one in (cheap, dear) if one is not None]
-        known, none = (
-            sum(int(one._state.known) for one in sides),
-            (np.zeros((1, 2), np.uint64), np.empty(0, np.int64)),
-        )
+        known = sum(int(one._state.known) for one in sides)
+        none = (np.zeros((1, 2), np.uint64), np.empty(0, np.int64))
         prices = np.array(
             [(one.subproblem.p, one.subproblem.q) for one in (cheap, dear or self, self)]
         )

@@ -129,11 +129,9 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
                 end += 1
         for place in range(2):
             waiting[left].low, waiting[left].high = (end, high) if place == 0 else (low, end)
-            waiting[left].depth, waiting[left].above, waiting[left].place = (
-                below(depth),
-                at,
-                3 - place,
-            )
+            waiting[left].depth = below(depth)
+            waiting[left].above = at
+            waiting[left].place = 3 - place
             left += 1
     return made, cost
 
@@ -186,10 +184,8 @@ def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
     for f in range(features):
         with_f, without_f = np.int64(0), np.int64(0)
         for k in range(classes):
-            with_f, without_f = (
-                max(with_f, counts[k, f]),
-                max(without_f, counts[k, features] - counts[k, f]),
-            )
+            with_f = max(with_f, counts[k, f])
+            without_f = max(without_f, counts[k, features] - counts[k, f])
         cost = q * (total - with_f - without_f) + 2 * p + price[f] * here
         if cost < best:
             best, found = cost, np.int64(f)
@@ -206,19 +202,15 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
     """
     known, (n, classes) = np.int64(0), weights.shape
     for record in range(start.shape[0] - 1):
-        at, one, two, total, most = (
-            start[record],
-            np.uint64(0),
-            np.uint64(0),
-            np.int64(0),
-            np.int64(0),
-        )
+        at = start[record]
+        one = np.uint64(0)
+        two = np.uint64(0)
+        total = np.int64(0)
+        most = np.int64(0)
         if words[at + 2] >= 0:
             continue
-        depth, end = (
-            UNLIMITED if words[at + 1] < 0 else np.int64(words[at + 1]),
-            at + 5 + 2 * words[at],
-        )
+        depth = UNLIMITED if words[at + 1] < 0 else np.int64(words[at + 1])
+        end = at + 5 + 2 * words[at]
         for k in range(classes):
             saved = np.int64(0)
             for r in range(n):
@@ -233,10 +225,8 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
                     saved += weights[r, k]
                     one, two = (one + sums[r, 0], two + sums[r, 1]) if k == 0 else (one, two)
             total, most = total + saved, max(most, saved)
-        bound, leaf = (
-            np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF,
-            question[1] * (total - most) + question[0],
-        )
+        bound = np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
+        leaf = question[1] * (total - most) + question[0]
         number = find_or_enter(slots, keyed(one, depth), two, known)
         if number == known:
             known, lower[number], upper[number], test[number] = known + 1, np.int64(0), leaf, -1
@@ -284,12 +274,10 @@ def inherit(cheap, dear, prices, memo):
             if bound > 3 * p:
                 number = find_or_enter(slots, one, two, known)
                 if number == known:
-                    known, lower[number], upper[number], test[number] = (
-                        known + 1,
-                        bound,
-                        NEVER,
-                        NO_TREE,
-                    )
+                    known = known + 1
+                    lower[number] = bound
+                    upper[number] = NEVER
+                    test[number] = NO_TREE
                 lower[number] = max(lower[number], bound)
     return known
 
@@ -313,10 +301,8 @@ def best_tree(
     """
     n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
-    nodes, question = (
-        np.empty((2 * n + 1, 4), np.int64),
-        [subproblem.p, subproblem.q, subproblem.depth, root[1], root[0]],
-    )
+    nodes = np.empty((2 * n + 1, 4), np.int64)
+    question = [subproblem.p, subproblem.q, subproblem.depth, root[1], root[0]]
     for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
         made, cost = quick_tree(
             (subproblem.bits, subproblem.weights),

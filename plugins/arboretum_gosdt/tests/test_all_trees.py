@@ -225,10 +225,8 @@ def answers(table, preorder, rows, said):
 def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
     rng = np.random.default_rng([seed, 8])
     n, m = int(rng.integers(4, 12)), int(rng.integers(2, 5))
-    table, weights = (
-        rng.integers(0, 2, (n, m)).astype(bool),
-        rng.integers(1, 9, n)[:, None] * np.eye(2, dtype=np.int64)[rng.integers(0, 2, n)],
-    )
+    table = rng.integers(0, 2, (n, m)).astype(bool)
+    weights = rng.integers(1, 9, n)[:, None] * np.eye(2, dtype=np.int64)[rng.integers(0, 2, n)]
     p = int(rng.integers(1, 9))
 
     def least(rows):

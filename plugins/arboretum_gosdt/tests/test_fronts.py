@@ -283,10 +283,8 @@ def height(curve, x):
 
 @pytest.mark.parametrize("beta", [1e-6, 1e-3, 1.0, 1e3])
 def test_f_is_monotone_in_floats_whatever_beta_is(beta):
-    fp, fn = (
-        np.array([0.0, 0.01, 0.05, 0.1, 1.2, 1.6])[:, None],
-        np.array([0.0, 0.1, 0.8, 1.5, 1.6]),
-    )
+    fp = np.array([0.0, 0.01, 0.05, 0.1, 1.2, 1.6])[:, None]
+    fn = np.array([0.0, 0.1, 0.8, 1.5, 1.6])
     loss = FScore(beta=beta).loss(fp, fn, 1.6, 1.6)
     assert (np.diff(loss, axis=0) >= -1e-15).all() and (np.diff(loss, axis=1) >= -1e-15).all()
     assert (loss[:, -1] == 1).all()

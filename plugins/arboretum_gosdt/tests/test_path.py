@@ -137,11 +137,9 @@ def test_what_the_sparse_search_does_not_know_is_refused():
 def test_ctrl_c_never_proves_anything(after, monkeypatch):
     from arboretum_gosdt.sparse.search import SparseSearch
 
-    problem, run, calls = (
-        tiny_problem(11, Accuracy(lam=0.01), n_columns=2, n_rows=8),
-        SparseSearch.run,
-        [],
-    )
+    problem = tiny_problem(11, Accuracy(lam=0.01), n_columns=2, n_rows=8)
+    run = SparseSearch.run
+    calls = []
     whole = Path().solve(problem, Context())
     assert whole.details["leaves"][0] > 4  # trees of fewer are found without another search
 

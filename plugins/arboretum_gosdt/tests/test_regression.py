@@ -42,10 +42,8 @@ def numbers(
     raw: bool = False,
 ) -> Problem:
     """A tiny problem whose target is a number: whole ones with ties, decimals, or of 17 digits."""
-    rng, problem = (
-        np.random.default_rng([seed, 31]),
-        tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns),
-    )
+    rng = np.random.default_rng([seed, 31])
+    problem = tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns)
     n, kind = problem.objects.n_objects, seed % 4
     y = (
         rng.integers(-3, 4, n) * 1.0
@@ -65,20 +63,16 @@ def numbers(
 
 def least(problem: Problem, absolute: bool) -> Fraction:
     """The least value over all trees."""
-    objects, limits, tests = (
-        problem.objects,
-        problem.parts.limits(),
-        all_tests(problem, Task.regression),
-    )
+    objects = problem.objects
+    limits = problem.parts.limits()
+    tests = all_tests(problem, Task.regression)
     rows = range(objects.n_objects)
     sides = [
         frozenset(np.flatnonzero(tests.outcome(test, np.array(rows))).tolist())
         for test in range(len(tests.column))
     ]
-    y, w = (
-        [Fraction(one) for one in objects.y.tolist()],
-        [decimal(one) for one in objects.weight.tolist()],
-    )
+    y = [Fraction(one) for one in objects.y.tolist()]
+    w = [decimal(one) for one in objects.weight.tolist()]
 
     @cache
     def leaf(who: frozenset) -> Fraction:
@@ -103,10 +97,8 @@ def least(problem: Problem, absolute: bool) -> Fraction:
                     found[a + b] = min(found.get(a + b, x + z), x + z)
         return found
 
-    every, whole = (
-        trees(frozenset(rows), 9 if limits.max_depth is None else limits.max_depth),
-        leaf(frozenset(rows)),
-    )
+    every = trees(frozenset(rows), 9 if limits.max_depth is None else limits.max_depth)
+    whole = leaf(frozenset(rows))
     lam = decimal(problem.parts.objective.lam)
     return min(
         (loss / whole if whole else 0) + lam * leaves

@@ -68,10 +68,10 @@ def test_close_accuracies_by_hand():
     """Six data sets of five folds: what CART lacks on test rows in all folds alike, or about 0;
     gaps of 5 % and of 10 %.
     """
-    close, insignificant = (
-        "§5: training and test accuracy are close for sparse trees (within 5% on most data sets)",
-        "I.6, Figure 13: the difference",
+    close = (
+        "§5: training and test accuracy are close for sparse trees (within 5% on most data sets)"
     )
+    insignificant = "I.6, Figure 13: the difference"
 
     def judged(lacking: float, gap: float) -> dict[str, Verdict]:
         results = []
@@ -200,10 +200,8 @@ def test_who_is_faster_and_who_slows_down_by_hand():
 
 
 def test_advantages_over_dl85_by_hand():
-    clearer, rows = (
-        "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty",
-        "I.7: by rows of bar-7 GOSDT, PyGOSDT and OSDT have",
-    )
+    clearer = "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
+    rows = "I.7: by rows of bar-7 GOSDT, PyGOSDT and OSDT have"
     slow_down = "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5"
     flat = {"points": [[2**k, 0.1, 1, True, 2**k, 9] for k in range(3)]}
     for ours, theirs, verdict in (
@@ -245,10 +243,8 @@ def progress(finished: bool, seconds: float, *curve: list[float]) -> dict:
 
 def test_time_to_optimality_by_hand():
     start, end = (0.0, 0.0, 0.5), (9.0, 0.2, 0.2)
-    sharp, soon = (
-        progress(True, 9.0, start, (1.0, 0.1, 0.45), end),
-        progress(True, 1.0, start, (0.1, 0.1, 0.21), (1.0, 0.2, 0.2)),
-    )
+    sharp = progress(True, 9.0, start, (1.0, 0.1, 0.45), end)
+    soon = progress(True, 1.0, start, (0.1, 0.1, 0.21), (1.0, 0.2, 0.2))
     late = progress(False, 20.0, start, (20.0, 0.1, 0.3))
 
     def judged(**own: dict) -> list[Verdict]:
@@ -293,10 +289,8 @@ def test_sentences_of_pygosdt_are_judged_without_bounds_of_ours(services, monkey
         {"dataset": "tic-tac-toe", "method": "pygosdt", "seconds": 0.1}, 0, services
     )
     assert [(one.name, one.without) for one in solvers[1:]] == [("rank", ("subtrees",))]
-    ends, late = (
-        progress(True, 9.0, (0.0, 0.0, 0.5), (9.0, 0.2, 0.2)),
-        progress(False, 20.0, (0.0, 0.0, 0.5)),
-    )
+    ends = progress(True, 9.0, (0.0, 0.0, 0.5), (9.0, 0.2, 0.2))
+    late = progress(False, 20.0, (0.0, 0.0, 0.5))
     said = []
     for ours in (ends, late):
         own = {"gosdt_reference": ends, "pygosdt": late, "osdt": late, "gosdt": ours, "rank": ours}

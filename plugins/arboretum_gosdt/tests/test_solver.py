@@ -238,10 +238,8 @@ def test_it_goes_on_where_it_stopped_and_is_told_of_every_step():
 
 
 def test_an_interrupt_returns_the_best_tree_so_far():
-    problem, calls = (
-        limited(noise(lam=0.002), solver=Gosdt(), stopping=(Standard(max_leaves=20),)),
-        [],
-    )
+    problem = limited(noise(lam=0.002), solver=Gosdt(), stopping=(Standard(max_leaves=20),))
+    calls = []
 
     def interrupt(low, value):
         calls.append(value)

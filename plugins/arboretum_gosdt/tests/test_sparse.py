@@ -51,10 +51,8 @@ def cost_of(
     nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int, mass=None, price=None
 ) -> tuple[int, int]:
     """Cost and depth of a tree."""
-    mass, price = (
-        np.zeros(len(has), int) if mass is None else mass,
-        np.zeros(has.shape[1], int) if price is None else price,
-    )
+    mass = np.zeros(len(has), int) if mass is None else mass
+    price = np.zeros(has.shape[1], int) if price is None else price
 
     def below(node: int, rows: np.ndarray) -> tuple[int, int]:
         feature, _, one, other = nodes[node]
@@ -96,10 +94,8 @@ def drawn(seed: int, priced: bool = False) -> tuple:
         weights -= weights.min(axis=1, keepdims=True)
     kept = weights.any(axis=1)
     if priced:
-        kept, weights = (
-            np.ones(len(has), bool),
-            weights * (draw.random((len(has), 1)) < draw.choice([0.7, 1.0])),
-        )
+        kept = np.ones(len(has), bool)
+        weights = weights * (draw.random((len(has), 1)) < draw.choice([0.7, 1.0]))
     has, weights = has[kept], weights[kept]
     packed = np.zeros((len(has), -(-has.shape[1] // 32) * 4), np.uint8)
     narrow = np.packbits(has, axis=1, bitorder="little")
@@ -239,10 +235,8 @@ def test_prices_on_a_table_of_several_vectors_and_many_levels():
     weights = np.eye(2, dtype=np.int64)[
         ((has[:, 0] | has[:, 1] & has[:, 2]) ^ (draw.random(150) < 0.1)).astype(int)
     ]
-    mass, price = (
-        weights.sum(axis=1) + draw.integers(0, 2, 150),
-        np.sort(draw.integers(100, 1700, 48)),
-    )
+    mass = weights.sum(axis=1) + draw.integers(0, 2, 150)
+    price = np.sort(draw.integers(100, 1700, 48))
     found = set()
     for without in SETTINGS:
         search = SparseSearch(
@@ -339,10 +333,8 @@ def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
     """
     for seed in range(60):
         has, bits, weights, p, q, _, mass, price = drawn(seed, priced=True)
-        counts, of = (
-            np.zeros((weights.shape[1], has.shape[1] + 1), np.int64),
-            seed % has.shape[1] if some else -1,
-        )
+        counts = np.zeros((weights.shape[1], has.shape[1] + 1), np.int64)
+        of = seed % has.shape[1] if some else -1
         for side in (0, 1):
             here = has[:, of] == side if some else np.ones(len(has), bool)
             leaf = [

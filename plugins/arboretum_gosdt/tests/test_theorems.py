@@ -161,10 +161,8 @@ def test_children_of_trees_with_similar_roots_are_of_similar_value():
             wrong = [
                 int((label[rows] != says).sum()) for rows, says in zip(tree, labels, strict=True)
             ]
-            own, fixed = (
-                Fraction(sum(wrong), n) + 4 * lam,
-                sum(wrong[k] for k in range(4) if not split[k]),
-            )
+            own = Fraction(sum(wrong), n) + 4 * lam
+            fixed = sum(wrong[k] for k in range(4) if not split[k])
             supports.append(Fraction(sum(len(tree[k]) for k in range(4) if split[k]), n))
             values.append([])
             for _ in range(4):
@@ -182,11 +180,9 @@ def test_children_of_trees_with_similar_roots_are_of_similar_value():
         bound = moved + 2 * max(supports)
         for one, two in itertools.product(*values):
             assert abs(one - two) <= bound
-            tried, told, beyond = (
-                tried + 1,
-                told + (bound < Fraction(1, 2)),
-                beyond + (abs(one - two) > moved),
-            )
+            tried = tried + 1
+            told = told + (bound < Fraction(1, 2))
+            beyond = beyond + (abs(one - two) > moved)
     assert tried > 1000 and told > 200 and beyond > 0
 
 

@@ -115,10 +115,8 @@ def least(problem: Problem, **limits) -> Fraction:
     rows = np.arange(objects.n_objects)
     if objects.raw_features:
         cuts = [(column, cut) for column in objects.raw.T for cut in np.unique(column)[:-1]]
-        answers, price = (
-            [(column > cut).astype(int) for column, cut in cuts],
-            [Fraction(1)] * len(cuts),
-        )
+        answers = [(column > cut).astype(int) for column, cut in cuts]
+        price = [Fraction(1)] * len(cuts)
     else:
         answers = [outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))]
         price = [decimal(one) for one in problem.prices.tests.tolist()]
