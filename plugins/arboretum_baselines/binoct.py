@@ -75,10 +75,8 @@ class BinOct:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out,
         BudgetError for too little memory.
         """
-        found, depth = (
-            two_way_problem(problem, self.name, self.limits, context=context),
-            problem.parts.limits().max_depth,
-        )
+        found = two_way_problem(problem, self.name, self.limits, context=context)
+        depth = problem.parts.limits().max_depth
         if depth is None or found.leaf:
             raise CapabilityError(
                 "solver binoct needs stopping.standard.max_depth, and objective.lam=0: its "
@@ -121,11 +119,9 @@ class Program:
         self._found, self._depth, self._tight = found, depth, tight
         self._own = found.cost - found.cost.min(axis=1, keepdims=True)
         held = self._own.any(axis=1)  # what no label helps goes anywhere
-        self._scale, self._cost, self._outcome = (
-            float(self._own.max(initial=1)),
-            self._own[held],
-            found.outcome[:, held],
-        )
+        self._scale = float(self._own.max(initial=1))
+        self._cost = self._own[held]
+        self._outcome = found.outcome[:, held]
         (self._tests, self._groups), self._classes = self._outcome.shape, self._own.shape[1]
         self._inner, self._leaves = 2**depth - 1, 2**depth
         sizes = (
@@ -213,10 +209,8 @@ class Program:
         """Keep a better tree, and a higher bound: each entry of a leaf's cost may be missed by
         WHOLE, and costs are whole numbers.
         """
-        bound, self.visited = (
-            answer.get("mip_dual_bound"),
-            self.visited + int(answer.get("mip_node_count") or 0),
-        )
+        bound = answer.get("mip_dual_bound")
+        self.visited = self.visited + int(answer.get("mip_node_count") or 0)
         if answer.x is not None:
             nodes, cost = self._tree(
                 answer.x[: self._at[1]].reshape(self._inner, self._tests).argmax(axis=1)

@@ -54,12 +54,10 @@ class Questionnaire:
     cost; needs no network.
     """
 
-    kind, name, paper, capabilities = (
-        "export",
-        "questionnaire",
-        "",
-        ("classification", "regression", "multiclass", "missing", "prices"),
-    )
+    kind = "export"
+    name = "questionnaire"
+    paper = ""
+    capabilities = ("classification", "regression", "multiclass", "missing", "prices")
     suffix = ".html"
 
     title: str = param("A few questions", "heading of the page")

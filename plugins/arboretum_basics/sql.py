@@ -69,12 +69,10 @@ def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
     """Per node the outcome below which most CASEs are nested, ties to that of rows without an
     outcome; −1 at a leaf.
     """
-    levels, last, edges, start = (
-        [0] * tree.n_nodes,
-        [-1] * tree.n_nodes,
-        tree.child.tolist(),
-        tree.child_offset.tolist(),
-    )
+    levels = [0] * tree.n_nodes
+    last = [-1] * tree.n_nodes
+    edges = tree.child.tolist()
+    start = tree.child_offset.tolist()
     for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():  # children come before their parents
         below = [
             levels[child] + 1 if child >= 0 else 0 for child in edges[start[node] : start[node + 1]]

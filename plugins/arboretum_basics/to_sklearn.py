@@ -238,10 +238,8 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts
         ("threshold", -2.0),
     ):
         records[name] = absent
-    records["left_child"][inner], records["right_child"][inner] = (
-        inner + 1,
-        [right[i] for i in inner.tolist()],
-    )
+    records["left_child"][inner] = inner + 1
+    records["right_child"][inner] = [right[i] for i in inner.tolist()]
     position = {feature: i for i, feature in enumerate(features)}
     bounds = [_bound(rule) for rule in rules]
     records["feature"][inner] = [
@@ -253,10 +251,8 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts
         records["threshold"][inner]
     )
     records["impurity"] = tree.plain_impurity()[source]
-    records["n_node_samples"], records["weighted_n_node_samples"] = (
-        tree.counts[source] * real,
-        tree.mass[source] * real,
-    )
+    records["n_node_samples"] = tree.counts[source] * real
+    records["weighted_n_node_samples"] = tree.mass[source] * real
     values = (
         tree.distribution()[source]
         if tree.task is Task.classification

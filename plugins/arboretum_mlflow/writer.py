@@ -200,10 +200,8 @@ class Writer:
             return str(run.info.run_id)
         if run is not None:
             return self._write(run, entry)
-        experiment, tags = (
-            self.experiment_id,
-            entry["tags"] | ({"arboretum.key": entry["key"]} if entry["key"] else {}),
-        )
+        experiment = self.experiment_id
+        tags = entry["tags"] | ({"arboretum.key": entry["key"]} if entry["key"] else {})
         with self._one_transaction():
             return self._write(
                 self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry

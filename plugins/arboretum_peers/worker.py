@@ -83,10 +83,8 @@ def gosdt() -> Begin:
 
         def read() -> Named:
             found = model.result_
-            nodes, ended = (
-                flatten(nested(json.loads(found.model)[0])),
-                found.status == status.CONVERGED,
-            )
+            nodes = flatten(nested(json.loads(found.model)[0]))
+            ended = found.status == status.CONVERGED
             # its upper bound need not be that of its tree, unless it says that it has proven it
             return {
                 "nodes": nodes,

@@ -193,10 +193,8 @@ class Regularized:
             and self.lam > 0
         ):
             raise CapabilityError(_no_authors_form(self.name))
-        form, names = (
-            form_of(impurity) if self.lam > 0.0 else "",
-            frozenset(each.name for each in coverage if type(each) in COVERAGES),
-        )
+        form = form_of(impurity) if self.lam > 0.0 else ""
+        names = frozenset(each.name for each in coverage if type(each) in COVERAGES)
         if self.lam == math.inf:
             return (
                 kernels.kernel_of("cost_benefit", form)
@@ -412,10 +410,8 @@ class ImpurePairs:
         """Pairs before and after, and the score."""
         before, after = _pairs(tables.counts.sum(axis=1)), _pairs(tables.counts)
         if self.weighting is Weighting.authors:
-            before, after = (
-                before * (node.mass / node.total_mass),
-                after * (tables.mass / node.total_mass),
-            )
+            before = before * (node.mass / node.total_mass)
+            after = after * (tables.mass / node.total_mass)
         told_apart = before - after.sum(axis=-1)
         score = told_apart / paid(tables, self.name) if self.per_price else told_apart
         return {"before": before, "after": after.sum(axis=-1), "score": score}
@@ -428,7 +424,5 @@ def _pairs(counts: np.ndarray) -> np.ndarray:
     return pairs
 
 
-CRITERIA, BASELINES = (
-    [Regularized, SubmodularRanking, EC45, ECART, CostBenefit],
-    [Balance, ImpurePairs],
-)
+CRITERIA = [Regularized, SubmodularRanking, EC45, ECART, CostBenefit]
+BASELINES = [Balance, ImpurePairs]

@@ -268,11 +268,9 @@ def _other_leaves(problem: Problem) -> str:
         rule = attrs.evolve(parts, stopping=others).leaf_rule(counting_objects=True)
     except CapabilityError as error:
         return f"leaves are not those of the theorem: {error}"
-    total, mass, rows = (
-        float(objects.weight.sum()),
-        _lightest(objects, objects.weight),
-        _lightest(objects, objects.count),
-    )
+    total = float(objects.weight.sum())
+    mass = _lightest(objects, objects.weight)
+    rows = _lightest(objects, objects.count)
     if rule.delta is not None:
         return (
             f"nodes of an impurity of at most {rule.delta:g} are leaves, but not covered; leave "

@@ -226,12 +226,10 @@ class Session:
         """
         from arboretum.engine import run as engine
 
-        request, prepared, tracker, trouble = (
-            self._request(resolved),
-            None,
-            resolved.parts.tracker,
-            "",
-        )
+        request = self._request(resolved)
+        prepared = None
+        tracker = resolved.parts.tracker
+        trouble = ""
         report = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
@@ -255,10 +253,8 @@ class Session:
                 return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
         kept = Kept(folder)
         record = engine.run(request, progress, prepared, kept.early)
-        files, warnings = (
-            kept.write(record) if folder is not None or tracker is not None else {},
-            [engine.kernel_trouble()],
-        )
+        files = kept.write(record) if folder is not None or tracker is not None else {}
+        warnings = [engine.kernel_trouble()]
         if folder is not None:
             folder = kept.folder
             if index is not None and folder is not None:
@@ -326,11 +322,9 @@ class Session:
                 remove_empty(folder)
             else:
                 # names, goal and tracker are this run's own; only what was computed is the other's
-                record, kept, source = (
-                    attrs.evolve(record, config=resolved.config),
-                    folder,
-                    str(found),
-                )
+                record = attrs.evolve(record, config=resolved.config)
+                kept = folder
+                source = str(found)
                 # a sweep's parent has all its runs, copies too
                 left_out = (TRACKED,) if sweep_id or not same else ()
                 names = [

@@ -209,12 +209,10 @@ class Evaluation:
             raise DataError(
                 f"curves are of classes; this tree predicts the numbers of {rows.target.name!r}"
             )
-        places, classes, codes, weight = (
-            tree.places(rows),
-            rows.target.classes,
-            rows.target.codes,
-            rows.row_weights(),
-        )
+        places = tree.places(rows)
+        classes = rows.target.classes
+        codes = rows.target.codes
+        weight = rows.row_weights()
         proba = np.pad(
             tree.predict_proba(rows, places), [(0, 0), (0, len(classes) - len(tree.classes))]
         )

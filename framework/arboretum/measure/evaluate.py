@@ -181,10 +181,8 @@ def _of_cuts(
         return found
 
     def roc_auc(nodes: Sequence[int] | np.ndarray) -> float:
-        codes, n_classes = (
-            target.codes,
-            max(len(tree.classes), int(target.codes.max(initial=0)) + 1),
-        )
+        codes = target.codes
+        n_classes = max(len(tree.classes), int(target.codes.max(initial=0)) + 1)
         place = tree.nearest_kept(nodes)[rest[whole]] * n_classes + codes[whole]
         mass = np.bincount(place, weights[whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)

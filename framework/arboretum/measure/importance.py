@@ -26,11 +26,9 @@ def importances(
 
     Breiman (2001), Random forests, section 10, for permutations.
     """
-    gain, paid, read = (
-        tree.impurity_decrease(),
-        _paid(tree),
-        dict.fromkeys(name for rule in tree.rules for name in rule.columns),
-    )
+    gain = tree.impurity_decrease()
+    paid = _paid(tree)
+    read = dict.fromkeys(name for rule in tree.rules for name in rule.columns)
     total = sum(gain.values()) or 1.0
     found = [
         {

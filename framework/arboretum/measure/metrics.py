@@ -51,12 +51,10 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
         counts; then floats.  What would divide by 0 is 0.  As scikit-learn's
         ``precision_recall_fscore_support``.
     """
-    right, predicted, there, total = (
-        table.diagonal(),
-        table.sum(axis=0),
-        table.sum(axis=1),
-        np.full(len(table), table.sum()),
-    )
+    right = table.diagonal()
+    predicted = table.sum(axis=0)
+    there = table.sum(axis=1)
+    total = np.full(len(table), table.sum())
     occurs = predicted + there > 0
     weight = there if average == "weighted" else occurs
     if average == "micro":
@@ -177,10 +175,8 @@ def r2(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
     On a constant target: 1 when it is predicted exactly, else 0.
     """
     mean = (weights * values).sum() / weights.sum()
-    variance, residual = (
-        mse(values, np.full_like(values, mean), weights),
-        mse(values, predicted, weights),
-    )
+    variance = mse(values, np.full_like(values, mean), weights)
+    residual = mse(values, predicted, weights)
     if variance == 0:
         return 1.0 if residual == 0 else 0.0
     return 1.0 - residual / variance

@@ -165,10 +165,8 @@ class LineChart:
             joined=False,
             quiet=True,
         )
-        names, notes = (
-            [name for name, _, _ in reversed(rows)],
-            [f"Dark, and beside the name: {mark}.", *notes],
-        )
+        names = [name for name, _, _ in reversed(rows)]
+        notes = [f"Dark, and beside the name: {mark}.", *notes]
         return LineChart(title, [*lines, middles], axis, Axis("", names=names), subtitle, notes)
 
 

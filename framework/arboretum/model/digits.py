@@ -108,10 +108,8 @@ def _column_digits(rules: Sequence[Any], values: np.ndarray) -> list[int]:
 
     values : of the column, NaN = missing.
     """
-    unit, owner = (
-        getattr(rules[0], "unit", ""),
-        np.repeat(np.arange(len(rules)), [len(rule.cuts) for rule in rules]),
-    )
+    unit = getattr(rules[0], "unit", "")
+    owner = np.repeat(np.arange(len(rules)), [len(rule.cuts) for rule in rules])
     cuts, digits = np.array([cut for rule in rules for cut in rule.cuts]), np.full(len(rules), SIX)
     rank = _ranks(values, len(cuts))
     shown, below = np.array([as_shown(cut, unit, SIX) for cut in cuts.tolist()]), rank(cuts)

@@ -154,10 +154,8 @@ class Solution:
             for at, low, best in data.get("curve", ())
         )
         front = Front.from_json(data["front"]) if "front" in data else None
-        status, checked = (
-            Status(data["status"]),
-            Checked(data["checked"]) if data.get("checked") else None,
-        )
+        status = Status(data["status"])
+        checked = Checked(data["checked"]) if data.get("checked") else None
         return Solution(
             tree,
             value,

@@ -68,10 +68,8 @@ def front_chart(front: Front, title: str = "") -> LineChart:
     )
     lines: list[Line] = []
     for name, curve in front.curves.items():
-        steps, colour = (
-            [curve[number] for number in step_function(curve)],
-            len(shown) + len(lines) + 1,
-        )
+        steps = [curve[number] for number in step_function(curve)]
+        colour = len(shown) + len(lines) + 1
         lines.append(
             Line(
                 name,
@@ -133,22 +131,20 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
     """``front.json``, ``front.svg``, and ``front.html``: chart, trees and numbers on one page
     that needs no other file.
     """
-    chart, own = (
+    chart = (
         chart_svg(front_chart(front, title))
         .replace(' target="_blank"', "")
-        .replace('xlink:href="#point-', 'href="#point-'),
-        front.most_accurate,
+        .replace('xlink:href="#point-', 'href="#point-')
     )
+    own = front.most_accurate
     rows, trees = front_rows(front), [n for n, p in enumerate(front.points) if p.tree is not None]
     spelled = [
         ", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows
     ]
     sections = []
     for place, number in enumerate(trees):
-        point, near = (
-            front.points[number],
-            (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2]),
-        )
+        point = front.points[number]
+        near = (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2])
         steps = [
             f'<a href="#point-{other}">{"before" if other < number else "after"}: '
             f"{spelled[other]}</a>"

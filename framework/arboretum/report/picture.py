@@ -260,10 +260,8 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
-    inside, subject = (
-        place.width - 2 * PADDING,
-        tree.rule(item.node).subject if item.children else "",
-    )
+    inside = place.width - 2 * PADDING
+    subject = tree.rule(item.node).subject if item.children else ""
     # what a column is compared with: " ≤ 2.45"
     rest = upper.removeprefix(subject) if subject and upper.startswith(subject) else ""
     left = inside - text_width(rest, 12, bold=True)

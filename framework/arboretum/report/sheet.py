@@ -217,10 +217,8 @@ class Sheet:
         inches = ends.width / 72, ends.height / 72
         self.figure.set_size_inches(*inches)
         for axes in block.plots:
-            (x, y), (width, height) = (
-                axes.get_position().p0 - ends.p0 / 72,
-                axes.get_position().size,
-            )
+            (x, y) = axes.get_position().p0 - ends.p0 / 72
+            (width, height) = axes.get_position().size
             axes.set_position((x / inches[0], y / inches[1], width / inches[0], height / inches[1]))
         return self.figure
 
@@ -279,10 +277,8 @@ def scale(axes: Axes, which: str, axis: Axis, values: Iterable[float], ticks: in
     known = sorted(value for value in values if math.isfinite(value))
     # counts: no tick lies between two of them
     whole = all(value == round(value) for value in known)
-    here, round_steps = (
-        getattr(axes, f"{which}axis"),
-        MaxNLocator(ticks, steps=[1, 2, 2.5, *[4] * whole, 5, 10], integer=whole),
-    )
+    here = getattr(axes, f"{which}axis")
+    round_steps = MaxNLocator(ticks, steps=[1, 2, 2.5, *[4] * whole, 5, 10], integer=whole)
     here.set_major_locator(round_steps)
     if axis.names:
         here.set_ticks(range(len(axis.names)), axis.names)

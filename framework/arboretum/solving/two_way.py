@@ -241,11 +241,9 @@ class TwoWay:
             first.
         """
         problem, objects = self.problem, self.problem.objects
-        nodes, at, moved = (
-            two_way_order(nodes[:, [0, 2, 1]]),
-            np.zeros(objects.n_objects, np.int64),
-            np.arange(objects.n_objects),
-        )
+        nodes = two_way_order(nodes[:, [0, 2, 1]])
+        at = np.zeros(objects.n_objects, np.int64)
+        moved = np.arange(objects.n_objects)
         n, classes = len(nodes), objects.n_classes
         weights, counts = np.zeros((n, classes)), np.zeros(n)
         while len(moved):  # one level down
@@ -374,11 +372,9 @@ def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
     """int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the decimals
     that were written down.
     """
-    objects, objective, classes = (
-        problem.objects,
-        cast(WeightedErrors, problem.parts.objective),
-        problem.objects.n_classes,
-    )
+    objects = problem.objects
+    objective = cast(WeightedErrors, problem.parts.objective)
+    classes = problem.objects.n_classes
     found, lam = whole_numbers(objects.weight), decimal(objective.lam)
     if found:
         (mass, each), errors = found, objective.errors(classes)

@@ -196,13 +196,11 @@ def add_rows(data, rows, sums):
     """Sum over the rows of a set, for every test those with outcome 1; and its own costs.
     Returns (least, one, two, size) of the set.
     """
-    n_tests, least, one, two, size = (
-        data.mask.shape[1],
-        np.int64(0),
-        np.uint64(0),
-        np.uint64(0),
-        np.int64(0),
-    )
+    n_tests = data.mask.shape[1]
+    least = np.int64(0)
+    one = np.uint64(0)
+    two = np.uint64(0)
+    size = np.int64(0)
     for f in range(n_tests):
         sums.least[f] = sums.size[f] = 0
         sums.one[f] = sums.two[f] = np.uint64(0)
@@ -284,11 +282,9 @@ def begin(data, graph, sums, state, settings):
 @jit(borrow=True)
 def search(data, graph, sums, state, settings, work):
     """Algorithm 1.   work : sets to pop."""
-    until, entries, whole = (
-        state.iterations + work,
-        2 * data.mask.shape[1],
-        np.float64(data.cost.sum()),
-    )
+    until = state.iterations + work
+    entries = 2 * data.mask.shape[1]
+    whole = np.float64(data.cost.sum())
     while graph.lower[ROOT] != graph.upper[ROOT] and state.queued > 0:
         if state.iterations >= until:
             return PAUSED

@@ -123,10 +123,8 @@ class GosdtReference:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
         two_way_problem(few(problem), self.name)
-        outcome, cost = (
-            np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
-            9 - 9 * np.eye(4, problem.objects.n_classes, dtype=np.int64),
-        )
+        outcome = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
+        cost = 9 - 9 * np.eye(4, problem.objects.n_classes, dtype=np.int64)
         small = TwoWay(
             problem, outcome, np.arange(2), np.arange(4), cost, 1, np.ones(4, np.int64), Fraction(1)
         )
@@ -149,11 +147,9 @@ class PrintedSearch:
         self._data = kernels.Data(
             mask, packed[:-1], found.cost, found.cost.min(axis=1), random_words(groups)
         )
-        words, whole, real = (
-            np.zeros(tests, np.uint64),
-            np.zeros(tests, np.int64),
-            np.zeros(labels, np.int64),
-        )
+        words = np.zeros(tests, np.uint64)
+        whole = np.zeros(tests, np.int64)
+        real = np.zeros(labels, np.int64)
         self._sums = kernels.Sums(
             np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real
         )
@@ -167,10 +163,8 @@ class PrintedSearch:
             owner=np.empty(1024, np.int64),
         )
         self._memo["rows"][0] = packed[-1]
-        self._settings, self._state = (
-            np.array([(found.leaf, rule, high, seed)], kernels.SETTINGS)[0],
-            np.zeros(1, kernels.STATE)[0],
-        )
+        self._settings = np.array([(found.leaf, rule, high, seed)], kernels.SETTINGS)[0]
+        self._state = np.zeros(1, kernels.STATE)[0]
         kernels.begin(self._data, self.arrays(), self._sums, self._state, self._settings)
 
     def arrays(self) -> Graph:

@@ -135,10 +135,8 @@ def known(cache, levels, level, state, settings):
     if number == n:
         state.known += 1
         cache.key[n, 0], cache.key[n, 1], cache.size[n], cache.feature[n] = one, two, level, LEAF
-        cache.error[n], cache.bound[n] = (
-            error_of(levels.sums[level], settings.labels) + settings.lam,
-            0,
-        )
+        cache.error[n] = error_of(levels.sums[level], settings.labels) + settings.lam
+        cache.bound[n] = 0
         if cache.row_sets.shape[0] > 1:
             one, two = np.uint64(0), np.uint64(1)
             for w in range(levels.rows.shape[1]):
@@ -249,10 +247,8 @@ def search(planes, words, cache, levels, state, settings, work):
                 )
             else:  # both branches together are below the best
                 levels.best[level], levels.phase[level] = levels.first[level] + found, 0
-                cache.error[levels.number[level]], cache.feature[levels.number[level]] = (
-                    levels.best[level],
-                    levels.feature[level],
-                )
+                cache.error[levels.number[level]] = levels.best[level]
+                cache.feature[levels.number[level]] = levels.feature[level]
                 break
     return PAUSED
 

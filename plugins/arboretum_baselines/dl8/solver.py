@@ -101,10 +101,8 @@ class Dl85:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
         two_way_problem(few(problem), self.name, self.limits)
-        cost, outcome = (
-            1 - np.eye(4, problem.objects.n_classes, dtype=np.int64),
-            np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
-        )
+        cost = 1 - np.eye(4, problem.objects.n_classes, dtype=np.int64)
+        outcome = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
         small = TwoWay(
             problem, outcome, np.arange(2), np.arange(4), cost, 0, np.ones(4, np.int64), Fraction(1)
         )
@@ -144,20 +142,14 @@ class Dl8Search:
         from arboretum_baselines.dl8.planes import planes_of
 
         lanes = found.cost - found.cost.min(axis=1, keepdims=True)
-        self._settings, self._state = (
-            np.array([(depth, least, lanes.shape[1], found.leaf)], kernels.SETTINGS)[0],
-            np.zeros(1, kernels.STATE)[0],
-        )
+        self._settings = np.array([(depth, least, lanes.shape[1], found.leaf)], kernels.SETTINGS)[0]
+        self._state = np.zeros(1, kernels.STATE)[0]
         lanes = np.column_stack([lanes, found.rows]) if least > 1 else lanes
-        self.kernels, self._planes, self._words = (
-            kernels,
-            planes_of(found.outcome, lanes),
-            random_words(2 * len(found.outcome)),
-        )
-        self._pace, self._leaf = (
-            Pace(),
-            int(lanes[:, : self._settings["labels"]].sum(axis=0).min()) + found.leaf,
-        )
+        self.kernels = kernels
+        self._planes = planes_of(found.outcome, lanes)
+        self._words = random_words(2 * len(found.outcome))
+        self._pace = Pace()
+        self._leaf = int(lanes[:, : self._settings["labels"]].sum(axis=0).min()) + found.leaf
         self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
         sums = np.zeros((2, n, lanes.shape[1]), np.int64)

@@ -43,10 +43,8 @@ from arboretum_baselines.osdt.set_kernels import (
 def grow(data, leaves, sets, room, state, settings, s, leaf, test):
     """The set s with a leaf split by a test; if it is the best tree, it is kept as that."""
     others(leaves, sets, room, s, leaf)
-    at, depth = (
-        leaves.start[leaf & LEAF] + 2 * test,
-        leaf // LEVEL + (1 if settings.depth > 0 else 0),
-    )
+    at = leaves.start[leaf & LEAF] + 2 * test
+    depth = leaf // LEVEL + (1 if settings.depth > 0 else 0)
     with_children(
         leaves,
         room,
@@ -83,10 +81,8 @@ def greedy(data, leaves, sets, sums, room, state, settings):
             if ended != FINISHED:
                 return ended
             for f in range(data.mask.shape[1]):
-                a, b = (
-                    leaves.child[leaves.start[x] + 2 * f],
-                    leaves.child[leaves.start[x] + 2 * f + 1],
-                )
+                a = leaves.child[leaves.start[x] + 2 * f]
+                b = leaves.child[leaves.start[x] + 2 * f + 1]
                 if a >= 0:
                     less = (
                         leaves.n[x] * leaves.share[x]
@@ -123,10 +119,8 @@ def follow(data, leaves, sets, sums, room, state, settings):
                 continue
             best = np.inf
             for f in range(data.mask.shape[1]):
-                a, b = (
-                    leaves.child[leaves.start[x] + 2 * f],
-                    leaves.child[leaves.start[x] + 2 * f + 1],
-                )
+                a = leaves.child[leaves.start[x] + 2 * f]
+                b = leaves.child[leaves.start[x] + 2 * f + 1]
                 if a >= 0 and leaves.least[a] + leaves.least[b] < best:
                     best, leaf, test = leaves.least[a] + leaves.least[b], sets.item[i], f
             break

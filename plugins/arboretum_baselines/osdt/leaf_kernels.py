@@ -145,14 +145,12 @@ def split_leaf(data, leaves, sums, state, settings, leaf):
     for u in range(data.p.shape[0]):
         if not leaves.rows[leaf, u >> 6] >> np.uint64(u & 63) & np.uint64(1):
             continue
-        mask, p, n, rows, first, second = (
-            data.mask[u],
-            data.p[u],
-            data.n[u],
-            data.rows[u],
-            data.words[u, 0],
-            data.words[u, 1],
-        )
+        mask = data.mask[u]
+        p = data.p[u]
+        n = data.n[u]
+        rows = data.rows[u]
+        first = data.words[u, 0]
+        second = data.words[u, 1]
         g = saving(data, np.float64(p), np.float64(n))
         one, two = one + first, two + second
         for f in range(n_tests):

@@ -71,18 +71,14 @@ class Loss:
         """The greatest and the smallest that one FP more, one FN more adds: FP, FN, FP, FN;
         zeros for an area.
         """
-        most, least, few = (
-            [-np.inf] * 2,
-            [np.inf] * 2,
-            max(1, AT_ONCE // max(1, self.table.shape[1])),
-        )
+        most = [-np.inf] * 2
+        least = [np.inf] * 2
+        few = max(1, AT_ONCE // max(1, self.table.shape[1]))
         for start in range(0, len(self.table), few):
             for axis in (0, 1):
                 found = np.diff(self.table[start : start + few + 1], axis=axis)
-                most[axis], least[axis] = (
-                    found.max(initial=most[axis]),
-                    found.min(initial=least[axis]),
-                )
+                most[axis] = found.max(initial=most[axis])
+                least[axis] = found.min(initial=least[axis])
         a, b, c, d = (float(one) if np.isfinite(one) else 0.0 for one in (*most, *least))
         return a, b, c, d
 
@@ -189,10 +185,10 @@ def loss_of(found: TwoWay, solver: str) -> Loss:
         return Loss(none, theta, area, p, n, objective.lam)
     positives, negatives, unit = int(p.sum()), int(n.sum()), float(found.unit)
     if (positives + 1) * (negatives + 1) > ENTRIES:
-        kept, other = (
-            f"solver {solver} keeps the loss of every (FP, FN), here {positives:,} · {negatives:,}",
-            "gosdt" if shape is Shape.additive else "fronts",
+        kept = (
+            f"solver {solver} keeps the loss of every (FP, FN), here {positives:,} · {negatives:,}"
         )
+        other = "gosdt" if shape is Shape.additive else "fronts"
         raise CapabilityError(
             f"{kept}; use method={other}, or weights of fewer digits or fewer rows"
         )
@@ -200,10 +196,8 @@ def loss_of(found: TwoWay, solver: str) -> Loss:
     if shape is Shape.confusion:
         table = monotone_losses(objective, fp * unit, fn * unit, positives * unit, negatives * unit)
     elif hasattr(objective, "factors"):
-        factor, errors = (
-            objective.factors([negatives * found.unit, positives * found.unit]),
-            objective.errors(2),
-        )
+        factor = objective.factors([negatives * found.unit, positives * found.unit])
+        errors = objective.errors(2)
         per = [float(factor[y] * (errors[y][1 - y] - errors[y][y]) * found.unit) for y in (0, 1)]
         right = factor[0] * errors[0][0] * negatives + factor[1] * errors[1][1] * positives
         table = per[0] * fp[:, None] + per[1] * fn

@@ -277,10 +277,8 @@ def consider(data, leaves, sets, room, state, settings, made, size, splits, valu
     if bound >= most or (used & PERMUTED and known_before(sets, room, size, state)):
         return
     s = record(sets, room, state, made, size, bound)
-    sets.key[s], sets.turn[s] = (
-        key_of(leaves, room, size, bound, value, state, settings),
-        state.turn,
-    )
+    sets.key[s] = key_of(leaves, room, size, bound, value, state, settings)
+    sets.turn[s] = state.turn
     state.turn += 1
     push(sets, state, s)
 

@@ -172,10 +172,8 @@ def in_order(found: TwoWay) -> TwoWay:
     one = np.array([found.cost[row].sum(axis=0) for row in found.outcome]).reshape(-1, 2)
     sides = np.stack([one, whole - one])
     left = (sides.prod(axis=2) / np.maximum(sides.sum(axis=2), 1)).sum(axis=0)
-    tests, groups = (
-        np.argsort(left, kind="stable"),
-        np.argsort(-p / np.maximum(p + n, 1), kind="stable"),
-    )
+    tests = np.argsort(left, kind="stable")
+    groups = np.argsort(-p / np.maximum(p + n, 1), kind="stable")
     outcome, group = columns_of(found.outcome, groups, tests), np.argsort(groups)[found.group]
     return attrs.evolve(
         found,
@@ -218,12 +216,10 @@ class OsdtSearch:
         depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
         self._alone = limits[1] == 0
         settings = least, depth, min(groups, most or groups), rule, seed, ahead, used
-        self._settings, self._state = (
-            np.array(
-                [(*settings, loss.lam, *loss.steps, loss.theta, loss.unit)], leaf_kernels.SETTINGS
-            )[0],
-            np.zeros(1, leaf_kernels.STATE)[0],
-        )
+        self._settings = np.array(
+            [(*settings, loss.lam, *loss.steps, loss.theta, loss.unit)], leaf_kernels.SETTINGS
+        )[0]
+        self._state = np.zeros(1, leaf_kernels.STATE)[0]
         bits = words_of(found.outcome)
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
@@ -318,10 +314,8 @@ class OsdtSearch:
         return PAUSED if ended == FINISHED and self._next() else ended
 
     def _arrays(self) -> tuple[Any, ...]:
-        leaves, sets = (
-            self.floor.Leaves(*self._leaves.values()),
-            self.kernels.Sets(*self._sets.values()),
-        )
+        leaves = self.floor.Leaves(*self._leaves.values())
+        sets = self.kernels.Sets(*self._sets.values())
         return (
             self._data,
             leaves,
@@ -391,10 +385,8 @@ class OsdtSearch:
     def _aim(self) -> None:
         """A sum over leaves that touches the loss at the best tree."""
         pieces, const = self.loss.beside(self._best_leaves())
-        self._data, self._state["const"] = (
-            self._data._replace(pieces=pieces, ladder=np.empty((2, 0))),
-            const,
-        )
+        self._data = self._data._replace(pieces=pieces, ladder=np.empty((2, 0)))
+        self._state["const"] = const
         data, leaves, _, sums, _, *rest = self._arrays()
         self.first.prepare(data, leaves, sums, *rest, 0)
 
@@ -425,10 +417,8 @@ class OsdtSearch:
         With None the sets alone grow, without a limit.
         """
         tests, state, floor = len(self.found.tests), self._state, self.floor
-        leaves, divided = (
-            int(state["leaves"]) + 2 * tests,
-            (int(state["expanded"]) + 1) * 2 * tests,
-        )
+        leaves = int(state["leaves"]) + 2 * tests
+        divided = (int(state["expanded"]) + 1) * 2 * tests
         wanted = dict.fromkeys(floor.Leaves._fields, leaves) | {
             "slots": 2 * leaves,
             "child": divided,

@@ -98,14 +98,12 @@ def drawn_nodes(seed: int, found: TwoWay) -> tuple[np.ndarray, list[np.ndarray]]
     generator, nodes, leaves = np.random.default_rng(seed), [], []
 
     def grow(rows: np.ndarray) -> int:
-        at, able = (
-            len(nodes),
-            [
-                t
-                for t in range(len(found.tests))
-                if found.outcome[t][rows].any() and not found.outcome[t][rows].all()
-            ],
-        )
+        at = len(nodes)
+        able = [
+            t
+            for t in range(len(found.tests))
+            if found.outcome[t][rows].any() and not found.outcome[t][rows].all()
+        ]
         nodes.append([-1, -1, -1])
         if not able or generator.random() < 0.3:
             leaves.append(rows)

@@ -104,10 +104,8 @@ def test_the_solver_agrees_with_the_certified_one_and_is_verified():
     for seed in range(40):
         size = {"n_rows": 60, "n_columns": 5} if seed % 4 == 0 else {}
         problem = drawn_problem(seed, objective_of(seed), solver=GosdtReference(), **size)
-        solution, plain = (
-            GosdtReference().solve(problem, Context()),
-            Gosdt().solve(problem, Context()),
-        )
+        solution = GosdtReference().solve(problem, Context())
+        plain = Gosdt().solve(problem, Context())
         verify_solution(solution, problem)
         assert (
             solution.status is plain.status is Status.optimal
@@ -139,10 +137,8 @@ def test_the_kernel_does_what_the_plain_twin_does_iteration_by_iteration(high):
             Rule.curiosity: lambda p, support, turn: p.lower / share(support),
         }
         for rule, key in keys.items():
-            twin, search = (
-                PrintedGosdt(as_bits(found.outcome), found.cost.tolist(), found.leaf, key, high),
-                PrintedSearch(found, rule, high, 0),
-            )
+            twin = PrintedGosdt(as_bits(found.outcome), found.cost.tolist(), found.leaf, key, high)
+            search = PrintedSearch(found, rule, high, 0)
 
             def compare():
                 while search.steps_of(1) == search.kernels.NEED_ROOM:

@@ -163,10 +163,8 @@ def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds)
         )
         solution = solver.solve(problem, Context(seed=seed))
         verify_solution(solution, problem)
-        objective, found = (
-            problem.parts.objective,
-            two_way_problem(problem, "it", solver.limits, class_weights),
-        )
+        objective = problem.parts.objective
+        found = two_way_problem(problem, "it", solver.limits, class_weights)
         trees = [tree for tree in leaf_sets(found, depth, least) if len(tree) <= leaves]
         best = min(
             worth(objective, tree, float(found.unit)) + objective.lam * len(tree) for tree in trees

@@ -276,10 +276,8 @@ def test_b_5_number_of_leaves_of_a_better_tree_below(name):
         fixed, split, below = table.parted()
         known = table.value(name, leaves(table.grown(table.everything)))
         if table.value(name, below) <= known:
-            size, bound = (
-                len(fixed + split),
-                table.loss(name, fixed) + table.lam * len(fixed + split),
-            )
+            size = len(fixed + split)
+            bound = table.loss(name, fixed) + table.lam * len(fixed + split)
             assert len(below) <= min(
                 size + (known - bound) // table.lam, 2 ** len(table.rows[0][0])
             )

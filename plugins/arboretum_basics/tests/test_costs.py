@@ -189,10 +189,8 @@ LENT = Discount(
 
 def test_a_price_falls_once_a_column_of_the_group_was_asked():
     prices = LENT.price_list(OBJECTS, 0)
-    first, then = (
-        {"width": 4.0, "height": 2.0, "lit": 3.0},
-        {"width": 2.0, "height": 1.0, "lit": 3.0},
-    )
+    first = {"width": 4.0, "height": 2.0, "lit": 3.0}
+    then = {"width": 2.0, "height": 1.0, "lit": 3.0}
     assert [first.get(name, 1.0) for name in columns_of_tests()] == prices.tests.tolist()
     assert [then.get(name, 1.0) for name in columns_of_tests()] == prices.at(
         frozenset({"height"})

@@ -149,12 +149,10 @@ class QuinlanTextbook(Quinlan):
 
 def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
     """Why the loop has to grow the tree."""
-    objects, parts, prices, limits = (
-        problem.objects,
-        problem.parts,
-        problem.prices,
-        problem.parts.limits(),
-    )
+    objects = problem.objects
+    parts = problem.parts
+    prices = problem.prices
+    limits = problem.parts.limits()
     positions = [feature.position for feature in objects.all_features]
     missing = parts.missing
     if not isinstance(parts.criterion, C45) or objects.task is not Task.classification:
@@ -214,10 +212,8 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
         ]
     )
     n, classes = objects.n_objects, objects.n_classes
-    number, at = (
-        np.array([raw for _, raw, _ in features], np.bool_),
-        np.array([i for _, _, i in features], np.int64),
-    )
+    number = np.array([raw for _, raw, _ in features], np.bool_)
+    at = np.array([i for _, _, i in features], np.int64)
     counts = criterion.in_average(objects.levels, float(objects.weight.sum()))[
         [position for position, _, _ in features]
     ]
@@ -261,11 +257,9 @@ def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[
 
     values = np.ascontiguousarray(objects.raw.T, np.float64)
     width, n = values.shape
-    order, distinct, reach = (
-        np.empty((width, n), np.uint64),
-        np.empty((width, n)),
-        np.empty((width, n), np.int32),
-    )
+    order = np.empty((width, n), np.uint64)
+    distinct = np.empty((width, n))
+    reach = np.empty((width, n), np.int32)
     found = np.empty((width, 2), np.int64)
     rank_columns(values, values.view(np.uint64), objects.label, GAP, order, distinct, reach, found)
     pool = kernels.Pool(
@@ -294,11 +288,9 @@ def _tree(
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rules: dict[Any, int] = {}
     seen: dict[tuple[int, float], int] = {}
-    test, price, inner = (
-        np.full(len(nodes), -1),
-        np.zeros(len(nodes)),
-        np.flatnonzero(nodes["column"] >= 0),
-    )
+    test = np.full(len(nodes), -1)
+    price = np.zeros(len(nodes))
+    inner = np.flatnonzero(nodes["column"] >= 0)
     offset = objects.test_offset.tolist()
     for v, c, place, at in zip(
         inner.tolist(),

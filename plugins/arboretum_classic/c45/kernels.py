@@ -218,13 +218,11 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     bits; it is at least 1, so that no more than that moves; and −log2 x is on average 1/ln 2 more
     on 0 … x than at x.
     """
-    own, left, total, slope, unit = (
-        scratch.own,
-        scratch.left,
-        scratch.total,
-        scratch.slope,
-        len(logs) > 0,
-    )
+    own = scratch.own
+    left = scratch.left
+    total = scratch.total
+    slope = scratch.slope
+    unit = len(logs) > 0
     known, without, low, high, first, last, cuts = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1, 0
     for k in range(len(total)):
         left[k], total[k], slope[k] = 0.0, 0.0, 0.0
@@ -332,17 +330,13 @@ def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found,
             below, above = value[run[at] >> TO_RANK], value[run[at + 1] >> TO_RANK]
             middle = (below + above) / 2.0
             found.cut[c] = below if middle == above else middle
-            found.gain[c], found.split[c], found.place[c], found.usable[c] = (
-                gain,
-                split,
-                at,
-                gain >= TOLERANCE,
-            )
+            found.gain[c] = gain
+            found.split[c] = split
+            found.place[c] = at
+            found.usable[c] = gain >= TOLERANCE
         else:
-            bins, n_tests = (
-                scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1],
-                columns.tests[f],
-            )
+            bins = scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1]
+            n_tests = columns.tests[f]
             if n_tests == 0:
                 found.gain[c], found.split[c], found.usable[c] = many_way(bins, whole, rule, logs)
             else:
@@ -363,12 +357,10 @@ def choose(found, in_average, whole, rule):
             n += 1
     if n == 0:
         return -1, 0.0
-    best, least, trivial, at = (
-        0.0,
-        total / n - SLACK if rule.average_gain else -np.inf,
-        TOLERANCE,
-        -1,
-    )
+    best = 0.0
+    least = total / n - SLACK if rule.average_gain else -np.inf
+    trivial = TOLERANCE
+    at = -1
     if rule.zero_gain:
         best, trivial = -SLACK, SLACK * whole
     for c in range(len(in_average)):
@@ -537,11 +529,9 @@ def deal(run, size, ends, nodes, scratch, spare):
     for v in range(len(ends)):
         ends[v] = nodes[v].low
     for entry in run:
-        g, place, entry = (
-            scratch.goes[entry & OBJECT],
-            np.uint64(scratch.place[entry & OBJECT]),
-            entry & ~OBJECT,
-        )
+        g = scratch.goes[entry & OBJECT]
+        place = np.uint64(scratch.place[entry & OBJECT])
+        entry = entry & ~OBJECT
         if g != LOST:
             if not nodes[g].leaf:
                 spare[ends[g]] = entry | place

@@ -65,11 +65,9 @@ class FuzzyGrowth(FractionalGrowth):
             if name not in names:
                 raise DataError("method.widths: " + unknown("raw column of numbers", name, names))
         crisp = {column.name: 0.0 for column in raw if column.kind is not ColumnKind.continuous}
-        self.logistic, self.given, self.shape = (
-            method.shape is Shape.logistic,
-            {**method.widths, **crisp},
-            method.shape.value,
-        )
+        self.logistic = method.shape is Shape.logistic
+        self.given = {**method.widths, **crisp}
+        self.shape = method.shape.value
         self.share_of_spread = method.width
         self.search = ObliviousSearch(self, True, max(1, self.limits.min_leaf) - ROUNDED)
         self.spread = cache(self._spread)
@@ -163,10 +161,8 @@ class FuzzyGrowth(FractionalGrowth):
         while self.place[columns.order[f, after]] < 0:
             after += 1
         threshold = float(midpoints(values[None, [found.index, after]])[0])
-        feature, x = (
-            self.problem.objects.raw_features[f],
-            self.search.values[f, who].astype(np.float64),
-        )
+        feature = self.problem.objects.raw_features[f]
+        x = self.search.values[f, who].astype(np.float64)
         given = self.given.get(
             feature.column,
             None if self.share_of_spread is None else self.share_of_spread * self.spread(f),
@@ -177,10 +173,8 @@ class FuzzyGrowth(FractionalGrowth):
             else np.array([float(given)])
         )
         label, y = (stats.label, stats.y[who]) if stats.moments else (stats.label[who], stats.y)
-        weights, counts = (
-            np.zeros((len(widths), 2, stats.width)),
-            np.zeros((len(widths), 2, stats.count_width)),
-        )
+        weights = np.zeros((len(widths), 2, stats.width))
+        counts = np.zeros((len(widths), 2, stats.count_width))
         error = np.empty(len(widths))
         soft_tables(
             x,
@@ -198,10 +192,8 @@ class FuzzyGrowth(FractionalGrowth):
         portion = mass / mass.sum(axis=1, keepdims=True)
         if lost.any():  # what has no value is divided as what has one
             gone, gone_rows = self._sums(who[lost])
-            weights, counts = (
-                weights + portion[:, :, None] * gone,
-                counts + portion[:, :, None] * gone_rows,
-            )
+            weights = weights + portion[:, :, None] * gone
+            counts = counts + portion[:, :, None] * gone_rows
         least = max(1, self.limits.min_leaf) - ROUNDED, self.space.min_weight
         error[((counts.sum(axis=2) < least[0]) | (stats.mass(weights) < least[1])).any(axis=1)] = (
             np.inf
@@ -239,10 +231,8 @@ class FuzzyGrowth(FractionalGrowth):
 
     def _crisp(self, found: Found, who: np.ndarray) -> Choice:
         feature = self.problem.objects.features[found.feature]
-        code, rule = (
-            self.problem.objects.codes[who, found.feature].astype(np.int64),
-            feature.rule(found.index),
-        )
+        code = self.problem.objects.codes[who, found.feature].astype(np.int64)
+        rule = feature.rule(found.index)
         outcome = feature.family.outcome(found.index, code)
         lost = feature.missing(code)
         degrees = (outcome[:, None] == np.arange(rule.arity)) * ~lost[:, None] * 1.0

@@ -57,10 +57,8 @@ def best_agreement(values, bits, goes, weight, least, cut, sides, agree, both):
                 b = o if whole[o] - left[o] > whole[b] - left[b] else b
             found = left[a] + (whole[b] - left[b])
             if found > agree[f]:
-                agree[f], cut[f, 0], cut[f, 1], sides[f, 0], sides[f, 1] = (
-                    found,
-                    column[i],
-                    after,
-                    a,
-                    b,
-                )
+                agree[f] = found
+                cut[f, 0] = column[i]
+                cut[f, 1] = after
+                sides[f, 0] = a
+                sides[f, 1] = b

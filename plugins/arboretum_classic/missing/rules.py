@@ -211,12 +211,10 @@ class Surrogates(_Rule):
         values = np.array([column.as_numbers() for column in columns], np.float64).reshape(
             len(raw), len(rows)
         )
-        cut, sides, agree, both = (
-            np.empty((len(raw), 2)),
-            np.empty((len(raw), 2), np.int64),
-            np.empty(len(raw)),
-            np.empty((len(raw), arity)),
-        )
+        cut = np.empty((len(raw), 2))
+        sides = np.empty((len(raw), 2), np.int64)
+        agree = np.empty(len(raw))
+        both = np.empty((len(raw), arity))
         best_agreement(
             values,
             values.view(np.uint64),

@@ -56,13 +56,11 @@ class DecisionTable:
     A combination that no training row has is predicted by the last node on its way.
     """
 
-    kind, name, paper, capabilities, suffix = (
-        "export",
-        "decision_table",
-        "Kohavi 1995",
-        ("classification", "regression"),
-        ".txt",
-    )
+    kind = "export"
+    name = "decision_table"
+    paper = "Kohavi 1995"
+    capabilities = ("classification", "regression")
+    suffix = ".txt"
 
     form: str = param("text", "how it is written", choices=("text", "markdown", "csv"))
     most: int = param(4096, "combinations, at most", ge=1)

@@ -115,11 +115,9 @@ class ObliviousGrowth(Growth):
         below = self.split_node(item)
         if adds_up:
             arity, node = test.test.arity, item.node
-            weights, counts, born = (
-                np.zeros((arity, len(node.weights))),
-                np.zeros((arity, len(node.counts)), np.int64),
-                iter(below),
-            )
+            weights = np.zeros((arity, len(node.weights)))
+            counts = np.zeros((arity, len(node.counts)), np.int64)
+            born = iter(below)
             for outcome in [o for o, child in enumerate(item.grown.children) if child is not None]:
                 child = next(born).node
                 weights[outcome], counts[outcome] = child.weights, child.counts

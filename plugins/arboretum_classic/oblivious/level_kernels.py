@@ -160,10 +160,8 @@ def _compiled(kernel, function, known, **parts):
     """A function of a criterion kernel, as one of its other arguments."""
     for part in (work_for, add_row, ask, most_inside, all_bins):
         known = known | {part.__name__: merged(baked(part, part.__name__, **known))}
-    name, arguments = (
-        function.__name__,
-        ", ".join(function.__code__.co_varnames[1 : function.__code__.co_argcount]),
-    )
+    name = function.__name__
+    arguments = ", ".join(function.__code__.co_varnames[1 : function.__code__.co_argcount])
     template = (
         f"\ndef {{name}}({arguments}):\n    return {name}(kernel, {arguments})  # "
         f"{tuple(known.values())[:5]}\n"
@@ -186,23 +184,17 @@ def search(kernel, columns, level, objects, price, rules, scorer):
         columns.start.shape[1] >> shift
     ) * n * rules.piece > len(level.members):
         shift += 1
-    bins, size = (
-        columns.start.shape[1] >> shift,
-        level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0),
-    )
+    bins = columns.start.shape[1] >> shift
+    size = level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0)
     asked = level.depth, level.total, scorer.params, impurity_at(scorer.impurity)
     kept = n_columns if n_columns * n * (bins + 1) * size <= MOST_KEPT else 1
-    every, left, low, lost = (
-        np.empty((kept, n, bins + 1, size)),
-        np.empty((n, size)),
-        -np.inf,
-        np.zeros(n_columns, np.int64),
-    )
-    scores, bounds, prices = (
-        np.full((n_columns, 2, bins), -np.inf),
-        np.full((n_columns, 2, bins), -np.inf),
-        np.empty(bins),
-    )
+    every = np.empty((kept, n, bins + 1, size))
+    left = np.empty((n, size))
+    low = -np.inf
+    lost = np.zeros(n_columns, np.int64)
+    scores = np.full((n_columns, 2, bins), -np.inf)
+    bounds = np.full((n_columns, 2, bins), -np.inf)
+    prices = np.empty(bins)
     highest, inside = np.full((n_columns, 2), -np.inf), np.full((n_columns, 2), -np.inf)
     for f in range(n_columns):
         if price[f] == np.inf:
@@ -219,11 +211,9 @@ def search(kernel, columns, level, objects, price, rules, scorer):
                     scores[f, s, b] = -np.inf
                 if scores[f, s, b] != scores[f, s, b]:
                     return np.int64(f), np.int64(0), np.int64(s), scores[f, s, b]
-                low, highest[f, s], inside[f, s] = (
-                    max(low, scores[f, s, b]),
-                    max(highest[f, s], scores[f, s, b]),
-                    max(inside[f, s], bounds[f, s, b]),
-                )
+                low = max(low, scores[f, s, b])
+                highest[f, s] = max(highest[f, s], scores[f, s, b])
+                inside[f, s] = max(inside[f, s], bounds[f, s, b])
     # where no edge may compete all bins with a bound are looked into
     low = low - 8.0 * slack(low, scorer.ties) if low > -np.inf else LOWEST
     best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
@@ -319,13 +309,11 @@ def count(codes, base, shift, level, objects, sums):
     codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.
     sums : float64[nodes, bins + 1, cell], written.
     """
-    last, n_lost, cells, size, width = (
-        sums.shape[1] - 1,
-        0,
-        sums.reshape(sums.size),
-        sums.shape[2],
-        level.weights.shape[1],
-    )
+    last = sums.shape[1] - 1
+    n_lost = 0
+    cells = sums.reshape(sums.size)
+    size = sums.shape[2]
+    width = level.weights.shape[1]
     place, members = level.place, level.members
     cells[:] = 0.0
     for v in range(len(sums)):
@@ -343,12 +331,10 @@ def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
 
     lost : float64[cell], of rows without a value where they go both ways, else empty.
     """
-    weights, counts, width, n_counts = (
-        work.weights,
-        work.counts,
-        level.weights.shape[1],
-        level.rows.shape[1],
-    )
+    weights = work.weights
+    counts = work.counts
+    width = level.weights.shape[1]
+    n_counts = level.rows.shape[1]
     if CLASSES > 0 or MOMENTS:
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
     part, left_rows, right_rows, first = 0.0, 0.0, 0.0, width if ALONE else 0
@@ -484,20 +470,16 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
     left : float64[nodes, cell], rows left of the bin, to which those in it are added.
     """
     (f, low, high), work = where, work_for(level)
-    order, values, place, width = (
-        columns.order[f],
-        columns.values[f],
-        level.place,
-        3 if MOMENTS else level.weights.shape[1],
-    )
+    order = columns.order[f]
+    values = columns.values[f]
+    place = level.place
+    width = 3 if MOMENTS else level.weights.shape[1]
     n, size, last_bin, shared = len(left), sums.shape[2], sums.shape[1] - 1, False
-    flat, scores, states, number, total = (
-        left.reshape(left.size),
-        np.zeros(n),
-        np.zeros(n, np.int64),
-        np.zeros(4, np.int64),
-        0.0,
-    )
+    flat = left.reshape(left.size)
+    scores = np.zeros(n)
+    states = np.zeros(n, np.int64)
+    number = np.zeros(4, np.int64)
+    total = 0.0
     dirty, waits, n_dirty = np.arange(n), np.ones(n, np.bool_), n
     number[EMPTY] = n
     for v in range(n if rules.shared else 0):
@@ -551,12 +533,10 @@ def arrange(values, bits, gap, columns):
     columns : :class:`Columns`, written.
     """
     for f in range(len(values)):
-        order, ordered, codes, start = (
-            columns.order[f],
-            columns.values[f],
-            columns.bin[f],
-            columns.start[f],
-        )
+        order = columns.order[f]
+        ordered = columns.values[f]
+        codes = columns.bin[f]
+        start = columns.start[f]
         order[:] = sorted_rows(values[f], bits[f])
         known, at, last = np.int64(0), np.int64(0), len(start) - 1
         for j in range(len(order)):
@@ -594,10 +574,8 @@ def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, fo
         if MOMENTS
         else sums[:, :bins, : level.weights.shape[1]].sum(axis=2).sum(axis=0)
     )
-    heaviest, asked = (
-        np.int64(np.argmax(masses)),
-        (level.depth, level.total, scorer.params, impurity_at(scorer.impurity)),
-    )
+    heaviest = np.int64(np.argmax(masses))
+    asked = (level.depth, level.total, scorer.params, impurity_at(scorer.impurity))
     found[:] = -np.inf
     if family == MULTIWAY:
         found[0, 0] = all_bins(kernel, heaviest, sums, level, price[0], rules, asked)
@@ -612,11 +590,9 @@ def all_bins(kernel, to, sums, level, price, rules, asked):
     to : outcome of rows without a value.
     """
     bins, width, total, n_split = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
-    weights, counts, extra = (
-        np.empty((bins, width)),
-        np.empty((bins, level.rows.shape[1]), np.int64),
-        np.empty((bins, 0)),
-    )
+    weights = np.empty((bins, width))
+    counts = np.empty((bins, level.rows.shape[1]), np.int64)
+    extra = np.empty((bins, 0))
     for v in range(len(sums)):
         cells, lost, present, small = sums[v], sums[v, bins], 0, False
         known = level.mass[v] - (lost[0] if MOMENTS else lost[:width].sum())

@@ -55,10 +55,8 @@ def refuse(growth: Growth, who: str) -> None:
 
 def sorted_columns(values: np.ndarray, gap: Any) -> kernels.Columns:
     """Columns of raw values by row, float[columns, k] in C order."""
-    (n_columns, n), bits = (
-        values.shape,
-        values.view(np.uint32 if values.itemsize == 4 else np.uint64),
-    )
+    (n_columns, n) = values.shape
+    bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
     start = np.empty((n_columns, 1 << min(MOST_BITS, max(1, n.bit_length()))), np.int64)
     columns = kernels.Columns(
         np.empty(values.shape, np.uint32),
@@ -139,11 +137,9 @@ class ObliviousSearch:
 
     def __init__(self, growth: Growth, shared: bool, min_rows: float) -> None:
         objects, stats, scorer = growth.problem.objects, growth.space.statistics, growth.scorer
-        self._growth, self.values, self.gap = (
-            growth,
-            np.ascontiguousarray(objects.raw.T),
-            gap_of(objects),
-        )
+        self._growth = growth
+        self.values = np.ascontiguousarray(objects.raw.T)
+        self.gap = gap_of(objects)
         self.columns = sorted_columns(self.values, self.gap)
         self._codes = [
             np.ascontiguousarray(objects.codes[:, f]) for f in range(len(objects.features))
@@ -184,11 +180,9 @@ class ObliviousSearch:
             differ as they may there.
         """
         growth, scorer = self._growth, self._growth.scorer
-        features, raw, prices = (
-            growth.problem.objects.features,
-            growth.problem.objects.raw_features,
-            growth.problem.prices,
-        )
+        features = growth.problem.objects.features
+        raw = growth.problem.objects.raw_features
+        prices = growth.problem.prices
         asked = cell.asked if prices.once_per_column else ()
         judge, best = scorer.at(node) if scorer.kernel is not None else scorer, None
         if len(raw):

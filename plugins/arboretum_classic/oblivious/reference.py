@@ -100,21 +100,17 @@ def level_scores(
     order : the rows.
     side : outcome of rows without a value.
     """
-    width, total, n_split = (
-        level.weights.shape[1],
-        np.zeros(len(goes)),
-        np.zeros(len(goes), np.int64),
-    )
+    width = level.weights.shape[1]
+    total = np.zeros(len(goes))
+    n_split = np.zeros(len(goes), np.int64)
     moments = len(objects.y) > 0
     for v in range(len(level.mass)):
         here = level.place[order] // width == v
         rows, own = order[here], goes[:, here]
         label = level.place[rows] - v * width
         what = objects.y[rows, None] ** np.arange(3) if moments else np.eye(width)[label]
-        mass, count = (
-            objects.weight[rows, None] * what,
-            objects.rows[rows, None] * (what[:, :1] if moments else what),
-        )
+        mass = objects.weight[rows, None] * what
+        count = objects.rows[rows, None] * (what[:, :1] if moments else what)
         weights, counts = (
             np.stack([(own == o).astype(float) @ part for o in range(arity)], axis=1)
             for part in (mass, count)

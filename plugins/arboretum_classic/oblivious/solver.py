@@ -113,22 +113,18 @@ class ObliviousSearch:
                 f"solver oblivious keeps {len(self.outcomes)} tests of {n} different rows, "
                 "which is too much; use fewer bins (encoder=bins)"
             )
-        self.chosen, self.cells, self.n_cells = (
-            np.zeros(k, np.int64),
-            np.zeros((k + 1, n), np.int32),
-            np.ones(k + 1, np.int64),
-        )
+        self.chosen = np.zeros(k, np.int64)
+        self.cells = np.zeros((k + 1, n), np.int32)
+        self.n_cells = np.ones(k + 1, np.int64)
         self._begin(n, k, objective.lam)
 
     def _tests(self, rows: np.ndarray) -> None:
         """Tests that divide the rows, each way of dividing once (the cheapest), the best by
         themselves first.
         """
-        objects, prices, mu = (
-            self.problem.objects,
-            self.problem.prices.tests,
-            getattr(self.problem.parts.objective, "mu", 0.0),
-        )
+        objects = self.problem.objects
+        prices = self.problem.prices.tests
+        mu = getattr(self.problem.parts.objective, "mu", 0.0)
         found: dict[bytes, tuple[float, int, np.ndarray]] = {}
         first = objects.test_offset
         for f, feature in enumerate(objects.features):
@@ -239,10 +235,8 @@ class ObliviousSearch:
 
         def choose(place: tuple[int, np.ndarray]) -> Choice:
             level, rows = place
-            weights, count = (
-                np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes),
-                float(objects.count[rows].sum()),
-            )
+            weights = np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes)
+            count = float(objects.count[rows].sum())
             if level == len(tests):
                 return Choice(weights, count)
             below = [

@@ -82,10 +82,8 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 def pieces(paper: Lecture) -> list[Piece]:
     """One piece per kind of predicate, and one per question of :data:`WORK` and small data set."""
-    key, sets = (
-        {"chapter": "choices", "seeds": paper.seeds},
-        [name for name in paper.datasets if name in SMALL],
-    )
+    key = {"chapter": "choices", "seeds": paper.seeds}
+    sets = [name for name in paper.datasets if name in SMALL]
     drawn = [Piece({**key, "predicate": kind}, 0.2 * paper.seeds) for kind in KINDS]
     return [
         *drawn,
@@ -254,18 +252,16 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
-    claims, rows = (
-        [],
+    claims = []
+    rows = [
         [
-            [
-                "predicate",
-                "written",
-                "error of one test",
-                "error of a tree of thresholds",
-                "its leaves",
-            ]
-        ],
-    )
+            "predicate",
+            "written",
+            "error of one test",
+            "error of a tree of thresholds",
+            "its leaves",
+        ]
+    ]
     for kind, found in drawn.items():
         own, whole, leaves = found.mean(axis=0)
         rows.append([kind, KINDS[kind][0], *(f"{x:.5f}" for x in (own, whole)), f"{leaves:.1f}"])

@@ -211,10 +211,8 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
             for way, v in one.items()
         ]
     values = [[100 * float(one[way][0]) for way in WAYS] for one in means.values()]
-    axis, reported = (
-        Axis("test rows in error, %"),
-        "CART; reduced error holds back a quarter of the training rows",
-    )
+    axis = Axis("test rows in error, %")
+    reported = "CART; reduced error holds back a quarter of the training rows"
     bars = Panels.of_bars(
         "Pruned before, after, or not at all",
         list(means),

@@ -105,10 +105,8 @@ def _best(
         goal, nothing, goal.by_bin(*every), *within(some[1], every[1], first, last)
     )
     codes, cuts = every
-    low, high = (
-        (float(cuts[first - 1]) if first else None),
-        (float(cuts[last]) if last < len(cuts) else None),
-    )
+    low = float(cuts[first - 1]) if first else None
+    high = float(cuts[last]) if last < len(cuts) else None
     rule = Interval(column.name, low, high, unit=column.unit)
     code = np.where(codes > len(cuts), 2, (codes < first) | (codes > last))[None]
     return CodedTests(

@@ -162,10 +162,8 @@ class Subset:
         if len(present) < 2:
             return []
         every = self._forbids(objects, rows[known], bins)
-        mass, values = (
-            np.bincount(bins, weight[known]),
-            [column.categories[code] for code in present],
-        )
+        mass = np.bincount(bins, weight[known])
+        values = [column.categories[code] for code in present]
         if objects.label is None:
             mean = np.bincount(bins, weight[known] * objects.y[rows][known]) / mass
             parts = (

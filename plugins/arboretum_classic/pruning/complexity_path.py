@@ -91,12 +91,12 @@ class Subtrees:
         """Measure a tree (see :func:`impurities`)."""
         h, mass, parent = impurities(tree, risk, costs), tree.mass, tree.parent
         own, whole = own_weights(tree), mass[0] if mass[0] > 0 else 1.0
-        share, stopping = (
-            mass / whole,
+        share = mass / whole
+        stopping = (
             np.where(
                 tree.is_leaf, 0.0, own[:, 0] if tree.task is Task.regression else own.sum(axis=1)
             )
-            / whole,
+            / whole
         )
         n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
         # R(t) carries the rounding of one share and one impurity, each of (classes + ROUNDINGS)
@@ -142,10 +142,8 @@ class Subtrees:
         sons: list[list[int]] = [[] for _ in risk]
         for node in range(len(risk) - 1, -1, -1):
             if not self.is_leaf[node]:
-                below, count = (
-                    sum(total[son] for son in sons[node]),
-                    1 + sum(splits[son] for son in sons[node]),
-                )
+                below = sum(total[son] for son in sons[node])
+                count = 1 + sum(splits[son] for son in sons[node])
                 for son in sorted(sons[node], key=complexity.__getitem__):
                     if (risk[node] - below) / count > complexity[son] + slack[node]:
                         below, count = below + risk[son] - total[son], count - splits[son]
@@ -197,11 +195,9 @@ class Subtrees:
         parent, risk, n_leaves = self.parent.tolist(), self.risk.tolist(), self.n_leaves.tolist()
         below = sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting)).tolist()
         end = sum_up(self.parent, np.ones(len(parent), np.int64)) + np.arange(len(parent))
-        slack, link, step = (
-            self.slack.tolist(),
-            np.full(len(parent), np.inf),
-            np.full(len(parent), NEVER),
-        )
+        slack = self.slack.tolist()
+        link = np.full(len(parent), np.inf)
+        step = np.full(len(parent), NEVER)
 
         def strength(node: int) -> float:
             more, fewer = risk[node] - below[node], n_leaves[node] - 1

@@ -139,11 +139,9 @@ class CostComplexity:
                 if self.path
                 else map(self.cuts_of(tree, costs), alphas)
             )
-            tally, losses, weight = (
-                Tally.of(tree, alphas, costs),
-                losses_of(tree, valid, costs),
-                valid.row_weights(),
-            )
+            tally = Tally.of(tree, alphas, costs)
+            losses = losses_of(tree, valid, costs)
+            weight = valid.row_weights()
             if costs is not None:
                 shown = np.bincount(valid.target.codes, weight, len(tree.classes))
                 weight = (
@@ -186,18 +184,14 @@ class CostComplexity:
             return None
         path = Subtrees.of(tree, self.risk, costs).path()
         middle = np.append(np.sqrt(path.alpha[:-1] * path.alpha[1:]), np.inf)
-        tally, everyone = (
-            Tally.of(tree, path.alpha / self._unit(path.root), costs),
-            np.arange(objects.n_objects),
-        )
+        tally = Tally.of(tree, path.alpha / self._unit(path.root), costs)
+        everyone = np.arange(objects.n_objects)
         fold = folds_of(objects, self.folds, seed)
         for number in range(self.folds):
             other = grow(everyone[fold != number])
             held = objects.take(everyone[fold == number])
-            steps, losses = (
-                Subtrees.of(other, self.risk, costs).path(),
-                losses_of(other, held.table, costs),
-            )
+            steps = Subtrees.of(other, self.risk, costs).path()
+            losses = losses_of(other, held.table, costs)
             here = [steps.at(alpha) for alpha in middle]
             known = {
                 k: losses(steps.cuts(k), held.y if held.label is None else held.label)

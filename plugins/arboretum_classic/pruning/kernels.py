@@ -414,11 +414,9 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
             entered[node] = True
             nodes.size[node] = high - low
             if moved == 2:
-                nodes.weights[node, :], nodes.rows[node], nodes.moved[node] = (
-                    0.0,
-                    entries[1][low:high].sum(),
-                    True,
-                )
+                nodes.weights[node, :] = 0.0
+                nodes.rows[node] = entries[1][low:high].sum()
+                nodes.moved[node] = True
                 _add(low, high, entries, label, weight, nodes.weights[node])
             if asked < 0:
                 nodes.errors[node] = _estimated(nodes.weights[node], -1, limit)
@@ -430,15 +428,11 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 resting += nodes.weights[node]
                 for one in child[first:last]:
                     if one >= 0:
-                        nodes.errors[one], nodes.size[one] = (
-                            _estimated(nodes.weights[one], -1, limit),
-                            -1,
-                        )
+                        nodes.errors[one] = _estimated(nodes.weights[one], -1, limit)
+                        nodes.size[one] = -1
                         resting -= nodes.weights[one]
-                nodes.errors[node], nodes.deep[node] = (
-                    _estimated(resting, nodes.weights[node].argmax(), limit),
-                    nodes.split[node],
-                )
+                nodes.errors[node] = _estimated(resting, nodes.weights[node].argmax(), limit)
+                nodes.deep[node] = nodes.split[node]
                 continue
             nodes.known[first:last] = 0.0
             entries, split, rest, end = _split_rows(
@@ -500,12 +494,10 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 entries,
             )
         if as_leaf <= nodes.errors[node] + bound and as_leaf <= as_branch + bound:
-            nodes.origin[node], nodes.errors[node], nodes.split[node], nodes.deep[node] = (
-                -1,
-                as_leaf,
-                False,
-                False,
-            )
+            nodes.origin[node] = -1
+            nodes.errors[node] = as_leaf
+            nodes.split[node] = False
+            nodes.deep[node] = False
         elif as_branch <= nodes.errors[node] + bound:
             nodes.origin[node] = nodes.origin[largest]
             nodes.split[node] |= nodes.split[largest]

@@ -295,10 +295,8 @@ def _summed(
     for first in range(0, left.shape[1], step):
         some = left[:, first : first + step]
         sums = (some[:, :, None] + right[:, None, :]).reshape(2, -1)
-        points, at = (
-            np.concatenate([points, sums], axis=1),
-            np.append(at, first * right.shape[1] + np.arange(sums.shape[1])),
-        )
+        points = np.concatenate([points, sums], axis=1)
+        at = np.append(at, first * right.shape[1] + np.arange(sums.shape[1]))
         kept = _affordable(points, slack, bound)
         points, at = points[:, kept], at[kept]
     return points, *np.divmod(at, max(right.shape[1], 1))

@@ -70,12 +70,10 @@ class ChiSquared:
         from arboretum.kernels.function_pointers import address_of
         from arboretum.kernels.scoring import score_tables
 
-        batch, own, n, best = (
-            address_of(SIGNIFICANCE[self.small], "criterion"),
-            np.array([self.alpha]),
-            0,
-            0.0,
-        )
+        batch = address_of(SIGNIFICANCE[self.small], "criterion")
+        own = np.array([self.alpha])
+        n = 0
+        best = 0.0
         for some in tables:
             weights, scores = some.weights * (node.count / node.mass), np.empty(some.n_tests)
             score_tables(

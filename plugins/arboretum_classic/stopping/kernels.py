@@ -154,12 +154,10 @@ def fisher(weights, rows):
     it.
     """
     outcomes, free = weights.shape[0], weights.shape[0] * (weights.shape[1] - 1)
-    left, need, cell, logs = (
-        np.zeros(outcomes),
-        np.empty(free + 1),
-        np.empty(free + 1),
-        np.zeros(free + 1),
-    )
+    left = np.zeros(outcomes)
+    need = np.empty(free + 1)
+    cell = np.empty(free + 1)
+    logs = np.zeros(free + 1)
     own, part, whole, n, at, fresh = 0.0, 0.0, 0.0, 0, 0, True
     for v in range(outcomes):
         for k in range(weights.shape[1]):

@@ -162,11 +162,9 @@ class Raising:
             if child.weights.sum() > heaviest.weights.sum() - SMALL:
                 heaviest = largest = child
         branch = self.sent(largest, node.who, node.share)
-        tree, leaf, best = (
-            self.errors(node, raised),
-            self.estimated(node.weights, int(node.weights.argmax())),
-            self.errors(branch, True),
-        )
+        tree = self.errors(node, raised)
+        leaf = self.estimated(node.weights, int(node.weights.argmax()))
+        best = self.errors(branch, True)
         if leaf <= tree + bound and leaf <= best + bound:
             node.origin, node.below = -1, []
         elif best <= tree + bound:

@@ -53,16 +53,12 @@ def labor() -> Table:
     empty; one word never used.
     """
     random = np.random.default_rng(12)
-    wage, hours, holidays = (
-        random.integers(4, 15, 57) / 2,
-        random.integers(70, 81, 57) / 2,
-        random.integers(9, 16, 57),
-    )
-    pension, vacation, aid = (
-        random.integers(0, 3, 57),
-        random.integers(0, 3, 57),
-        random.integers(0, 2, 57),
-    )
+    wage = random.integers(4, 15, 57) / 2
+    hours = random.integers(70, 81, 57) / 2
+    holidays = random.integers(9, 16, 57)
+    pension = random.integers(0, 3, 57)
+    vacation = random.integers(0, 3, 57)
+    aid = random.integers(0, 2, 57)
     good = wage + (vacation - 1) + 2 * aid + random.normal(0, 0.7, 57) > 5
     columns = [
         column("wage", wage),

@@ -437,10 +437,8 @@ def test_cross_validation_keeps_a_weakest_link_by_the_rule_of_standard_errors():
         "pruner.risk=error",
         "pruner.folds=5",
     ]
-    best, within = (
-        arboretum.run(ways).selections["pruner"],
-        arboretum.run([*ways, "pruner.one_se=1"]),
-    )
+    best = arboretum.run(ways).selections["pruner"]
+    within = arboretum.run([*ways, "pruner.one_se=1"])
     chosen = within.selections["pruner"]
     score = np.array([one for _, one in chosen.tried])
     assert chosen.measure == "accuracy in 5 folds" and best.tried == chosen.tried
@@ -463,10 +461,8 @@ def test_cross_validation_keeps_a_weakest_link_by_the_rule_of_standard_errors():
 def test_validation_rows_choose_a_weakest_link_too():
     tree, _table = grown(0, n_rows=80, depth=6)
     valid = toy_table(50, n_rows=60, kind=TreeParts(weighted=True))
-    chosen, links = (
-        CostComplexity(path=True, risk="error").choose(tree, valid),
-        Subtrees.of(tree, "error").path(),
-    )
+    chosen = CostComplexity(path=True, risk="error").choose(tree, valid)
+    links = Subtrees.of(tree, "error").path()
     assert [values["pruner.alpha"] for values, _ in chosen.tried] == links.alpha.tolist()
     for k, (_, score) in enumerate(chosen.tried):
         assert score == pytest.approx(evaluate(tree.cut(links.cuts(k)), valid)["accuracy"])
@@ -504,10 +500,8 @@ def test_on_a_chain_both_ways_to_compare_agree():
     """Root (R = 1) and a chain below, which gains .2, .3 and .1: the last link goes at .1, and
     the two others together at .25.
     """
-    parent, is_leaf = (
-        np.array([-1, 0, 0, 2, 2, 4, 4]),
-        np.array([False, True, False, True, False, True, True]),
-    )
+    parent = np.array([-1, 0, 0, 2, 2, 4, 4])
+    is_leaf = np.array([False, True, False, True, False, True, True])
     risk = np.array([1.0, 0.0, 0.8, 0.0, 0.5, 0.2, 0.2])
     chain = Subtrees(
         parent, is_leaf, risk, np.zeros(7), np.array([4, 1, 3, 1, 2, 1, 1]), np.full(7, 1e-15)
@@ -532,10 +526,8 @@ def test_a_son_of_equal_complexity_stands_as_in_rpart(rows):
     """15 errors of so many; a chain below gains 0, 0, 2 and 2 of them, so that the last two
     links tie: rpart's complexity of the root is 1 error.
     """
-    parent, errors = (
-        np.array([-1, 0, 1, 2, 2, 4, 4, 1, 0]),
-        np.array([15, 15, 15, 2, 11, 1, 8, 0, 0]),
-    )
+    parent = np.array([-1, 0, 1, 2, 2, 4, 4, 1, 0])
+    errors = np.array([15, 15, 15, 2, 11, 1, 8, 0, 0])
     leaves, is_leaf = np.array([5, 4, 3, 1, 2, 1, 1, 1, 1]), np.isin(np.arange(9), [3, 5, 6, 7, 8])
     chain = Subtrees(parent, is_leaf, errors / rows, np.zeros(9), leaves, np.full(9, 1e-15))
     assert not len(chain.son_by_son(0.9 / rows)) and 0 in chain.son_by_son(1.1 / rows)

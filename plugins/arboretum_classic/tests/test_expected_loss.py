@@ -122,10 +122,8 @@ def test_three_classes_are_pruned_by_what_is_lost(name):
 def test_of_equal_losses_the_first_class_is_said(seed):
     """Altered weights cannot be added up exactly; rows and losses are whole numbers."""
     generator = np.random.default_rng(seed)
-    losses, rows = (
-        generator.integers(1, 4, (5, 5)) * (1 - np.eye(5, dtype=int)),
-        generator.integers(0, 9, (60, 5)),
-    )
+    losses = generator.integers(1, 4, (5, 5)) * (1 - np.eye(5, dtype=int))
+    rows = generator.integers(0, 9, (60, 5))
     prior = generator.integers(1, 9, 5)  # of the classes, by row
     altered = rows * prior * losses.sum(axis=1) * (1 / 0.7 / prior.sum())
     told = ExpectedLoss(loss=losses.tolist()).label_costs(altered, None)

@@ -129,10 +129,8 @@ def test_choices_are_judged_by_hand():
 
     right = judged([0.0, 0.1, 9], gaps=gaps, complexity=tree, levels=level)
     assert len(right) == 9 and set(right.values()) == {Verdict.PASS}
-    tree, level = (
-        {**tree, "chosen": [5, 0.3], "readings": [[[5, 0.1], [7, 0.1]]]},
-        {**level, "attributes": [1, 2], "told": {"a": 0.7, "b": 0.3}},
-    )
+    tree = {**tree, "chosen": [5, 0.3], "readings": [[[5, 0.1], [7, 0.1]]]}
+    level = {**level, "attributes": [1, 2], "told": {"a": 0.7, "b": 0.3}}
     assert set(
         judged([0.2, 0.1, 9], gaps={**gaps, "guess": 0.1}, complexity=tree, levels=level).values()
     ) == {Verdict.FAIL}

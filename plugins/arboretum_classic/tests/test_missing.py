@@ -410,16 +410,12 @@ def test_no_threshold_agrees_with_more_weight_than_the_surrogate(seed):
     generator, n, least, outcomes = np.random.default_rng(seed), 12, 2, 2 + seed % 2
     values = generator.integers(0, 5, (2, n)).astype(np.float64)
     values[generator.random(values.shape) < 0.2] = np.nan
-    goes, weight = (
-        generator.integers(-1, outcomes, n).astype(np.int32),
-        generator.integers(1, 6, n).astype(np.float64),
-    )
-    cut, sides, agree, both = (
-        np.empty((2, 2)),
-        np.empty((2, 2), np.int64),
-        np.empty(2),
-        np.empty((2, outcomes)),
-    )
+    goes = generator.integers(-1, outcomes, n).astype(np.int32)
+    weight = generator.integers(1, 6, n).astype(np.float64)
+    cut = np.empty((2, 2))
+    sides = np.empty((2, 2), np.int64)
+    agree = np.empty(2)
+    both = np.empty((2, outcomes))
     best_agreement(values, values.view(np.uint64), goes, weight, least, cut, sides, agree, both)
     for f, column in enumerate(values):
         some, best, at = (goes >= 0) & ~np.isnan(column), -1.0, None

@@ -139,10 +139,8 @@ def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
         best = enumerated(problem, 2, objective)
         assert all(low <= best + 1e-9 and best <= value + 1e-9 for low, value in told)
         assert solution.value == pytest.approx(best, abs=1e-9) and solution.status is Status.optimal
-        least, roots = (
-            least + sum(low < value for low, value in told),
-            roots + (solution.tree.n_leaves == 1),
-        )
+        least = least + sum(low < value for low, value in told)
+        roots = roots + (solution.tree.n_leaves == 1)
     assert roots == 12 if lam == 1.0 else roots < 12
     assert least > 0 or lam == 1.0, "some bounds were told before the end"
 
@@ -171,10 +169,8 @@ def test_interrupted_it_keeps_the_best_tree_and_what_it_knows(monkeypatch):
     def interrupt(bound, value):
         raise KeyboardInterrupt(15)
 
-    solution, proven = (
-        parts.solver.solve(problem, Context(proven=interrupt)),
-        parts.solver.solve(problem, Context()),
-    )
+    solution = parts.solver.solve(problem, Context(proven=interrupt))
+    proven = parts.solver.solve(problem, Context())
     assert (
         solution.interrupted.args == (15,)
         and not solution.finished

@@ -92,10 +92,8 @@ def rules(draw) -> TestRule:
     if kind == "m_of_n":
         low, high = zip(*numbers(SIDES), strict=True)
         open_ended = draw(st.sampled_from(["low", "high", ""]))
-        low, high = (
-            ((None, *low[1:]) if open_ended == "low" else low),
-            ((None, *high[1:]) if open_ended == "high" else high),
-        )
+        low = (None, *low[1:]) if open_ended == "low" else low
+        high = (None, *high[1:]) if open_ended == "high" else high
         return MOfN(
             tuple(draw(st.lists(st.sampled_from(NAMES), min_size=k, max_size=k))),
             low,
@@ -292,10 +290,8 @@ def test_a_ball_holds_a_cluster():
 def mixed(n=120, seed=0) -> Table:
     """Numbers and words with gaps, two classes."""
     generator = np.random.default_rng(seed)
-    values, words = (
-        generator.normal(size=(n, 3)).round(2),
-        generator.integers(0, 3, n).astype(np.int32),
-    )
+    values = generator.normal(size=(n, 3)).round(2)
+    words = generator.integers(0, 3, n).astype(np.int32)
     label = ((values[:, 0] + values[:, 1] > 0) ^ (words == 1)).astype(np.int32)
     values[generator.random((n, 3)) < 0.08] = np.nan
     words[generator.random(n) < 0.08] = -1

@@ -155,10 +155,8 @@ def test_sets_and_thresholds_stand_in_one_tree(services):
 def test_equal_tests_go_to_the_first_column_whatever_its_kind(services):
     code = np.repeat([0, 1], 10).astype(np.int32)
     target = Target("y", Task.classification, code, ("no", "yes"))
-    word, number = (
-        Column("c", ColumnKind.categorical, code, ("a", "b")),
-        Column("x", ColumnKind.continuous, code.astype(float)),
-    )
+    word = Column("c", ColumnKind.categorical, code, ("a", "b"))
+    number = Column("x", ColumnKind.continuous, code.astype(float))
     for columns in ((word, number), (number, word)):
         tree = fit(
             services.parts({"method": "cart", "predicate": "subset", "split": "none"}),
@@ -237,10 +235,8 @@ def test_runs_are_verified_explained_and_as_good_as_one_value_at_a_time(tmp_path
         "stopping.standard.max_depth=3",
         "dataset=tic-tac-toe",
     ]
-    sets, single = (
-        arboretum.run([*ways, "predicate=subset", f"hydra.run.dir={tmp_path}"]),
-        arboretum.run(ways),
-    )
+    sets = arboretum.run([*ways, "predicate=subset", f"hydra.run.dir={tmp_path}"])
+    single = arboretum.run(ways)
     assert sets.verified and sets.tree.score[0] >= single.tree.score[0] - 1e-12
 
 
@@ -372,10 +368,8 @@ def test_with_a_least_leaf_the_best_set_that_it_allows_is_asked(seed, numbers):
 
 @pytest.mark.parametrize("categories", ["abc", "acb", "bca"])
 def test_the_order_in_which_categories_are_declared_changes_no_set(categories):
-    x, y = (
-        pd.DataFrame({"x": pd.Categorical(list("abbbbcc"), categories=list(categories))}),
-        ["no", *["yes"] * 6],
-    )
+    x = pd.DataFrame({"x": pd.Categorical(list("abbbbcc"), categories=list(categories))})
+    y = ["no", *["yes"] * 6]
     assert (
         TreeClassifier(method="cart", predicate=["subset"], min_samples_leaf=3)
         .fit(x, y)

@@ -168,10 +168,8 @@ def code_categories(
     """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values
     that get a bin.
     """
-    codes, categories = (
-        _bins_of_values(column, present),
-        tuple(column.categories[i] for i in present),
-    )
+    codes = _bins_of_values(column, present)
+    categories = tuple(column.categories[i] for i in present)
     n_bins = len(present) + missing_bin
     # a column for every bin but the last
     if tests is Categorical.drop_last or (tests is Categorical.onehot and n_bins == 2):
@@ -212,10 +210,8 @@ def code_ordinal(
     column: Column, position: int, present: np.ndarray, missing_bin: bool
 ) -> list[Coded]:
     """Codes of an ordinal column whose tests are thresholds on its order."""
-    codes, more = (
-        _bins_of_values(column, present),
-        {"categories": column.categories, "positions": tuple(present.tolist())},
-    )
+    codes = _bins_of_values(column, present)
+    more = {"categories": column.categories, "positions": tuple(present.tolist())}
     return [
         _coded(
             OrdinalFeature,

@@ -219,10 +219,8 @@ def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells
     None where it may be another.
     """
     known = np.array([value not in missing for value in column])
-    parsed, numbers = (
-        parse_numbers(list(itertools.compress(column, known))),
-        np.full(len(column), np.nan),
-    )
+    parsed = parse_numbers(list(itertools.compress(column, known)))
+    numbers = np.full(len(column), np.nan)
     # of integers beyond it the spelling matters
     if parsed is None or (np.abs(parsed) >= EXACT).any():
         return None

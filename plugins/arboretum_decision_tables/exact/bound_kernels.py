@@ -432,11 +432,9 @@ def list_conjunctions(n, depth, features, ahead, setting, most):
             for o in range(first, first + each):
                 test[o], arity[o] = number, occur
             number += 1
-    stack, product, at = (
-        np.zeros((depth + 1, words), np.uint64),
-        np.ones(depth + 1),
-        np.zeros(depth + 1, np.int64),
-    )
+    stack = np.zeros((depth + 1, words), np.uint64)
+    product = np.ones(depth + 1)
+    at = np.zeros(depth + 1, np.int64)
     for k in range(n):
         stack[0, k >> 6] |= ONE << np.uint64(k & 63)
     d = 0
@@ -551,10 +549,8 @@ def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
         for d in range(1, depth + 1):
             if most[k, d] > 0.0:
                 best = min(best, d + factor / most[k, d])
-        mass, power = (
-            max(of_class[kind[k]] if kind[k] >= 0 else row_weight[k], free),
-            arity ** (depth + 1.0),
-        )
+        mass = max(of_class[kind[k]] if kind[k] >= 0 else row_weight[k], free)
+        power = arity ** (depth + 1.0)
         for d in range(depth + 1, BEYOND):
             if d >= best:
                 break

@@ -112,13 +112,11 @@ class SubtableSearch:
                 "wide": np.zeros(FIRST_NODES, np.bool_),
             }
         )
-        self.bound, self.stopped, self.width, self.value, self.lower_bound = (
-            0.0,
-            "",
-            1,
-            math.inf,
-            0.0,
-        )
+        self.bound = 0.0
+        self.stopped = ""
+        self.width = 1
+        self.value = math.inf
+        self.lower_bound = 0.0
         self.budget: int | None = None
 
     @property
@@ -282,10 +280,10 @@ class SubtableSearch:
         form = self.plain_form
         if not self.setting.ahead or not (form.combine == "max" or form.per_mass > 0):
             return
-        literals, n = (
-            int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()),
-            len(self.table.rows),
+        literals = int(
+            np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()
         )
+        n = len(self.table.rows)
         depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
         if depth > 0:
             self.bound = max(

@@ -313,13 +313,11 @@ def search_tests(task, width, unwind, limit, stacks):
 
     unwind : open nothing any more, take what is known up to the root.
     """
-    table, form, setting, heuristic, parts = (
-        task.table,
-        task.form,
-        task.setting,
-        task.heuristic,
-        task.parts,
-    )
+    table = task.table
+    form = task.form
+    setting = task.setting
+    heuristic = task.heuristic
+    parts = task.parts
     state, frames, rows, tests = stacks.state[0], stacks.frames, stacks.rows, stacks.tests
     slots, low, _, up, best, wide = task.memory
     nowhere = task.room
@@ -339,13 +337,11 @@ def search_tests(task, width, unwind, limit, stacks):
             return NEED_ROOM
         if done > limit and not unwind:
             return PAUSED
-        part, part_low, part_one, part_two, others = (
-            np.int64(-1),
-            0.0,
-            np.uint64(0),
-            np.uint64(0),
-            0.0,
-        )
+        part = np.int64(-1)
+        part_low = 0.0
+        part_one = np.uint64(0)
+        part_two = np.uint64(0)
+        others = 0.0
         mass = 0.0
         for k in range(a, b):
             mass += table.rows[rows[k]].weight
@@ -467,12 +463,10 @@ def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
     fresh = state.nodes
     child = find_or_enter(memory.slots, words[0], words[1], fresh)
     if child == fresh:
-        memory.low[child], memory.other[child], memory.up[child], memory.best[child] = (
-            least,
-            least,
-            np.inf,
-            -1,
-        )
+        memory.low[child] = least
+        memory.other[child] = least
+        memory.up[child] = np.inf
+        memory.best[child] = -1
         memory.wide[child] = False
         state.nodes += 1
     begin, family = state.rows, table.features[f].family

@@ -115,11 +115,9 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
         return -1
     if (space.codes[:, others] == space.codes[:, others[:1]]).all():
         return cheapest_test(space, int(rows[0]), int(others[0]))
-    label, weight, n_classes = (
-        space.label[rows].astype(np.int64),
-        space.weight[rows],
-        space.objects.n_classes,
-    )
+    label = space.label[rows].astype(np.int64)
+    weight = space.weight[rows]
+    n_classes = space.objects.n_classes
     best, best_score = -1, -math.inf
     whole = _pairs(np.bincount(label, weight, n_classes))
     for f, bins in enumerate(space.n_bins.tolist()):
@@ -129,20 +127,16 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
         table = np.bincount(code * n_classes + label, weight, bins * n_classes).reshape(
             bins, n_classes
         )
-        held, total, first = (
-            np.bincount(code, minlength=bins),
-            table.sum(axis=0),
-            int(space.first_test[f]),
-        )
+        held = np.bincount(code, minlength=bins)
+        total = table.sum(axis=0)
+        first = int(space.first_test[f])
         if space.family[f] == FAMILIES[Family.multiway]:
             after, splitting = np.array([_pairs(table).sum()]), np.array([True])
         else:
             if space.family[f] == FAMILIES[Family.thresholds]:
                 table, held = table.cumsum(axis=0)[:-1], held.cumsum()[:-1]
-            after, splitting = (
-                _pairs(table) + _pairs(total - table),
-                (held > 0) & (held < len(rows)),
-            )
+            after = _pairs(table) + _pairs(total - table)
+            splitting = (held > 0) & (held < len(rows))
         gain = whole - after
         price = space.price[first : first + len(after)]
         score = np.where(

@@ -255,23 +255,17 @@ def five_minima(codes, label, of_rows, subtables, out):
             if at == begin + 2:
                 value, depth, at = least(value, base), min(depth, down + 1), begin
             else:
-                stream[begin], stream[begin + 1] = (
-                    np.int64(base),
-                    ((down + 1) << 7) + at - begin - 2,
-                )
+                stream[begin] = np.int64(base)
+                stream[begin + 1] = ((down + 1) << 7) + at - begin - 2
         best[i], deep[i] = value, depth
         i += 1
     start[known] = at
     solve_nodes(known, n_rows, size, best, deep, start, stream, order)
     out[0], word = deep[0], best[0]
-    out[1], out[2] = (
-        np.int64(word & np.uint64(0xFFFF)),
-        np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF)),
-    )
-    out[3], out[4] = (
-        np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF)),
-        np.int64(word >> np.uint64(48)),
-    )
+    out[1] = np.int64(word & np.uint64(0xFFFF))
+    out[2] = np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF))
+    out[3] = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF))
+    out[4] = np.int64(word >> np.uint64(48))
     return SOLVED
 
 

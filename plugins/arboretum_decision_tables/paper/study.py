@@ -112,10 +112,8 @@ class Study:
         self.layout = bulk.multiway_layout([n_values] * n_columns)
         self.n_classes = n_classes
         self.minima = Minima()
-        self._start, self._nodes = (
-            np.zeros(len(MINIMA) + 1, np.int64),
-            np.zeros((5, 5 * 128), np.int32),
-        )
+        self._start = np.zeros(len(MINIMA) + 1, np.int64)
+        self._nodes = np.zeros((5, 5 * 128), np.int32)
 
     def of(self, codes: np.ndarray, label: np.ndarray) -> Studied:
         """Study a table of several decisions.
@@ -162,11 +160,9 @@ class Study:
                 f"verification failed: the minima {minima.tolist()} are not those of the "
                 f"solved table ({used})"
             )
-        measures, wrong, verdict = (
-            np.zeros(5, MEASURES),
-            np.empty(5),
-            np.empty(5, np.int64),
-        )
+        measures = np.zeros(5, MEASURES)
+        wrong = np.empty(5)
+        verdict = np.empty(5, np.int64)
         features = bulk.with_values(self.layout, codes)
         check_forest(
             features,

@@ -166,11 +166,9 @@ class Held:
 
     def picture(self, everything: Sample) -> Grid:
         """The table as a heat map: how much dearer than the minimum, in percent."""
-        sample, lowest, each = (
-            self.sample,
-            everything.minima / everything.n,
-            len(ALGORITHMS) // len(TYPES),
-        )
+        sample = self.sample
+        lowest = everything.minima / everything.n
+        each = len(ALGORITHMS) // len(TYPES)
         what = (
             "four groups together"
             if self.name == MEANS

@@ -21,12 +21,10 @@ from arboretum_decision_tables.exact.solver import SubtableDP
 class ProvesOne:
     """Knows the minimum of the average depth, and a poor bound of all else."""
 
-    kind, name, paper, capabilities = (
-        "solver",
-        "proves_one",
-        "",
-        ("classification", "multiclass", "weights", "multiway"),
-    )
+    kind = "solver"
+    name = "proves_one"
+    paper = ""
+    capabilities = ("classification", "multiclass", "weights", "multiway")
     lie: float = 1.0
 
     def minima(self, problem, complexities, context):

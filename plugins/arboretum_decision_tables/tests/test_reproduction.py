@@ -282,10 +282,8 @@ def _raise_by(result: dict, cost: int, algorithm: int, shift: float) -> None:
     """Add a constant to all relative differences of an algorithm, in the sums and in the sums of
     products.
     """
-    at, n = (
-        {pair: k for k, pair in enumerate(zip(*np.tril_indices(16), strict=True))},
-        result["tables"],
-    )
+    at = {pair: k for k, pair in enumerate(zip(*np.tril_indices(16), strict=True))}
+    n = result["tables"]
     sums, products = result["sums"][cost], result["products"][cost]
     for other in range(16):
         k = at[max(other, algorithm), min(other, algorithm)]

@@ -173,10 +173,8 @@ def node_of(table, stacks, low, high, depth):
     depth : tells subtables apart that may ask another number of tests (0 where all may ask any).
     """
     state, rows = stacks.state[0], stacks.rows
-    one, two = (
-        np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15),
-        np.uint64(depth) * np.uint64(0xBF58476D1CE4E5B9),
-    )
+    one = np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15)
+    two = np.uint64(depth) * np.uint64(0xBF58476D1CE4E5B9)
     for i in range(low, high):
         words = table.rows[rows[i]].words
         one, two = one + words[0], two + words[1]
@@ -221,14 +219,12 @@ def candidates(table, form, stacks, low, high, whole, at):
         inside[:] = 0
         for index in range(1 if family == MULTIWAY else bins - 1 if family == THRESHOLDS else bins):
             price = table.price[table.features[f].first_test + index]
-            own, error, more, separated, kids, fits = (
-                np.int64(0),
-                np.int64(0),
-                NEVER,
-                0.0,
-                np.int64(0),
-                True,
-            )
+            own = np.int64(0)
+            error = np.int64(0)
+            more = NEVER
+            separated = 0.0
+            kids = np.int64(0)
+            fits = True
             for c in range(k + 3 if family != MULTIWAY else 0):
                 inside[c] = counts[index, c] + (inside[c] if family == THRESHOLDS else 0)
             if family != MULTIWAY and (inside[k + 2] == 0 or inside[k + 2] == high - low):

@@ -66,10 +66,8 @@ def exact_space(problem: Problem, *, priced: bool, context: Context = Context())
     """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not
     exact or rows not told apart.
     """
-    space, objects = (
-        space_of(problem, without_error=False, priced=priced, solver="front", context=context),
-        problem.objects,
-    )
+    space = space_of(problem, without_error=False, priced=priced, solver="front", context=context)
+    objects = problem.objects
     if objects.hides_rows:
         raise CapabilityError(
             "solver front counts the errors of rows, and merged objects hide some; use "
@@ -184,10 +182,8 @@ class FrontSearch:
                 break
             self.rounds, self.corners = depth, self.points(self.root, corners=True).copy()
             if depth == 0:
-                self.greedy, self.budget = (
-                    self.points(self.root).copy(),
-                    context.memory_bytes or DEFAULT_BYTES,
-                )
+                self.greedy = self.points(self.root).copy()
+                self.budget = context.memory_bytes or DEFAULT_BYTES
             if self.stopped or self.arrays["nodes"]["left"][self.root] == self.kernels.EXACT:
                 break
             depth += 1
@@ -280,10 +276,8 @@ def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
     tree = assemble(
         objects, problem.parts.impurity, None, lambda _: Choice(weights, float(objects.count.sum()))
     )
-    error, others = (
-        float(1 - weights.max() / weights.sum()),
-        tuple(float(name == "n_leaves") for name in names[1:]),
-    )
+    error = float(1 - weights.max() / weights.sum())
+    others = tuple(float(name == "n_leaves") for name in names[1:])
     front = Front(names, [FrontPoint((error, *others), tree)], [(0.0, *others)])
     return Solution(tree, error, 0.0, Status.feasible, 0, finished=False, notes=(why,), front=front)
 
@@ -443,11 +437,9 @@ class FrontSolver:
         search ended.
         """
         axes, found, cut = len(units), *self._trees(search, len(units), context)
-        shown, kept, exact = (
-            sum(tree is not None for tree in found.values()),
-            front_of(found),
-            not search.stopped,
-        )
+        shown = sum(tree is not None for tree in found.values())
+        kept = front_of(found)
+        exact = not search.stopped
         corners = kept if exact else [one[:axes] for one in search.corners.tolist()]
 
         def scaled(values: Sequence[int]) -> tuple[float, ...]:

@@ -47,12 +47,10 @@ class Trees:
     """
 
     def __init__(self, search: FrontSearch) -> None:
-        self.search, self.space, self.form, self.table = (
-            search,
-            search.space,
-            search.form,
-            search.table,
-        )
+        self.search = search
+        self.space = search.space
+        self.form = search.form
+        self.table = search.table
         self.known: dict[tuple[int, int], np.ndarray] = {}
         self.shared: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
 
@@ -64,13 +62,11 @@ class Trees:
 
         points : POINT[.] of the whole table, one of them at or below ``target``.
         """
-        space, form, left, errors, paid = (
-            self.space,
-            self.form,
-            self.search.max_depth or 0,
-            0,
-            [np.zeros(1, np.int64)],
-        )
+        space = self.space
+        form = self.form
+        left = self.search.max_depth or 0
+        errors = 0
+        paid = [np.zeros(1, np.int64)]
 
         def choose(level: Level, token: Token) -> tuple[np.ndarray, Callable[[Level], Token]]:
             """Return the test of every set of a level, int64[sets] (−1: a leaf), and what finds the
@@ -133,11 +129,9 @@ class Trees:
         words = below.sums(self.table.rows["words"])
         if self.search.max_depth is not None:
             words = words + np.uint64(left) * GOLDEN
-        keys, masses, targets = (
-            list(map(tuple, words.tolist())),
-            below.by_class(self.space.mass),
-            [],
-        )
+        keys = list(map(tuple, words.tolist()))
+        masses = below.by_class(self.space.mass)
+        targets = []
         losses = (masses.sum(axis=1) - masses.max(axis=1)).astype(int).tolist()
         points = [self._points(*each) for each in zip(keys, words, losses, strict=True)]
         first = np.flatnonzero(np.diff(below.parent, prepend=-1)).tolist()

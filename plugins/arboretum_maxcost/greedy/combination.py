@@ -143,28 +143,22 @@ def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
     """The combination of two trees of one problem, verified as any tree: what its nodes hold is
     added up anew.
     """
-    objects, prices, budget = (
-        problem.objects,
-        Listed(problem),
-        written(rho) * values_of(worst, problem.objects)[1],
-    )
+    objects = problem.objects
+    prices = Listed(problem)
+    budget = written(rho) * values_of(worst, problem.objects)[1]
 
     def choose(place: Place) -> Choice:
-        label, weight, count = (
-            objects.label[place.rows],
-            objects.weight[place.rows],
-            float(objects.count[place.rows].sum()),
-        )
+        label = objects.label[place.rows]
+        weight = objects.weight[place.rows]
+        count = float(objects.count[place.rows].sum())
         weights = np.bincount(label, weight, objects.n_classes)
         here, outcome, asks = _next(place, worst, prices, budget, bool((label == label[0]).all()))
         if outcome is None:
             return Choice(weights, count)
         rule, missing = here.tree.rule(here.node), int(here.tree.missing_child[here.node])
-        present, asked, children = (
-            np.unique(outcome).tolist(),
-            here.asked | set(rule.columns),
-            here.tree.children(here.node),
-        )
+        present = np.unique(outcome).tolist()
+        asked = here.asked | set(rule.columns)
+        children = here.tree.children(here.node)
         below = [
             (
                 k,

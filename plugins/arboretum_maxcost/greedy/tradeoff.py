@@ -208,10 +208,8 @@ def sweep(
             "a curve over α is grown by criterion=worst_case with impurity=hinged_pairs; "
             "choose both"
         )
-    objects, squared = (
-        api.bulk.Objects.of(problem.objects, problem.prices),
-        float(getattr(parts.impurity, "subtract_square", 1.0)),
-    )
+    objects = api.bulk.Objects.of(problem.objects, problem.prices)
+    squared = float(getattr(parts.impurity, "subtract_square", 1.0))
     for first in range(0, len(alphas), CHUNK):
         judges = api.bulk.Judges.of(
             # kernels alone read this criterion

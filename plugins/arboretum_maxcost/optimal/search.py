@@ -239,12 +239,10 @@ class MaxCostSearch:
         from arboretum_maxcost.optimal import parts
 
         space = self.space
-        table, n, tests, impurity = (
-            space.table(),
-            space.n_objects,
-            max(1, len(space.price)),
-            space.impurity,
-        )
+        table = space.table()
+        n = space.n_objects
+        tests = max(1, len(space.price))
+        impurity = space.impurity
         self.from_python = None if impurity is None or compiled(impurity) else impurity.value
         claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
         admissible = space.without_error and Capability.admissible in claimed
@@ -286,10 +284,8 @@ class MaxCostSearch:
         impurity : None: the mass of pairs of different classes.
         """
         space = self.space
-        cells, mass = (
-            space.cell[space.equivalent_loss > 0],
-            space.mass if impurity is None else space.weight,
-        )
+        cells = space.cell[space.equivalent_loss > 0]
+        mass = space.mass if impurity is None else space.weight
         most = 0.0
         for cell in np.unique(cells):
             rows = np.flatnonzero(space.cell == cell)
@@ -326,11 +322,9 @@ class MaxCostSearch:
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
             losses, words = self._losses(level), level.sums(self.task.table.rows["words"])
-            (node, test), lost, path_cost = (
-                np.full((2, len(level)), -1),
-                losses.copy(),
-                np.zeros(len(level), np.int64),
-            )
+            (node, test) = np.full((2, len(level)), -1)
+            lost = losses.copy()
+            path_cost = np.zeros(len(level), np.int64)
             for k in np.flatnonzero((losses > 0) & (left >= self.task.setting.least)).tolist():
                 node[k], test[k], lost[k], path_cost[k] = self._first(
                     level.of(k), words[k], int(left[k]), int(losses[k])
@@ -447,16 +441,12 @@ def _conflicts(table: MaxCostTable, space: Space, deadline: float | None) -> Max
         else np.isin(space.cell, space.cell[space.equivalent_loss > 0])
     )
     tests = len(space.price)
-    room, used, begin = (
-        min(LONGEST, max(1, tests)) * n,
-        np.full(tests, -1, np.int64),
-        np.zeros(tests + 2, np.int64),
-    )
-    conflict, row, price = (
-        np.zeros(n + 1, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int64),
-    )
+    room = min(LONGEST, max(1, tests)) * n
+    used = np.full(tests, -1, np.int64)
+    begin = np.zeros(tests + 2, np.int64)
+    conflict = np.zeros(n + 1, np.int64)
+    row = np.zeros(room, np.int32)
+    price = np.zeros(room, np.int64)
     step = 1 + int(CONFLICT_STEP / (n * max(1, len(space.family))))
     for low in range(0, n, step):
         if time.monotonic() >= until:

@@ -113,10 +113,8 @@ def _gains(services: Services, impurity: str, fields: Plain) -> Facts:
     the 1/R of price 1.
     """
     drawn, value = published()["figure1"], services.component("impurity", impurity, fields).value
-    whole, outcomes = (
-        float(value(np.array(drawn["classes"], float))),
-        {t: value(np.array(drawn[t], float)) for t in ("t1", "t2")},
-    )
+    whole = float(value(np.array(drawn["classes"], float)))
+    outcomes = {t: value(np.array(drawn[t], float)) for t in ("t1", "t2")}
     return {
         "F": whole,
         **{t: own.tolist() for t, own in outcomes.items()},
@@ -212,10 +210,8 @@ def _cells(
     known: Plain | None = None,
 ) -> list[Cell]:
     """known : of the form in which the appendix computes; it predicts what is printed."""
-    reason, source = (
-        "the appendix computes it without −α²",
-        "the same function with subtract_square=false",
-    )
+    reason = "the appendix computes it without −α²"
+    source = "the same function with subtract_square=false"
     pairs = (
         [("F", paper["F"], ours["F"], known["F"] if known else math.nan)] if "F" in paper else []
     )

@@ -71,11 +71,9 @@ def _leaves(services: Services, draw: np.random.Generator, part: int) -> Facts:
     beyond = dict.fromkeys(LIMITS, 0)
     cases: list[tuple[int, tuple[tuple[int, ...], ...]]] = [REFUTES] if part == 0 else []
     while len(cases) < DRAWS:
-        alpha, k, n_leaves = (
-            int(draw.integers(1, 4)),
-            int(draw.integers(2, 5)),
-            int(draw.integers(1, 9)),
-        )
+        alpha = int(draw.integers(1, 4))
+        k = int(draw.integers(2, 5))
+        n_leaves = int(draw.integers(1, 9))
         value = services.component("impurity", "hinged_pairs", {"alpha": float(alpha)}).value
         counts = draw.integers(0, 13, size=(40 * n_leaves, k))
         fit = counts[(value(counts.astype(float)) == 0) & (counts.sum(axis=1) > 0)][:n_leaves]
@@ -96,10 +94,8 @@ def limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]:
     do.
     """
     k, n = len(leaves[0]), sum(map(sum, leaves))
-    sizes, errors = (
-        sorted(map(sum, leaves), reverse=True),
-        sum(sum(leaf) - max(leaf) for leaf in leaves),
-    )
+    sizes = sorted(map(sum, leaves), reverse=True)
+    errors = sum(sum(leaf) - max(leaf) for leaf in leaves)
     each = k * (k - 1) * alpha
     refined = all(
         k * errors <= k * each * l + (k - 1) * (n - sum(sizes[:l])) for l in range(len(leaves) + 1)
@@ -128,11 +124,9 @@ def _trees(services: Services, draw: np.random.Generator) -> Facts:
     """
     rows = []
     for _ in range(TABLES):
-        alpha, k, tests = (
-            int(draw.integers(1, 3)),
-            int(draw.integers(2, 4)),
-            int(draw.integers(3, 6)),
-        )
+        alpha = int(draw.integers(1, 3))
+        k = int(draw.integers(2, 4))
+        tests = int(draw.integers(3, 6))
         bits = np.unique(draw.integers(2, size=(3 * 2**tests, tests)), axis=0)
         label = (
             (bits[:, 0] ^ bits[:, 1])
@@ -153,10 +147,8 @@ def _trees(services: Services, draw: np.random.Generator) -> Facts:
             ),
         )
         tree = grown(objects, greedytree(services, "hinged_pairs", (("alpha", float(alpha)),)))
-        found, whole = (
-            Measured.of(tree, objects),
-            hinged(np.bincount(label, minlength=k).tolist(), alpha),
-        )
+        found = Measured.of(tree, objects)
+        whole = hinged(np.bincount(label, minlength=k).tolist(), alpha)
         least = least_depth(bits, label, alpha)
         rows.append(
             [

@@ -231,12 +231,10 @@ def _constant(one: Plain) -> bool:
 
 def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
     paper, computed = published()["synthetic"], published()["computed"]["synthetic"]
-    reported, text, greedy, hinged = (
-        "Figure 3",
-        "Figure 3, from the text",
-        one["greedy"],
-        computed["hinged"],
-    )
+    reported = "Figure 3"
+    text = "Figure 3, from the text"
+    greedy = one["greedy"]
+    hinged = computed["hinged"]
     inverse = [float(1 / Fraction(r)) for r in computed["R"]]
     pairs = [
         (reported, "Pairs", "max cost", paper["max_cost"], greedy["max_cost"]),

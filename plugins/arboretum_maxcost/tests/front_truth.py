@@ -54,11 +54,9 @@ def all_values(
     """(errors, second axis, leaves) of every tree over the rows, by weight and not divided by
     it; many come many times.
     """
-    objects, rule, limits = (
-        problem.objects,
-        problem.parts.leaf_rule(obeyed=("max_depth", "max_leaves", "min_leaf")),
-        problem.parts.limits(),
-    )
+    objects = problem.objects
+    rule = problem.parts.leaf_rule(obeyed=("max_depth", "max_leaves", "min_leaf"))
+    limits = problem.parts.limits()
     rows, depth = (
         (np.arange(objects.n_objects), limits.max_depth) if rows is None else (rows, depth)
     )

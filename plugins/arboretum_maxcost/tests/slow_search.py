@@ -59,11 +59,9 @@ def least_price(space: Space, limit: int) -> int:
 def parts_of(space: Space, rows: tuple[int, ...], test: int) -> list[tuple[int, ...]]:
     """The rows of each outcome, by outcome; test by test as a rule of the table has it."""
     f = max(f for f, first in enumerate(space.first_test) if first <= test)
-    codes, k, family = (
-        space.codes[f].tolist(),
-        test - int(space.first_test[f]),
-        space.objects.features[f].family,
-    )
+    codes = space.codes[f].tolist()
+    k = test - int(space.first_test[f])
+    family = space.objects.features[f].family
     outcome = {
         row: codes[row]
         if family is Family.multiway
@@ -85,10 +83,8 @@ def leaf_loss(space: Space, rows: np.ndarray) -> int:
             for c in range(space.objects.n_classes)
         ]
         return sum(masses) - max(masses)
-    pure, divisible = (
-        len(set(space.label[rows].tolist())) == 1,
-        len(set(space.cell[rows].tolist())) > 1,
-    )
+    pure = len(set(space.label[rows].tolist())) == 1
+    divisible = len(set(space.cell[rows].tolist())) > 1
     if pure or not divisible:
         return 0
     return int(

@@ -35,11 +35,10 @@ def problems(draw):
     drawn = np.random.default_rng(draw(st.integers(0, 10**6))).choice(
         [0.1, 0.3, 1.0, 2.0, 7.0], n + n_raw
     )
-    columns, once = (
-        [f.column for f in objects.features for _ in range(f.n_tests)]
-        + [f.column for f in objects.raw_features],
-        draw(st.booleans()),
-    )
+    columns = [f.column for f in objects.features for _ in range(f.n_tests)] + [
+        f.column for f in objects.raw_features
+    ]
+    once = draw(st.booleans())
     # a column that is paid once has one price
     drawn = drawn[[columns.index(name) for name in columns]] if once else drawn
     prices = Prices(drawn[:n], drawn[n:], once)

@@ -165,11 +165,9 @@ def test_every_tree_is_that_of_algorithm_1_in_exact_arithmetic(function, prices)
 def test_the_first_test_that_divides_is_asked_where_none_lowers_f_in_every_outcome():
     """Hinged pairs with α = 9 of 9 + 9 objects: F is 0."""
     label = np.repeat([0, 1], 9)
-    constant, one_out, two_out = (
-        np.zeros(18, int),
-        (np.arange(18) == 17).astype(int),
-        (np.arange(18) >= 16).astype(int),
-    )
+    constant = np.zeros(18, int)
+    one_out = (np.arange(18) == 17).astype(int)
+    two_out = (np.arange(18) >= 16).astype(int)
     x = Instance(np.stack([constant, two_out, one_out, label], axis=1), label, np.ones((4, 2)))
     tree = grown(x.problem(HingedPairs(9.0), criterion=WorstCase()))
     assert tree.rule(0).column == "t1" and tree.score[0] == kernels.NO_PROGRESS

@@ -137,10 +137,8 @@ def test_interrupted_it_keeps_the_front_of_the_rounds_before():
         if message.endswith("round 1"):
             raise KeyboardInterrupt(15)
 
-    axes, drawn = (
-        ("error", "expected_cost"),
-        (random_problem(seed, most_rows=9) for seed in range(200, 240)),
-    )
+    axes = ("error", "expected_cost")
+    drawn = (random_problem(seed, most_rows=9) for seed in range(200, 240))
     problem = next(
         one for one in drawn if solved(one, axes, Context(deadline=time.monotonic())).front.gap > 0
     )

@@ -99,11 +99,9 @@ def test_functions_that_are_not_admissible_have_a_counterexample(name):
 
 
 def test_the_numbers_of_figure_1():
-    whole, first, second = (
-        np.array([30.0, 30.0]),
-        np.array([[30.0, 10.0], [0.0, 20.0]]),
-        np.array([[15.0, 15.0], [15.0, 15.0]]),
-    )
+    whole = np.array([30.0, 30.0])
+    first = np.array([[30.0, 10.0], [0.0, 20.0]])
+    second = np.array([[15.0, 15.0], [15.0, 15.0]])
 
     def of(function):
         return (
@@ -116,11 +114,9 @@ def test_the_numbers_of_figure_1():
         f, *tests = of(function)
         return tuple(Fraction(1) / Fraction(f - max(test)) for test in tests)
 
-    pairs, printed, by_equation = (
-        component("impurity", "pairs"),
-        HingedPairs(8, subtract_square=False),
-        HingedPairs(8),
-    )
+    pairs = component("impurity", "pairs")
+    printed = HingedPairs(8, subtract_square=False)
+    by_equation = HingedPairs(8)
     assert of(pairs) == (900, [300, 0], [225, 225]) and worst(pairs) == (
         Fraction(1, 600),
         Fraction(1, 675),

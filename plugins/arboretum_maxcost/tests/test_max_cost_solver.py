@@ -44,12 +44,10 @@ from arboretum_maxcost.optimal.space import space_of, whole
 class Foreign:
     """Somebody's impurity without a kernel: Σ_{i<j} (n_i n_j)²."""
 
-    kind, name, scale, capabilities = (
-        "impurity",
-        "foreign",
-        "total",
-        ("classification", "multiclass", "weights", "admissible"),
-    )
+    kind = "impurity"
+    name = "foreign"
+    scale = "total"
+    capabilities = ("classification", "multiclass", "weights", "admissible")
 
     def value(self, weights):
         squares = weights**2
@@ -126,10 +124,8 @@ def test_every_answer_is_that_of_all_trees_whatever_bounds_are_used(batch):
         random, problem = np.random.default_rng(seed), random_problem(seed)
         for without_error in (False, True):
             space = space_of(problem, without_error=without_error)
-            truth, search = (
-                least_loss(space),
-                MaxCostSearch(space, Context(), SWITCHES[seed % len(SWITCHES)]),
-            )
+            truth = least_loss(space)
+            search = MaxCostSearch(space, Context(), SWITCHES[seed % len(SWITCHES)])
             budgets = np.unique(np.append(0, space.price[:, None] * np.arange(4)))
             if random.random() < 0.5:
                 search.greedy(EVER)
@@ -232,10 +228,8 @@ def test_the_step_function_is_the_front_of_error_and_price():
 def test_a_step_function_without_time_has_trees_and_a_bound_that_holds():
     for seed in range(30):
         problem = random_problem(5000 + seed)
-        true, found = (
-            pareto_step_function(problem),
-            pareto_step_function(problem, Context(deadline=time.monotonic() - 1.0)),
-        )
+        true = pareto_step_function(problem)
+        found = pareto_step_function(problem, Context(deadline=time.monotonic() - 1.0))
         for budget in {step.budget for step in true.steps} | {budget for budget, _ in found.lower}:
             least = min(step.errors for step in true.steps if step.budget <= budget)
             assert min(step.errors for step in found.steps if step.budget <= budget) >= least

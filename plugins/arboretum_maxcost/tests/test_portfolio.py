@@ -49,12 +49,10 @@ def bills(tree, objects):
         at, objects.label.tolist(), map(Fraction, objects.weight.tolist()), strict=True
     ):
         paid = sum((Fraction(str(tree.price[above])) for above, _ in tree.path(node)), Fraction(0))
-        wrong, mean, most, total = (
-            wrong + weight * (label != tree.label[node]),
-            mean + weight * paid,
-            max(most, paid),
-            total + weight,
-        )
+        wrong = wrong + weight * (label != tree.label[node])
+        mean = mean + weight * paid
+        most = max(most, paid)
+        total = total + weight
     return wrong / total, most, mean / total
 
 
@@ -71,10 +69,8 @@ def test_equal_bills_are_equal_whatever_floats_add_up_to(n, seed):
     parts = Parts(
         method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=None),)
     )
-    problem, method = (
-        Problem(objects, Prices(*drawn), parts),
-        BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1)),
-    )
+    problem = Problem(objects, Prices(*drawn), parts)
+    method = BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
     alone = [
         grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree
         for each in method.impurities(Powers())

@@ -176,10 +176,8 @@ def test_curves_fall_and_the_portfolio_is_the_lowest_of_them(results):
         lowest = [float(row[2]) for row in rows if row[0] == name]
         assert lowest == sorted(lowest, reverse=True) and lowest[-1] == 0.0
         for f in figure4.FUNCTIONS:
-            points, n = (
-                of(results, dataset=name, function=f)["points"],
-                of(results, dataset=name, function=f)["objects"],
-            )
+            points = of(results, dataset=name, function=f)["points"]
+            n = of(results, dataset=name, function=f)["objects"]
             assert all(lowest[int(cost)] <= errors / n + 1e-6 for cost, errors, *_ in points)
 
 

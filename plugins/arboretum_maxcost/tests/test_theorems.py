@@ -35,13 +35,11 @@ CLOSE = 1 + 1e-12
 class Mixed:
     """1 of every set of several classes: it says that it is admissible, and is not."""
 
-    kind, name, paper, capabilities, scale = (
-        "impurity",
-        "mixed",
-        "",
-        ("classification", "multiclass", "weights", "admissible"),
-        "total",
-    )
+    kind = "impurity"
+    name = "mixed"
+    paper = ""
+    capabilities = ("classification", "multiclass", "weights", "admissible")
+    scale = "total"
 
     def value(self, weights):
         return ((weights > 0).sum(axis=-1) > 1).astype(np.float64)
@@ -80,10 +78,8 @@ def test_theorem_2_2_holds_for_every_function_and_unequal_prices(function):
     for seed in range(15):
         x = drawn(seed)
         problem = x.problem(function, delta=0.0)
-        factor, least = (
-            factor_of(problem),
-            x.optimum(lambda counts: float(function.value(counts)) == 0),
-        )
+        factor = factor_of(problem)
+        least = x.optimum(lambda counts: float(function.value(counts)) == 0)
         total = float(function.value(x.counts(range(len(x.label)))))
         if total == 0:
             assert math.isnan(factor)

@@ -43,10 +43,8 @@ class Accuracy:
     mu: float = 0.0
 
     def value(self, tree, problem):
-        labels, leaf = (
-            problem.objects.label,
-            tree.rest(problem.objects.table)[problem.objects.row_of_object],
-        )
+        labels = problem.objects.label
+        leaf = tree.rest(problem.objects.table)[problem.objects.row_of_object]
         wrong = problem.objects.weight[tree.label[leaf] != labels].sum()
         return float(wrong / problem.objects.weight.sum() + self.lam * tree.n_leaves)
 

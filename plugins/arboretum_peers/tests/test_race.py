@@ -75,10 +75,8 @@ def test_the_suites_have_as_many_problems_as_they_say():
 def test_a_tree_is_counted_row_by_row():
     import race
 
-    x, y = (
-        np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, np.uint8),
-        np.array([0, 1, 1, 1, 0, 0, 1, 1]),
-    )
+    x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, np.uint8)
+    y = np.array([0, 1, 1, 1, 0, 0, 1, 1])
     nodes = [[0, 0, 1, 2], [1, 0, 3, 4], [-1, None, 0, 0], [-1, 1, 0, 0], [-1, None, 0, 0]]
     # two rows say 1 where 0 is right, one of the tied leaf
     assert race.errors_of(nodes, x, y) == (3, 2)

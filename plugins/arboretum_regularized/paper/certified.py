@@ -98,10 +98,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _least(services: Services, problem: Problem, split: TrainingSplit, price: Prices) -> float:
-    solver, complexity = (
-        services.component("solver", "subtable_dp"),
-        services.component("complexity", "expected_cost"),
-    )
+    solver = services.component("solver", "subtable_dp")
+    complexity = services.component("complexity", "expected_cost")
     answer = solver.minima(problem, [complexity], Context(memory_bytes=MEGABYTES * 1_000_000))[0]
     if answer.status is not Status.optimal:
         raise VerificationError("verification failed: the least expected cost is not proven")

@@ -437,10 +437,8 @@ def slower(x: Case) -> Answer | None:
     if not x.pairs(x.enhanced, x.base, "seconds"):
         return None
     for one, other in (("EC4.5", "C4.5"), ("ECART", "CART"), ("IP", "C4.5"), ("ASR", "C4.5")):
-        ours, printed = (
-            x.times(one, other),
-            Case(as_published(), JUDGED, x.base).pairs(one, other, "seconds"),
-        )
+        ours = x.times(one, other)
+        printed = Case(as_published(), JUDGED, x.base).pairs(one, other, "seconds")
         same = {name: printed[name] for name in ours}
         mine = (
             f"{_middle(ours):.2f} (published {_middle(same):.2f}; on all twenty"

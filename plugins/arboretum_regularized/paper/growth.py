@@ -124,10 +124,8 @@ def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSpl
     """
     n = len(whole.objects.features)
     kept = np.sort(np.random.default_rng([seed, 15]).permutation(n)[: max(1, round(share * n))])
-    features, codes = (
-        tuple(whole.objects.features[f] for f in kept),
-        np.asfortranarray(whole.objects.codes[:, kept]),
-    )
+    features = tuple(whole.objects.features[f] for f in kept)
+    codes = np.asfortranarray(whole.objects.codes[:, kept])
     return attrs.evolve(whole, objects=attrs.evolve(whole.objects, features=features, codes=codes))
 
 

@@ -169,12 +169,10 @@ def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray
         whole.object_of_row[rows], return_index=True, return_inverse=True
     )
     order = np.argsort(first)
-    member, weights, n, k = (
-        np.argsort(order)[member],
-        table.row_weights(),
-        len(found),
-        table.n_classes,
-    )
+    member = np.argsort(order)[member]
+    weights = table.row_weights()
+    n = len(found)
+    k = table.n_classes
     votes = np.bincount(member * k + table.target.codes, weights=weights, minlength=n * k).reshape(
         n, k
     )
@@ -232,11 +230,9 @@ class Measured:
         Sums of n weights, in whatever order, differ by at most n ε of their sum.
         """
         tree, training_split = self.tree, self.training_split
-        objects, own, offset = (
-            training_split.objects,
-            self.rest[training_split.origin],
-            training_split.coded.whole.test_offset,
-        )
+        objects = training_split.objects
+        own = self.rest[training_split.origin]
+        offset = training_split.coded.whole.test_offset
         n, k, parent = tree.n_nodes, objects.n_classes, tree.parent
         weights = np.bincount(own * k + objects.label, objects.weight, n * k).reshape(n, k)
         arrived = np.column_stack([weights, np.bincount(own, objects.count, n)])

@@ -42,10 +42,8 @@ def rank_tables(found: Results) -> dict[str, str]:
         rows: list[Facts] = []
         for base, measure in ((base, measure) for base in BASES for measure in RANKED):
             scores = found.scores(part, measure, FAMILY[base])
-            control, first = (
-                scores.methods[-1],
-                {"family": called(base, part.prices), "measure": WORDS[measure][0]},
-            )
+            control = scores.methods[-1]
+            first = {"family": called(base, part.prices), "measure": WORDS[measure][0]}
             compared = comparing.compare(scores, control=control)
             last = {
                 "control": control,
@@ -83,10 +81,8 @@ def pictures_of(found: Results) -> Facts:
                 )
         ways: tuple[Facts, ...] = ({"base": 0.5}, {"own_scales": True}, {"own_scales": True})
         for measure, scores, options in zip(RANKED, (auc, cost, size), ways, strict=True):
-            title, reported = (
-                f"{WORDS[measure][0]}, {part.words}",
-                "means over splits ± standard error",
-            )
+            title = f"{WORDS[measure][0]}, {part.words}"
+            reported = "means over splits ± standard error"
             made[f"bars_{measure}_{part.slug}"] = comparing.bar_chart(
                 scores, title, subtitle=reported, **options
             )

@@ -116,10 +116,8 @@ class Piece:
         if lam is not None:
             criterion: Any = parts.criterion
             parts = attrs.evolve(parts, criterion=attrs.evolve(criterion, lam=lam))
-        problem, context = (
-            Problem(self.training_split.objects, self.price, parts),
-            Context(seed=self.seed),
-        )
+        problem = Problem(self.training_split.objects, self.price, parts)
+        context = Context(seed=self.seed)
         method = sure(parts.method)
         if self.clock and hasattr(method, "warm_up"):
             method.warm_up(problem, context)  # a millisecond or two once everything is loaded
@@ -178,10 +176,8 @@ class Piece:
         made, objects = [], self.training_split.objects
         for number in range(ORDERS):
             order = np.random.default_rng([self.seed, number]).permutation(len(objects.features))
-            features, codes = (
-                tuple(objects.features[f] for f in order),
-                np.asfortranarray(objects.codes[:, order]),
-            )
+            features = tuple(objects.features[f] for f in order)
+            codes = np.asfortranarray(objects.codes[:, order])
             mixed = attrs.evolve(
                 self.training_split, objects=attrs.evolve(objects, features=features, codes=codes)
             )
@@ -212,12 +208,10 @@ class Piece:
         chosen: Sequence[int] = ()
         best, auc = math.nan, -math.inf
         direction = "top_down" if self.variant == AUTHORS else "bottom_up"
-        cuts, tried = (
-            self.services.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(
-                found.tree
-            ),
-            [],
-        )
+        cuts = self.services.component(
+            "pruner", "cost_complexity", {"direction": direction}
+        ).cuts_of(found.tree)
+        tried = []
         for alpha in published().alphas:
             nodes = cuts(alpha)
             nearest_kept = found.tree.nearest_kept(nodes)

@@ -131,19 +131,15 @@ def cells(found: Results) -> list[Cell]:
             for a in ALGORITHMS
             if (name, a, measure) in published().results
         ):
-            value, other = (
-                published().results[*place, measure],
-                found.mean(printed, *place, measure),
-            )
+            value = published().results[*place, measure]
+            other = found.mean(printed, *place, measure)
             aside = (
                 ""
                 if math.isnan(other)
                 else f"paper variant {other:.4g} ± {found.error(printed, *place, measure):.2g}"
             )
-            reason, values = (
-                known(found, *place, measure, value),
-                found.values(JUDGED, *place, measure),
-            )
+            reason = known(found, *place, measure, value)
+            values = found.values(JUDGED, *place, measure)
             made.append(
                 cell_of_runs(
                     WORDS[measure][0],
@@ -264,10 +260,8 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
                 [(v - cell.published) / v.std(ddof=1) for v, cell in zip(values, row, strict=True)],
                 axis=0,
             )
-            deviation, above = (
-                float(together.mean()) / standard_error(together, published().runs),
-                sum(cell.deviation > 0 for cell in row),
-            )
+            deviation = float(together.mean()) / standard_error(together, published().runs)
+            above = sum(cell.deviation > 0 for cell in row)
             beyond |= abs(deviation) > Cell.LIMIT
             if abs(deviation) > 2.0:
                 far.append(

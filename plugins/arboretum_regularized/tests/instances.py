@@ -118,11 +118,9 @@ def contingency(
     coverage: Sequence[Any] = (),
 ) -> tuple[Tables, Node]:
     """The table of one test at the node that holds ``part``, counted object by object."""
-    weights, counts, gain = (
-        np.zeros((1, 3, objects.n_classes)),
-        np.zeros((1, 3, objects.n_classes), np.int64),
-        np.zeros((1, 3)),
-    )
+    weights = np.zeros((1, 3, objects.n_classes))
+    counts = np.zeros((1, 3, objects.n_classes), np.int64)
+    gain = np.zeros((1, 3))
     by_class = (
         adds_by_class(criterion.kernel(impurity, coverage))
         if isinstance(criterion, Regularized)

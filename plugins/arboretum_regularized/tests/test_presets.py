@@ -31,10 +31,8 @@ def structure(tree):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_method_and_its_pruned_form_differ_by_the_pruner_alone(services, name):
-    plain, pruned = (
-        services.parts({**ROWS, "method": name}),
-        services.parts({**ROWS, "method": f"p{name}"}),
-    )
+    plain = services.parts({**ROWS, "method": name})
+    pruned = services.parts({**ROWS, "method": f"p{name}"})
     assert (plain.pruner, pruned.pruner.name) == (None, "cost_complexity")
     same = ("criterion", "impurity", "coverage", "stopping", "encoder", "cost")
     assert [getattr(plain, part) for part in same] == [getattr(pruned, part) for part in same]

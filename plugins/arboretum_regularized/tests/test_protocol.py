@@ -211,10 +211,8 @@ def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(service
 @pytest.fixture
 def grown(services):
     trained = training_split(services, "tic-tac-toe", 0)
-    parts, prices = (
-        services.parts({"method": "cc45"}, {"theta": 0.005}),
-        price_list(services, trained.objects, "random", 0),
-    )
+    parts = services.parts({"method": "cc45"}, {"theta": 0.005})
+    prices = price_list(services, trained.objects, "random", 0)
     return (
         parts.method.fit(Problem(trained.objects, prices, parts), Context()).tree,
         trained,

@@ -102,10 +102,8 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
             x, objects, part, test, criterion, impurity, coverages(family, x.theta)
         )
         found = {name: float(value[0]) for name, value in criterion.terms(tables, node).items()}
-        b, e = (
-            definition_oracle.balance(x, part, test),
-            definition_oracle.efficiency(x, family, part, asked, test),
-        )
+        b = definition_oracle.balance(x, part, test)
+        e = definition_oracle.efficiency(x, family, part, asked, test)
         d = definition_oracle.discrimination(
             x, shares(x, impurity), part, test, authors=form is Weighting.authors
         )
@@ -178,10 +176,8 @@ def test_the_kernels_of_all_families_have_names_of_their_own_and_twins(case, fam
 
 def test_baselines_have_twins_of_the_same_names():
     for kernel in (kernels.balance, kernels.impure_pairs):
-        weights, counts = (
-            np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]]),
-            np.array([[2, 1], [2, 2], [0, 1]]),
-        )
+        weights = np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]])
+        counts = np.array([[2, 1], [2, 2], [0, 1]])
         for params in itertools.product((0.0, 1.0), repeat=2):
             node = KernelNode(
                 9.0, 18.0, math.nan, 1, 0.0, np.array(params), lambda weights: math.nan
