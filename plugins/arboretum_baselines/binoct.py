@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -54,13 +54,13 @@ class BinOct:
     """
 
     kind = "solver"
-    name: ClassVar[str] = "binoct"
-    paper: ClassVar[str] = "Verwer & Zhang 2019"
+    name = "binoct"
+    paper = "Verwer & Zhang 2019"
     capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
     needs = ("objective",)
     minimises = ("additive",)
     limits = ("max_depth",)
-    example: ClassVar[str] = (
+    example = (
         "dataset=play-tennis method=exact solver=binoct objective=accuracy objective.lam=0 "
         "stopping.standard.max_depth=2"
     )

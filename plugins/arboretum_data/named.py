@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 import attrs
 
@@ -47,9 +46,9 @@ class NamedDataset:
     name = ""
     paper = ""
     capabilities = ()
-    source: ClassVar[str] = ""
+    source = ""
     """The name it is stored under."""
-    offline: ClassVar[bool] = False
+    offline = False
 
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)

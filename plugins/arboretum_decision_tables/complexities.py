@@ -33,11 +33,11 @@ PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 2"
 class ClosedForm:
     """ψ⁰ and F read off the closed form that a subclass states as ``FORM``."""
 
-    kind: ClassVar[str] = "complexity"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    example: ClassVar[str] = "dataset=monk1-full method=subtable_dp"
-    per_object: ClassVar[bool] = False
+    kind = "complexity"
+    paper = PAPER
+    capabilities = ()
+    example = "dataset=monk1-full method=subtable_dp"
+    per_object = False
     name: ClassVar[str]
     FORM: ClassVar[Form]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Node, Tables, param
+from arboretum.api import Node, Tables, param
 from arboretum.kernels import known_impurity
 from arboretum_decision_tables import kernels
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _CLASSES = (
-    Capability.classification,
-    Capability.multiclass,
-    Capability.weights,
-    Capability.additive,
-    Capability.concave,
+    "classification",
+    "multiclass",
+    "weights",
+    "additive",
+    "concave",
 )
 PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
 
@@ -39,11 +39,11 @@ class OutsideMajority:
     1; where its class is the heavier one it adds nothing.
     """
 
-    kind: ClassVar[str] = "impurity"
-    name: ClassVar[str] = "me"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[Capability, ...]] = _CLASSES
-    scale: ClassVar[str] = "total"
+    kind = "impurity"
+    name = "me"
+    paper = PAPER
+    capabilities = _CLASSES
+    scale = "total"
     kernel = staticmethod(kernels.me)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -59,12 +59,12 @@ class UnlikePairs:
     Admissible: an object of class k adds the weight outside k, which only grows with the table.
     """
 
-    kind: ClassVar[str] = "impurity"
-    name: ClassVar[str] = "rt"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[Capability, ...]] = (*_CLASSES, Capability.admissible)
-    scale: ClassVar[str] = "total"
-    whole: ClassVar[bool] = True
+    kind = "impurity"
+    name = "rt"
+    paper = PAPER
+    capabilities = (*_CLASSES, "admissible")
+    scale = "total"
+    whole = True
     kernel = staticmethod(kernels.rt)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -112,20 +112,20 @@ class Aggregated:
     taken for a tie below 1.4 million objects.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "aggregated"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.classification,
-        Capability.multiclass,
-        Capability.regression,
-        Capability.weights,
-        Capability.missing,
-        Capability.multiway,
-        Capability.thresholds,
-        Capability.additive,
+    kind = "criterion"
+    name = "aggregated"
+    paper = PAPER
+    capabilities = (
+        "classification",
+        "multiclass",
+        "regression",
+        "weights",
+        "missing",
+        "multiway",
+        "thresholds",
+        "additive",
     )
-    needs: ClassVar[tuple[str, ...]] = ("impurity",)
+    needs = ("impurity",)
 
     aggregation: Aggregation = param(Aggregation.sum, _MEANING, alias="kind")
 
@@ -170,14 +170,14 @@ class Aggregated:
 class AggregatedSum(Aggregated):
     """The criterion ``aggregated`` with ``kind=sum``: Σ U(T_j)."""
 
-    name: ClassVar[str] = "aggregated_sum"
+    name = "aggregated_sum"
 
 
 @attrs.frozen
 class AggregatedMax(Aggregated):
     """The criterion ``aggregated`` with ``kind=max``: max U(T_j)."""
 
-    name: ClassVar[str] = "aggregated_max"
+    name = "aggregated_max"
     aggregation: Aggregation = param(Aggregation.max, _MEANING, alias="kind")
 
 
@@ -185,7 +185,7 @@ class AggregatedMax(Aggregated):
 class AggregatedWeightedSum(Aggregated):
     """The criterion ``aggregated`` with ``kind=w_sum``: Σ U(T_j) N(T_j)/N(T)."""
 
-    name: ClassVar[str] = "aggregated_w_sum"
+    name = "aggregated_w_sum"
     aggregation: Aggregation = param(Aggregation.w_sum, _MEANING, alias="kind")
 
 
@@ -193,7 +193,7 @@ class AggregatedWeightedSum(Aggregated):
 class AggregatedWeightedMax(Aggregated):
     """The criterion ``aggregated`` with ``kind=w_max``: max U(T_j) N(T_j)/N(T)."""
 
-    name: ClassVar[str] = "aggregated_w_max"
+    name = "aggregated_w_max"
     aggregation: Aggregation = param(Aggregation.w_max, _MEANING, alias="kind")
 
 

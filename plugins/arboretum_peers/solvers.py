@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar
 
 import attrs
@@ -76,12 +75,12 @@ class Peer:
         "dataset=monk1-full method=exact objective=accuracy objective.lam=0.02 budget.seconds=60"
     )
 
-    distribution: ClassVar[str] = ""
-    script: ClassVar[Path] = WORKER
-    charges: ClassVar[bool] = True
-    limits_depth: ClassVar[bool] = True
+    distribution = ""
+    script = WORKER
+    charges = True
+    limits_depth = True
     most_depth: ClassVar[int | None] = None
-    ordinals: ClassVar[bool] = False
+    ordinals = False
 
     @cached_property
     def _desk(self) -> Desk:

@@ -32,8 +32,8 @@ _SUM = 1e-9
 class _Coverage:
     """Base of coverages and of what they are once the root is known."""
 
-    kind: ClassVar[str] = "coverage"
-    paper: ClassVar[str] = _PAPER
+    kind = "coverage"
+    paper = _PAPER
     capabilities: ClassVar[tuple[str, ...]] = _CLASSES
 
     def prepare(self, objects: Encoded) -> Any:
@@ -73,8 +73,8 @@ class Probability(_Coverage):
     f_i = min((1 − p(S)) / (1 − max(p_i, θ)), 1): 1 where the object is alone, or where p(S) ≤ θ.
     """
 
-    name: ClassVar[str] = "probability"
-    capabilities: ClassVar[tuple[str, ...]] = (*_CLASSES, "regression")
+    name = "probability"
+    capabilities = (*_CLASSES, "regression")
 
     theta: float = param(
         0.0,
@@ -127,7 +127,7 @@ class UnlikePairs(_Coverage):
     counts once, whatever its weight.  1 where the node has one class.
     """
 
-    name: ClassVar[str] = "pairs"
+    name = "pairs"
 
     def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with φ(X) at hand."""
@@ -151,8 +151,8 @@ class OthersExcluded(_Coverage):
     φ(S).
     """
 
-    name: ClassVar[str] = "excluded"
-    paper: ClassVar[str] = "Zhang & Gionis 2023, appendix A"
+    name = "excluded"
+    paper = "Zhang & Gionis 2023, appendix A"
 
     def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with the g_i(X) at hand."""
@@ -193,11 +193,11 @@ class Covered:
     Without coverages nothing is ever covered.  A node of one class is a leaf in any case.
     """
 
-    kind: ClassVar[str] = "stopping"
-    name: ClassVar[str] = "covered"
-    paper: ClassVar[str] = "Zhang & Gionis 2023, problem 2"
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    needs_coverage: ClassVar[bool] = True
+    kind = "stopping"
+    name = "covered"
+    paper = "Zhang & Gionis 2023, problem 2"
+    capabilities = ()
+    needs_coverage = True
 
     def limits(self) -> Limits:
         """No limits: the rule looks at the coverage of objects alone."""
@@ -215,10 +215,10 @@ class FewObjects:
     Distinct objects are those of a coalescing encoder; without one, every row is an object.
     """
 
-    kind: ClassVar[str] = "stopping"
-    name: ClassVar[str] = "few_objects"
-    paper: ClassVar[str] = "the program of Zhang & Gionis 2023"
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    kind = "stopping"
+    name = "few_objects"
+    paper = "the program of Zhang & Gionis 2023"
+    capabilities = ()
 
     most: int = param(2, "objects of a node that is a leaf, at most", ge=1, unit="objects")
 

@@ -25,13 +25,12 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    Capability,
     CapabilityError,
     ConfigError,
     DataError,
@@ -51,14 +50,7 @@ if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
 
 
-CLASSES = (
-    Capability.classification,
-    Capability.multiclass,
-    Capability.weights,
-    Capability.missing,
-    Capability.multiway,
-    Capability.thresholds,
-)
+CLASSES = ("classification", "multiclass", "weights", "missing", "multiway", "thresholds")
 PAPER = "Zhang & Gionis 2023"
 
 
@@ -155,14 +147,14 @@ class Regularized:
     definition, object by object.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "regularized"
-    paper: ClassVar[str] = f"{PAPER}, equation 2"
-    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.prices)
-    needs: ClassVar[tuple[str, ...]] = ("impurity",)
-    counts_objects: ClassVar[bool] = True
-    needs_gain: ClassVar[bool] = True
-    divides_by_price: ClassVar[bool] = True
+    kind = "criterion"
+    name = "regularized"
+    paper = f"{PAPER}, equation 2"
+    capabilities = (*CLASSES, "prices")
+    needs = ("impurity",)
+    counts_objects = True
+    needs_gain = True
+    divides_by_price = True
 
     lam: float = _lam(1.0)
     theta: float = _THETA
@@ -268,8 +260,8 @@ class SubmodularRanking(Regularized):
     submodular ranking (ASR).
     """
 
-    name: ClassVar[str] = "regularized_asr"
-    paper: ClassVar[str] = "Navidi, Kambadur & Nagarajan 2020"
+    name = "regularized_asr"
+    paper = "Navidi, Kambadur & Nagarajan 2020"
 
     # all three again: a field that is declared anew moves to the end, and kernels find them by
     # their order
@@ -288,7 +280,7 @@ class EC45(Regularized):
     λ = 0.
     """
 
-    name: ClassVar[str] = "regularized_ec45"
+    name = "regularized_ec45"
     lam: float = _lam(100.0)
     theta: float = _THETA
     d_term: Weighting = _D_TERM
@@ -298,7 +290,7 @@ class EC45(Regularized):
 class ECART(Regularized):
     """The criterion ``regularized`` with λ = 100, as for EC4.5: for Gini's index (ECART)."""
 
-    name: ClassVar[str] = "regularized_ecart"
+    name = "regularized_ecart"
     lam: float = _lam(100.0)
     theta: float = _THETA
     d_term: Weighting = _D_TERM
@@ -310,16 +302,16 @@ class CostBenefit:
     ``regularized`` for large λ.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "cost_benefit"
-    paper: ClassVar[str] = f"{PAPER}, section 6 (CC4.5, CCART)"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
+    kind = "criterion"
+    name = "cost_benefit"
+    paper = f"{PAPER}, section 6 (CC4.5, CCART)"
+    capabilities = (
         *CLASSES,
-        Capability.prices,
-        Capability.additive,
+        "prices",
+        "additive",
     )
-    needs: ClassVar[tuple[str, ...]] = ("impurity",)
-    divides_by_price: ClassVar[bool] = True
+    needs = ("impurity",)
+    divides_by_price = True
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
@@ -349,10 +341,10 @@ class Balance:
     Looks at neither classes nor prices.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "balance"
-    paper: ClassVar[str] = f"{PAPER}, section 6 (BAL)"
-    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.additive)
+    kind = "criterion"
+    name = "balance"
+    paper = f"{PAPER}, section 6 (BAL)"
+    capabilities = (*CLASSES, "additive")
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
         """The score as a kernel, one for all impurities: it looks at none."""
@@ -380,11 +372,11 @@ class ImpurePairs:
     ``weighting=authors``: p(S) φ(S) − Σ p(S_v) φ(S_v), as the authors' program has it.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "impure_pairs"
-    paper: ClassVar[str] = f"{PAPER}, section 6 (IP)"
-    capabilities: ClassVar[tuple[Capability, ...]] = (*CLASSES, Capability.prices)
-    counts_objects: ClassVar[bool] = True
+    kind = "criterion"
+    name = "impure_pairs"
+    paper = f"{PAPER}, section 6 (IP)"
+    capabilities = (*CLASSES, "prices")
+    counts_objects = True
 
     per_price: bool = param(True, "divide by the price of the test")
     weighting: Weighting = param(

@@ -6,7 +6,7 @@ An author writes h_ℓ alone::
     class Mine(Decomposable):
         \"\"\"What it measures.\"\"\"
 
-        name: ClassVar[str] = "mine"
+        name = "mine"
 
         def parts(self, q):
             return 1.0 - q * q
@@ -18,12 +18,11 @@ largest where all have the same share, concave, and the same for any order of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, param
+from arboretum.api import param
 from arboretum_regularized import kernels
 
 TOLERANCE = 1e-9
@@ -35,16 +34,16 @@ means.
 class Decomposable:
     """Base of impurities given by ``parts``; classes need not be told apart by it, but may be."""
 
-    kind: ClassVar[str] = "impurity"
-    paper: ClassVar[str] = "Zhang & Gionis 2023, section 3"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.classification,
-        Capability.multiclass,
-        Capability.weights,
-        Capability.additive,
-        Capability.concave,
+    kind = "impurity"
+    paper = "Zhang & Gionis 2023, section 3"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "additive",
+        "concave",
     )
-    scale: ClassVar[str] = "mean"
+    scale = "mean"
 
     def parts(self, q: np.ndarray) -> np.ndarray:
         """h_ℓ(q_ℓ): float64[…, classes] in (0, 1] → float64[…, classes].  Also called with 1
@@ -75,8 +74,8 @@ class Tsallis(Decomposable):
     gini, a → 1 entropy in nats.
     """
 
-    name: ClassVar[str] = "tsallis"
-    paper: ClassVar[str] = "Tsallis 1988; decomposable as in Zhang & Gionis 2023, section 3"
+    name = "tsallis"
+    paper = "Tsallis 1988; decomposable as in Zhang & Gionis 2023, section 3"
 
     order: float = param(1.5, "a; larger values look at the heavy classes more", gt=0.0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -32,9 +32,9 @@ LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
 class _Tuner:
     """What both tuners share: trying a value, and telling of it."""
 
-    kind: ClassVar[str] = "tuner"
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    measure: ClassVar[str] = "roc_auc"
+    kind = "tuner"
+    capabilities = ()
+    measure = "roc_auc"
 
     field: str
     values: tuple[Any, ...]
@@ -57,9 +57,9 @@ class Descending(_Tuner):
     the value before.
     """
 
-    name: ClassVar[str] = "descending"
-    paper: ClassVar[str] = "Zhang & Gionis 2023, section 6"
-    example: ClassVar[str] = "method=ec45 theta=0.02"
+    name = "descending"
+    paper = "Zhang & Gionis 2023, section 6"
+    example = "method=ec45 theta=0.02"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
     values: tuple[Any, ...] = param(
@@ -121,9 +121,9 @@ class Grid(_Tuner):
     equals.
     """
 
-    name: ClassVar[str] = "grid"
-    paper: ClassVar[str] = ""
-    example: ClassVar[str] = "tuner.field=stopping.standard.max_depth tuner.values=[1,2,4]"
+    name = "grid"
+    paper = ""
+    example = "tuner.field=stopping.standard.max_depth tuner.values=[1,2,4]"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
     values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -134,7 +134,7 @@ class LeafRule:
         of which at least 1/n remains: by some n u of itself.  4 n u of two million.
     """
 
-    ROUNDING: ClassVar[float] = 1e-9
+    ROUNDING = 1e-9
 
     min_split: int = 0
     theta: float = 0.0

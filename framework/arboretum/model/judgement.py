@@ -9,7 +9,7 @@ import enum
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -96,7 +96,7 @@ class Cell:
         program that is not this one.
     """
 
-    LIMIT: ClassVar[float] = 4.0
+    LIMIT = 4.0
     """A cell passes within so many standard errors of the difference."""
 
     table: str
@@ -273,8 +273,8 @@ class Chaptered:
     its own.
     """
 
-    kind: ClassVar[str] = "reproduction"
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    kind = "reproduction"
+    capabilities = ()
 
     def parts(self) -> Plain:
         """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, services)``;

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -45,8 +45,8 @@ class TestRule:
     """
 
     __test__ = False  # the name starts with "Test"; pytest must not collect it
-    tag: ClassVar[str] = ""
-    fuzzy: ClassVar[bool] = False
+    tag = ""
+    fuzzy = False
     """Whether a row goes down several branches in shares: then ``degrees`` and ``degrees_of``
     take the place of outcomes.
     """
@@ -198,7 +198,7 @@ def _floats(given: Iterable[float]) -> tuple[float, ...]:
 class Threshold(TestRule):
     """Continuous ``column``: outcome 0 is ``value ≤ threshold``, outcome 1 is ``>``."""
 
-    tag: ClassVar[str] = "threshold"
+    tag = "threshold"
     column: str
     threshold: float = attrs.field(converter=float, validator=_finite)
     unit: str = attrs.field(default="", validator=_unit)
@@ -242,7 +242,7 @@ class OrdinalThreshold(TestRule):
     ``categories``.
     """
 
-    tag: ClassVar[str] = "ordinal_threshold"
+    tag = "ordinal_threshold"
     column: str
     categories: tuple[str, ...] = attrs.field(validator=_distinct)
     index: int = attrs.field(validator=_position)
@@ -276,7 +276,7 @@ class Equals(TestRule):
     ``missing_is_other`` sends a missing value to outcome 1 (missing as a category of its own).
     """
 
-    tag: ClassVar[str] = "equals"
+    tag = "equals"
     column: str
     category: str | None
     missing_is_other: bool = False
@@ -326,7 +326,7 @@ class Values(TestRule):
     is "missing".
     """
 
-    tag: ClassVar[str] = "values"
+    tag = "values"
     column: str
     categories: tuple[str, ...] = attrs.field(validator=_distinct)
     missing_outcome: bool = False
@@ -377,7 +377,7 @@ class Bins(TestRule):
     ``missing_outcome`` adds "missing" as the last outcome.
     """
 
-    tag: ClassVar[str] = "bins"
+    tag = "bins"
     column: str
     edges: tuple[float, ...] = attrs.field(converter=_floats, validator=[_finite, _rising])
     missing_outcome: bool = False
@@ -450,7 +450,7 @@ class Interval(TestRule):
     written None).
     """
 
-    tag: ClassVar[str] = "interval"
+    tag = "interval"
     column: str
     low: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     high: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -41,15 +41,13 @@ class Dl85:
     """
 
     kind = "solver"
-    name: ClassVar[str] = "dl85"
-    paper: ClassVar[str] = "Aglin, Nijssen & Schaus 2020"
+    name = "dl85"
+    paper = "Aglin, Nijssen & Schaus 2020"
     capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
     needs = ("objective",)
     minimises = ("additive",)
     limits = ("max_depth", "min_leaf")
-    example: ClassVar[str] = (
-        "dataset=monk1-full method=dl85 objective.lam=0 stopping.standard.max_depth=3"
-    )
+    example = "dataset=monk1-full method=dl85 objective.lam=0 stopping.standard.max_depth=3"
 
     row_sets: bool = param(
         False,
@@ -121,9 +119,9 @@ class Dl8(Dl85):
     encoder.numeric=mdl``.
     """
 
-    name: ClassVar[str] = "dl8"
-    paper: ClassVar[str] = "Nijssen & Fromont 2007"
-    example: ClassVar[str] = (
+    name = "dl8"
+    paper = "Nijssen & Fromont 2007"
+    example = (
         "dataset=iris method=dl8 encoder=bins encoder.numeric=mdl objective.lam=0 "
         "stopping.standard.max_depth=3"
     )

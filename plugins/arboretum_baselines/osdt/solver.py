@@ -78,13 +78,13 @@ class Rank:
     """
 
     kind = "solver"
-    name: ClassVar[str] = "rank"
-    paper: ClassVar[str] = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
+    name = "rank"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
     capabilities = ("classification", "weights", "exact", "anytime")
     needs = ("objective",)
     minimises: ClassVar[tuple[str, ...]] = ("additive", "confusion", "ranking")
     limits = ("max_depth", "max_leaves", "min_leaf")
-    example: ClassVar[str] = "dataset=monk1-full method=rank objective=auc objective.lam=0.02"
+    example = "dataset=monk1-full method=rank objective=auc objective.lam=0.02"
 
     rule: Rule = param(Rule.bound, "which set of leaves comes next, the least value first")
     ahead: int = param(
@@ -155,11 +155,11 @@ class Osdt(Rank):
     the bounds of its paper and no others.
     """
 
-    name: ClassVar[str] = "osdt"
-    paper: ClassVar[str] = "Hu, Rudin & Seltzer 2019"
-    minimises: ClassVar[tuple[str, ...]] = ("additive",)
-    example: ClassVar[str] = "dataset=monk1-full method=osdt objective.lam=0.03"
-    _unused: ClassVar[tuple[str, ...]] = ("subtrees",)
+    name = "osdt"
+    paper = "Hu, Rudin & Seltzer 2019"
+    minimises = ("additive",)
+    example = "dataset=monk1-full method=osdt objective.lam=0.03"
+    _unused = ("subtrees",)
 
     rule: Rule = param(Rule.curiosity, "which set of leaves comes next, the least value first")
 

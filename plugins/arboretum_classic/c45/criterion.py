@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    Capability,
     Node,
     Tables,
     param,
@@ -63,21 +62,19 @@ class C45:
     ties, as in J48.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "c45"
-    paper: ClassVar[str] = (
-        "Quinlan 1993, section 2.2; Quinlan 1996: Improved use of continuous attributes in C4.5"
+    kind = "criterion"
+    name = "c45"
+    paper = "Quinlan 1993, section 2.2; Quinlan 1996: Improved use of continuous attributes in C4.5"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "missing",
+        "multiway",
+        "thresholds",
     )
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.classification,
-        Capability.multiclass,
-        Capability.weights,
-        Capability.missing,
-        Capability.multiway,
-        Capability.thresholds,
-    )
-    own_unit: ClassVar[bool] = True
-    weighs_branches: ClassVar[bool] = True
+    own_unit = True
+    weighs_branches = True
 
     min_objects: float = param(2.0, "least weight of two of a test's branches (J48's -M)", gt=0.0)
     scaled: bool = param(
@@ -224,7 +221,7 @@ class C45Release8(C45):
     so that exclusive-or is learnt.
     """
 
-    name: ClassVar[str] = "c45_release8"
+    name = "c45_release8"
     zero_gain: bool = param(
         True, "a nominal test without gain may still divide a node (C4.5); J48 makes it a leaf"
     )
@@ -236,8 +233,8 @@ class C45Textbook(C45):
     exception for columns of many values.
     """
 
-    name: ClassVar[str] = "c45_textbook"
-    paper: ClassVar[str] = "Quinlan 1993, section 2.2"
+    name = "c45_textbook"
+    paper = "Quinlan 1993, section 2.2"
     scaled: bool = param(
         False,
         "cuts of numbers ask for a tenth of the known weight per class on either side "

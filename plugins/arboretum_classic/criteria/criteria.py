@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _ANY = (
-    Capability.classification,
-    Capability.multiclass,
-    Capability.regression,
-    Capability.weights,
-    Capability.missing,
-    Capability.multiway,
-    Capability.thresholds,
+    "classification",
+    "multiclass",
+    "regression",
+    "weights",
+    "missing",
+    "multiway",
+    "thresholds",
 )
 
 
@@ -40,13 +40,13 @@ class Reduction:
     [i(S) − Σ_v p(S_v)/p(S) · i(S_v)]``, p the mass; of scale *total*: ``i(S) − Σ_v i(S_v)``.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "reduction"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, definition 2.13"
-    capabilities: ClassVar[tuple[Capability, ...]] = (*_ANY, Capability.additive)
-    reads_prefix_costs: ClassVar[bool] = True
-    adds_over_nodes: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("impurity",)
+    kind = "criterion"
+    name = "reduction"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, definition 2.13"
+    capabilities = (*_ANY, "additive")
+    reads_prefix_costs = True
+    adds_over_nodes = True
+    needs = ("impurity",)
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
@@ -110,11 +110,11 @@ class GainRatio:
     admissible. Entropy is part of the definition, whatever the run's impurity.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "gain_ratio"
-    paper: ClassVar[str] = "Quinlan 1993, section 2.2"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        *(c for c in _ANY if c is not Capability.regression),
+    kind = "criterion"
+    name = "gain_ratio"
+    paper = "Quinlan 1993, section 2.2"
+    capabilities = (
+        *(c for c in _ANY if c != "regression"),
         Capability.additive,
     )
 
@@ -162,10 +162,10 @@ class RandomChoice:
     nodes or tests are looked at, and a row given twice is a row of weight 2.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "random"
-    paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple[Capability, ...]] = (*_ANY, Capability.randomised)
+    kind = "criterion"
+    name = "random"
+    paper = ""
+    capabilities = (*_ANY, "randomised")
 
     seed: int = param(-1, "seed of the choices; −1 takes the run's seed", ge=-1)
 

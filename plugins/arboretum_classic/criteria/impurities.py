@@ -11,15 +11,15 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, DataError, Encoded, Task, param
+from arboretum.api import DataError, Encoded, Task, param
 from arboretum_classic.criteria import kernels, reference
 
 _CLASSES = (
-    Capability.classification,
-    Capability.multiclass,
-    Capability.weights,
-    Capability.additive,
-    Capability.concave,
+    "classification",
+    "multiclass",
+    "weights",
+    "additive",
+    "concave",
 )
 
 
@@ -33,9 +33,9 @@ def _shares(weights: np.ndarray) -> np.ndarray:
 class _Mean:
     """Base of impurities that are means; of classes, where a subclass says nothing else."""
 
-    kind: ClassVar[str] = "impurity"
-    capabilities: ClassVar[tuple[Capability, ...]] = _CLASSES
-    scale: ClassVar[str] = "mean"
+    kind = "impurity"
+    capabilities: ClassVar[tuple[str, ...]] = _CLASSES
+    scale = "mean"
 
 
 @attrs.frozen
@@ -44,8 +44,8 @@ class Gini(_Mean):
     replacement differ in class.
     """
 
-    name: ClassVar[str] = "gini"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
+    name = "gini"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
     kernel = staticmethod(kernels.gini)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -58,8 +58,8 @@ class Gini(_Mean):
 class Entropy(_Mean):
     """Shannon entropy: −Σ p_k log2 p_k, in bits."""
 
-    name: ClassVar[str] = "entropy"
-    paper: ClassVar[str] = "Quinlan 1986, section 4"
+    name = "entropy"
+    paper = "Quinlan 1986, section 4"
     kernel = staticmethod(kernels.entropy)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -73,8 +73,8 @@ class Entropy(_Mean):
 class Misclassification(_Mean):
     """Share of objects outside the majority class: 1 − max p_k."""
 
-    name: ClassVar[str] = "misclassification"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2"
+    name = "misclassification"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 4.2"
     kernel = staticmethod(kernels.misclassification)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -86,13 +86,13 @@ class Misclassification(_Mean):
 class Variance(_Mean):
     """Variance of the target: Σwy²/Σw − (Σwy/Σw)², never below 0; a leaf predicts the mean."""
 
-    name: ClassVar[str] = "variance"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.regression,
-        Capability.weights,
-        Capability.additive,
-        Capability.concave,
+    name = "variance"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
+    capabilities = (
+        "regression",
+        "weights",
+        "additive",
+        "concave",
     )
     kernel = staticmethod(kernels.variance)
 
@@ -112,12 +112,12 @@ class AbsoluteError(_Mean):
     object; other features are refused.
     """
 
-    name: ClassVar[str] = "absolute_error"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.regression,
-        Capability.weights,
-        Capability.thresholds,
+    name = "absolute_error"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
+    capabilities = (
+        "regression",
+        "weights",
+        "thresholds",
     )
     prefix = staticmethod(kernels.absolute_deviations)
 
@@ -142,14 +142,14 @@ class Poisson(_Mean):
     columns with ``prefix``; other features are refused.
     """
 
-    name: ClassVar[str] = "poisson"
-    paper: ClassVar[str] = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.regression,
-        Capability.weights,
-        Capability.thresholds,
+    name = "poisson"
+    paper = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
+    capabilities = (
+        "regression",
+        "weights",
+        "thresholds",
     )
-    about: ClassVar[float] = 0.0
+    about = 0.0
     zeros: bool = param(
         False, "whether an outcome may have nothing but zeros, as in rpart; its deviance is 0"
     )
@@ -196,14 +196,14 @@ class SquaredPairs(_Mean):
     CART weighs: ``impurity=variance``.
     """
 
-    name: ClassVar[str] = "squared_pairs"
-    paper: ClassVar[str] = "lecture on decision trees, regression impurity"
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.regression,
-        Capability.weights,
-        Capability.additive,
+    name = "squared_pairs"
+    paper = "lecture on decision trees, regression impurity"
+    capabilities = (
+        "regression",
+        "weights",
+        "additive",
     )
-    scale: ClassVar[str] = "total"
+    scale = "total"
     kernel = staticmethod(kernels.squared_pairs)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -217,9 +217,9 @@ class SquaredPairs(_Mean):
 class Auto(_Mean):
     """The usual impurity for the target: gini for classes, variance for numbers."""
 
-    name: ClassVar[str] = "auto"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984"
-    capabilities: ClassVar[tuple[Capability, ...]] = (*_CLASSES, Capability.regression)
+    name = "auto"
+    paper = "Breiman, Friedman, Olshen & Stone 1984"
+    capabilities = (*_CLASSES, "regression")
 
     def for_objects(self, objects: Encoded) -> Gini | Variance:
         """The impurity that stands behind the name."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -68,8 +67,8 @@ class FuzzyThreshold(TestRule):
     threshold; cut to 0 and 1 two widths away. width 0: ``value > threshold``.
     """
 
-    tag: ClassVar[str] = "fuzzy_threshold"
-    fuzzy: ClassVar[bool] = True
+    tag = "fuzzy_threshold"
+    fuzzy = True
     column: str
     threshold: float = attrs.field(converter=float, validator=_number)
     width: float = attrs.field(converter=float, validator=_number)

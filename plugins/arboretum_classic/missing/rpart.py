@@ -4,8 +4,6 @@ cp.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param
@@ -19,10 +17,10 @@ PAPER = "Therneau & Atkinson, An introduction to recursive partitioning using th
 class RpartLimits:
     """rpart's control: minsplit, minbucket, maxdepth; a test that improves nothing is none."""
 
-    kind: ClassVar[str] = "stopping"
-    name: ClassVar[str] = "rpart"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    kind = "stopping"
+    name = "rpart"
+    paper = PAPER
+    capabilities = ()
 
     minsplit: int = param(20, "rows a node needs to be split", ge=2, unit="rows")
     minbucket: int = param(7, "rows in every branch, at least", ge=1, unit="rows")
@@ -47,8 +45,8 @@ class RpartPruning(CostComplexity):
     ``pruner=cost_complexity`` with the same fields and folds.
     """
 
-    name: ClassVar[str] = "rpart"
-    paper: ClassVar[str] = PAPER
+    name = "rpart"
+    paper = PAPER
 
     alpha: float | None = param(0.01, "cp, a share of the risk of the root", ge=0.0)
     risk: str = param(
@@ -70,7 +68,7 @@ class RpartSurrogates(Surrogates):
     not stand in.
     """
 
-    name: ClassVar[str] = "rpart"
-    paper: ClassVar[str] = PAPER
+    name = "rpart"
+    paper = PAPER
 
     errors: int = param(2, "rows on which a test of categories disagrees, at least", ge=0)

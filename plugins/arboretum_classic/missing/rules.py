@@ -5,7 +5,6 @@ the two of rpart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -30,12 +29,12 @@ ROUNDED = 1e-10  # agreement that is not told from none
 class _Rule:
     """What the rules share, where they say nothing else."""
 
-    kind: ClassVar[str] = "missing"
-    paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    counted: ClassVar[bool] = True
-    discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = ""
+    kind = "missing"
+    paper = ""
+    capabilities = ()
+    counted = True
+    discounted = False
+    kernel = ""
 
 
 @attrs.frozen
@@ -44,10 +43,10 @@ class Ignore(_Rule):
     follow the heaviest branch.
     """
 
-    name: ClassVar[str] = "ignore"
-    paper: ClassVar[str] = "Quinlan 1986 (ID3 knows complete rows alone)"
-    left_out: ClassVar[bool] = True
-    kernel: ClassVar[str] = "left_out"
+    name = "ignore"
+    paper = "Quinlan 1986 (ID3 knows complete rows alone)"
+    left_out = True
+    kernel = "left_out"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """The outcome with the largest known weight, the first of equals.
@@ -64,8 +63,8 @@ class OwnCategory(_Rule):
     none do not compete there.
     """
 
-    name: ClassVar[str] = "own_category"
-    kernel: ClassVar[str] = "own_outcome"
+    name = "own_category"
+    kernel = "own_outcome"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """One more outcome for such rows, the last: its number is ``len(known)``."""
@@ -78,11 +77,11 @@ class Fractional(_Rule):
     discount the score (C4.5).
     """
 
-    name: ClassVar[str] = "fractional"
-    paper: ClassVar[str] = "Quinlan 1993, chapter 3"
-    counted: ClassVar[bool] = False
-    discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = "splits"
+    name = "fractional"
+    paper = "Quinlan 1993, chapter 3"
+    counted = False
+    discounted = True
+    kernel = "splits"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """MISSING_SPLITS: down every branch, in proportion to its weight."""
@@ -95,8 +94,8 @@ class Majority(_Rule):
     there.
     """
 
-    name: ClassVar[str] = "majority"
-    kernel: ClassVar[str] = "heaviest"
+    name = "majority"
+    kernel = "heaviest"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """The outcome with the largest known weight, the first of equals."""
@@ -107,11 +106,11 @@ class Majority(_Rule):
 class Stops(_Rule):
     """Such rows stay at the node, which predicts them: rpart without surrogates."""
 
-    name: ClassVar[str] = "stops"
-    paper: ClassVar[str] = "Therneau & Atkinson, rpart (usesurrogate = 0)"
-    counted: ClassVar[bool] = False
-    discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = "stops"
+    name = "stops"
+    paper = "Therneau & Atkinson, rpart (usesurrogate = 0)"
+    counted = False
+    discounted = True
+    kernel = "stops"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """MISSING_STOPS: the row stays at the node, which predicts it."""
@@ -132,11 +131,11 @@ class Surrogates(_Rule):
     mean (of the classes' numbers), which is rpart's right one.
     """
 
-    name: ClassVar[str] = "surrogates"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 5.3; rpart's form"
-    counted: ClassVar[bool] = False
-    discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = "stops"
+    name = "surrogates"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 5.3; rpart's form"
+    counted = False
+    discounted = True
+    kernel = "stops"
 
     use: int = param(
         2,

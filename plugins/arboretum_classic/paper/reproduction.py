@@ -5,7 +5,6 @@ trees.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import attrs
 
@@ -31,8 +30,8 @@ class Lecture(Chaptered):
     a result that differs from run to run.
     """
 
-    name: ClassVar[str] = "lecture"
-    paper: ClassVar[str] = (
+    name = "lecture"
+    paper = (
         "Kartysheva & Alenicheva 2022: Decision trees (lecture, Introduction to machine learning)"
     )
     chapters: tuple[str, ...] = param(

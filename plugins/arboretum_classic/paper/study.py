@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -49,10 +49,10 @@ def published() -> Plain:
 class Rows:
     """Rows at hand, as a data set of a run."""
 
-    kind: ClassVar[str] = "dataset"
-    name: ClassVar[str] = "rows"
-    paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    kind = "dataset"
+    name = "rows"
+    paper = ""
+    capabilities = ()
 
     table: Any = None
 

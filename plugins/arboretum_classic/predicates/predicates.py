@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -162,7 +161,7 @@ class RandomThresholds:
     """
 
     kind, name, capabilities = "predicate", "random", HANDLES
-    paper: ClassVar[str] = "Geurts, Ernst & Wehenkel 2006, table 1"
+    paper = "Geurts, Ernst & Wehenkel 2006, table 1"
 
     draws: int = param(1, "thresholds drawn per column", ge=1)
     columns: int = param(ALL, HOW_MANY, ge=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -103,7 +103,7 @@ def finite(instance: TestRule, attribute: attrs.Attribute[Any], value: Any) -> N
 class Oblique(Several):
     """Outcome 0 is ``Σ coefficients[j] · columns[j] ≤ threshold``."""
 
-    tag: ClassVar[str] = "oblique"
+    tag = "oblique"
     columns: tuple[str, ...]
     coefficients: tuple[float, ...] = attrs.field(validator=[same_length, finite])
     threshold: float = attrs.field(converter=float, validator=finite)
@@ -167,7 +167,7 @@ class Ball(Several):
         another one).
     """
 
-    tag: ClassVar[str] = "ball"
+    tag = "ball"
     columns: tuple[str, ...]
     centre: tuple[float | str, ...] = attrs.field(validator=[same_length, finite])
     scales: tuple[float, ...] = attrs.field(validator=[same_length, finite])
@@ -279,7 +279,7 @@ class MOfN(TestRule):
     may have several intervals; a side that is infinite is None.
     """
 
-    tag: ClassVar[str] = "m_of_n"
+    tag = "m_of_n"
     of: tuple[str, ...]
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -37,7 +36,7 @@ class Among(TestRule):
     as a missing one.
     """
 
-    tag: ClassVar[str] = "among"
+    tag = "among"
     column: str
     categories: tuple[str, ...]
     others: tuple[str, ...]
@@ -121,11 +120,11 @@ class Subset:
     that the best beginning that it allows need not be the best set.
     """
 
-    kind: ClassVar[str] = "predicate"
-    name: ClassVar[str] = "subset"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2.2"
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    beside_raw: ClassVar[bool] = True
+    kind = "predicate"
+    name = "subset"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 4.2.2"
+    capabilities = ()
+    beside_raw = True
     limits = Limits()
 
     exhaustive: int = param(
@@ -222,8 +221,8 @@ class OrderedSubset(Subset):
     has it.
     """
 
-    name: ClassVar[str] = "ordered_subset"
-    paper: ClassVar[str] = (
+    name = "ordered_subset"
+    paper = (
         "Therneau & Atkinson, An introduction to recursive partitioning using the rpart routines"
     )
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -32,13 +31,11 @@ class CostComplexity:
     on validation rows or by folds.
     """
 
-    kind: ClassVar[str] = "pruner"
-    name: ClassVar[str] = "cost_complexity"
-    paper: ClassVar[str] = (
-        "Breiman, Friedman, Olshen & Stone 1984, chapter 3; Zhang & Gionis 2023, section 6"
-    )
-    capabilities: ClassVar[tuple[str, ...]] = ()
-    reads_costs: ClassVar[bool] = True
+    kind = "pruner"
+    name = "cost_complexity"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, chapter 3; Zhang & Gionis 2023, section 6"
+    capabilities = ()
+    reads_costs = True
 
     alpha: float | None = param(
         None,
@@ -297,11 +294,11 @@ class PathTable:
     error; the whole tree first.
     """
 
-    kind: ClassVar[str] = "export"
-    name: ClassVar[str] = "complexity_path"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 3.3"
-    capabilities: ClassVar[tuple[str, ...]] = ("classification", "regression", "multiclass")
-    suffix: ClassVar[str] = ".csv"
+    kind = "export"
+    name = "complexity_path"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 3.3"
+    capabilities = ("classification", "regression", "multiclass")
+    suffix = ".csv"
 
     risk: str = param(
         "error",

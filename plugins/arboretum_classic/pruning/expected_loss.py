@@ -5,7 +5,6 @@ them: by altered priors.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -24,11 +23,11 @@ class ExpectedLoss:
     class is then that of least loss; for more, the loss matters to the labels beyond its row sums.
     """
 
-    kind: ClassVar[str] = "objective"
-    name: ClassVar[str] = "expected_loss"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.4"
-    capabilities: ClassVar[tuple[str, ...]] = ("classification", "multiclass", "weights")
-    example: ClassVar[str] = "dataset=monk1-full method=cart"
+    kind = "objective"
+    name = "expected_loss"
+    paper = "Breiman, Friedman, Olshen & Stone 1984, section 4.4"
+    capabilities = ("classification", "multiclass", "weights")
+    example = "dataset=monk1-full method=cart"
 
     priors: tuple[float, ...] = param(
         (),

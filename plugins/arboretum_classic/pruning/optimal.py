@@ -9,7 +9,6 @@ branches' points.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -39,10 +38,10 @@ class OptimalSubtree:
     or the least price for an error.
     """
 
-    kind: ClassVar[str] = "pruner"
-    name: ClassVar[str] = "optimal_subtree"
-    paper: ClassVar[str] = "Bohanec & Bratko 1994; Almuallim 1996; price=mdl: Quinlan & Rivest 1989"
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    kind = "pruner"
+    name = "optimal_subtree"
+    paper = "Bohanec & Bratko 1994; Almuallim 1996; price=mdl: Quinlan & Rivest 1989"
+    capabilities = ()
 
     price: str = param(
         "leaves",

@@ -7,7 +7,7 @@ branches: each rule counts it as a leaf of its own beside them.
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -64,9 +64,9 @@ def cut(tree: Tree, leaf: np.ndarray, rest: np.ndarray, slack: float) -> Tree:
 class _OfClasses:
     """What the pruners share that estimate errors from the training rows."""
 
-    kind: ClassVar[str] = "pruner"
-    capabilities: ClassVar[tuple[Capability, ...]] = CLASSES
-    needs_validation: ClassVar[bool] = False
+    kind = "pruner"
+    capabilities = CLASSES
+    needs_validation = False
 
 
 @attrs.frozen
@@ -75,8 +75,8 @@ class ErrorBased(_OfClasses):
     a leaf, or of its largest branch.
     """
 
-    name: ClassVar[str] = "error_based"
-    paper: ClassVar[str] = "Quinlan 1993, section 4.2; as in Weka's J48 (Frank, Hall & Witten 2016)"
+    name = "error_based"
+    paper = "Quinlan 1993, section 4.2; as in Weka's J48 (Frank, Hall & Witten 2016)"
 
     confidence: float = param(
         0.25,
@@ -163,7 +163,7 @@ class ErrorBasedRelease8(ErrorBased):
     nine.
     """
 
-    name: ClassVar[str] = "error_based_release8"
+    name = "error_based_release8"
     estimate: str = param(
         "table",
         "upper limit: normal (J48's approximation), table (C4.5's deviates), exact (binomial)",
@@ -177,8 +177,8 @@ class Pessimistic(_OfClasses):
     error of its subtree is kept.
     """
 
-    name: ClassVar[str] = "pessimistic"
-    paper: ClassVar[str] = "Quinlan 1987, Simplifying decision trees, section 2.3"
+    name = "pessimistic"
+    paper = "Quinlan 1987, Simplifying decision trees, section 2.3"
 
     correction: float = param(0.5, "errors added per leaf, for continuity", ge=0.0, unit="errors")
     standard_errors: float = param(
@@ -211,11 +211,11 @@ class ReducedError:
     raise their error (or by no more than a tolerance).
     """
 
-    kind: ClassVar[str] = "pruner"
-    name: ClassVar[str] = "reduced_error"
-    paper: ClassVar[str] = "Quinlan 1987, section 2.2"
-    capabilities: ClassVar[tuple[Capability, ...]] = ()
-    needs_validation: ClassVar[bool] = True
+    kind = "pruner"
+    name = "reduced_error"
+    paper = "Quinlan 1987, section 2.2"
+    capabilities = ()
+    needs_validation = True
 
     tolerance: float = param(
         0.0,
@@ -241,8 +241,8 @@ class MEstimate(_OfClasses):
     m-estimates is no lower than that of a leaf.
     """
 
-    name: ClassVar[str] = "m_estimate"
-    paper: ClassVar[str] = "Niblett & Bratko 1986 (prior=uniform without m); Cestnik & Bratko 1991"
+    name = "m_estimate"
+    paper = "Niblett & Bratko 1986 (prior=uniform without m); Cestnik & Bratko 1991"
 
     m: float | None = param(
         None,

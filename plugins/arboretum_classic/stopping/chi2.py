@@ -5,7 +5,6 @@ the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -28,10 +27,10 @@ class ChiSquared:
     1)(c − 1) degrees of freedom.
     """
 
-    kind: ClassVar[str] = "stopping"
-    name: ClassVar[str] = "chi2"
-    paper: ClassVar[str] = "Quinlan 1986, section 4"
-    capabilities: ClassVar[tuple[Capability, ...]] = tuple(
+    kind = "stopping"
+    name = "chi2"
+    paper = "Quinlan 1986, section 4"
+    capabilities = tuple(
         Capability(name)
         for name in (
             "classification",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -348,7 +347,7 @@ class Known(TestRule):
     outcome.
     """
 
-    tag: ClassVar[str] = "known"
+    tag = "known"
     column: str
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
@@ -378,7 +377,7 @@ class OrdinalAtMost(TestRule):
     value takes outcome 1.
     """
 
-    tag: ClassVar[str] = "ordinal_at_most"
+    tag = "ordinal_at_most"
     column: str
     categories: tuple[str, ...]
     index: int

@@ -5,7 +5,6 @@ algorithms, five exact minima.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import attrs
 
@@ -42,13 +41,13 @@ class DecisionTables:
     tables.)  No greedy tree may cost less than the minimum.
     """
 
-    kind: ClassVar[str] = "reproduction"
-    name: ClassVar[str] = "decision_tables"
-    paper: ClassVar[str] = (
+    kind = "reproduction"
+    name = "decision_tables"
+    paper = (
         "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy "
         "algorithms and dynamic programming"
     )
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    capabilities = ()
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
         """Chunks of tables, the groups side by side; ``fraction`` of 10,000 tables per group, at

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import attrs
 
@@ -39,8 +38,8 @@ class GosdtStudy(Chaptered):
     time to the next.
     """
 
-    name: ClassVar[str] = "gosdt"
-    paper: ClassVar[str] = (
+    name = "gosdt"
+    paper = (
         "Lin, Zhong, Hu, Rudin & Seltzer 2020: Generalized and scalable optimal sparse "
         "decision trees"
     )

@@ -49,11 +49,11 @@ def class_totals(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fra
 class Additive:
     """Loss + λ · leaves + μ · price; subclasses say what an error costs."""
 
-    kind: ClassVar[str] = "objective"
-    paper: ClassVar[str] = PAPER
+    kind = "objective"
+    paper = PAPER
     capabilities: ClassVar[tuple[str, ...]] = ("classification", "multiclass", "weights", "prices")
-    shape: ClassVar[str] = "additive"
-    example: ClassVar[str] = "dataset=monk1-full method=gosdt"
+    shape = "additive"
+    example = "dataset=monk1-full method=gosdt"
 
     lam: float = param(
         0.01,

@@ -21,9 +21,9 @@ from arboretum_gosdt.problem.objectives import PAPER
 class OfTwoClasses:
     """What both kinds have in common.   lam : λ, what a leaf costs."""
 
-    kind: ClassVar[str] = "objective"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[str, ...]] = ("classification", "weights")
+    kind = "objective"
+    paper = PAPER
+    capabilities = ("classification", "weights")
 
     name: ClassVar[str]
     lam: float = param(
@@ -63,7 +63,7 @@ class Confusion(OfTwoClasses):
     another plugin, says which (``loss``).
     """
 
-    shape: ClassVar[str] = "confusion"
+    shape = "confusion"
 
     def loss(
         self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
@@ -115,7 +115,7 @@ class Ranking(OfTwoClasses):
     straight lines.
     """
 
-    shape: ClassVar[str] = "ranking"
+    shape = "ranking"
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """Return the loss, + λ · leaves.  Raises CapabilityError without two classes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -56,14 +56,12 @@ PER_OBJECT = 2_000
 class SquaredError:
     """Σ w (y − leaf's mean)², as a share of what a single leaf leaves (1 − R²), + λ · leaves."""
 
-    kind: ClassVar[str] = "objective"
-    name: ClassVar[str] = "squared_error"
-    paper: ClassVar[str] = "Zhang, Xin, Seltzer & Rudin 2023"
-    capabilities: ClassVar[tuple[str, ...]] = ("regression", "weights")
-    shape: ClassVar[str] = "deviation"
-    example: ClassVar[str] = (
-        "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
-    )
+    kind = "objective"
+    name = "squared_error"
+    paper = "Zhang, Xin, Seltzer & Rudin 2023"
+    capabilities = ("regression", "weights")
+    shape = "deviation"
+    example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
 
     lam: float = param(
         0.01,

@@ -4,8 +4,6 @@ worth.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
 import numpy as np
 
@@ -88,7 +86,7 @@ class GosdtThresholds(Gosdt):
 
     name = "gosdt_thresholds"
     example = "dataset=iris method=gosdt encoder=bins"
-    tests: ClassVar[str] = "all thresholds"
+    tests = "all thresholds"
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
         """The attempt at the problem with all thresholds; raises what :func:`with_all_thresholds`

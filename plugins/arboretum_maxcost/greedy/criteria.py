@@ -5,13 +5,12 @@ weigh information by price.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    Capability,
     CapabilityError,
     Node,
     Problem,
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
 
 _ANY = (
-    Capability.classification,
-    Capability.multiclass,
-    Capability.weights,
-    Capability.missing,
-    Capability.multiway,
-    Capability.thresholds,
-    Capability.prices,
-    Capability.additive,
+    "classification",
+    "multiclass",
+    "weights",
+    "missing",
+    "multiway",
+    "thresholds",
+    "prices",
+    "additive",
 )
 RT = (("rt", (5.0, 3.0, 0.3125)),)
 """Pairs have a kernel of their own: their values of the trial vectors, by hand."""
@@ -62,14 +61,14 @@ class WorstCase:
     equal.
     """
 
-    kind: ClassVar[str] = "criterion"
-    name: ClassVar[str] = "worst_case"
-    paper: ClassVar[str] = "Nan, Wang & Saligrama 2015, Algorithm 1"
-    capabilities: ClassVar[tuple[Capability, ...]] = _ANY
-    needs: ClassVar[tuple[str, ...]] = ("impurity",)
-    example: ClassVar[str] = "impurity=pairs"
-    needs_outcome_prices: ClassVar[bool] = True
-    own_unit: ClassVar[bool] = True
+    kind = "criterion"
+    name = "worst_case"
+    paper = "Nan, Wang & Saligrama 2015, Algorithm 1"
+    capabilities = _ANY
+    needs = ("impurity",)
+    example = "impurity=pairs"
+    needs_outcome_prices = True
+    own_unit = True
 
     delta: float = param(0.0, "δ of the function [F − δ]₊ that is reduced", ge=0.0, lt=np.inf)
     any_impurity: bool = param(
@@ -196,8 +195,8 @@ class _PerPrice:
     weights of an outcome.
     """
 
-    kind: ClassVar[str] = "criterion"
-    capabilities: ClassVar[tuple[Capability, ...]] = _ANY
+    kind = "criterion"
+    capabilities = _ANY
 
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
         return True
@@ -209,8 +208,8 @@ class EG2(_PerPrice):
     price; a price of 0 divides by 1.
     """
 
-    name: ClassVar[str] = "eg2"
-    paper: ClassVar[str] = "Núñez 1991"
+    name = "eg2"
+    paper = "Núñez 1991"
     score = staticmethod(kernels.eg2)
 
     w: float = param(1.0, "how much prices count; 0: not at all", ge=0.0, lt=np.inf)
@@ -220,9 +219,9 @@ class EG2(_PerPrice):
 class IDX(_PerPrice):
     """Information gain in bits per price: ΔI / C; a run with a price of 0 is refused."""
 
-    name: ClassVar[str] = "idx"
-    paper: ClassVar[str] = "Norton 1989"
-    divides_by_price: ClassVar[bool] = True
+    name = "idx"
+    paper = "Norton 1989"
+    divides_by_price = True
     score = staticmethod(kernels.idx)
 
 
@@ -232,9 +231,9 @@ class CSID3(_PerPrice):
     refused.
     """
 
-    name: ClassVar[str] = "cs_id3"
-    paper: ClassVar[str] = "Tan & Schlimmer 1990"
-    divides_by_price: ClassVar[bool] = True
+    name = "cs_id3"
+    paper = "Tan & Schlimmer 1990"
+    divides_by_price = True
     score = staticmethod(kernels.cs_id3)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, Encoded, param
+from arboretum.api import CapabilityError, Encoded, param
 from arboretum_maxcost.greedy import kernels
 
 PAPER = "Nan, Wang & Saligrama 2015, section 3"
@@ -30,18 +30,18 @@ class Admissible:
     whole : values of whole class weights are whole numbers.
     """
 
-    kind: ClassVar[str] = "impurity"
-    paper: ClassVar[str] = PAPER
-    capabilities: ClassVar[tuple[Capability, ...]] = (
-        Capability.classification,
-        Capability.multiclass,
-        Capability.weights,
-        Capability.additive,
-        Capability.concave,
-        Capability.admissible,
+    kind = "impurity"
+    paper = PAPER
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "additive",
+        "concave",
+        "admissible",
     )
     name: ClassVar[str]
-    scale: ClassVar[str] = "total"
+    scale = "total"
 
     if TYPE_CHECKING:
 
@@ -73,8 +73,8 @@ class Powers(Admissible):
     the number of pairs.
     """
 
-    name: ClassVar[str] = "powers"
-    whole: ClassVar[bool] = True
+    name = "powers"
+    whole = True
 
     l: int = param(2, "exponent; larger values look at the large nodes first", ge=2, le=64)
 
@@ -106,7 +106,7 @@ class HingedPairs(Admissible):
     weight of the training objects; where it is given, ``alpha`` must not be.
     """
 
-    name: ClassVar[str] = "hinged_pairs"
+    name = "hinged_pairs"
 
     alpha: float = param(
         0.0,
@@ -204,8 +204,8 @@ class Polynomial(Admissible):
     8), for that number of classes.
     """
 
-    name: ClassVar[str] = "polynomial"
-    example: ClassVar[str] = "dataset=play-tennis"
+    name = "polynomial"
+    example = "dataset=play-tennis"
 
     gamma: tuple[float, ...] = param((1.0,), "coefficient of each term", ge=0.0, lt=math.inf)
     exponents: tuple[tuple[int, ...], ...] = param(

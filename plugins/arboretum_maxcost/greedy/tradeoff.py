@@ -7,8 +7,8 @@ classes of at most α objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
 import attrs
 import numpy as np
@@ -183,9 +183,9 @@ class Hinged:
     criterion, F(G) = 0 a leaf.
     """
 
-    name: ClassVar[str] = "worst_case"
-    score: ClassVar[Callable[..., float]] = staticmethod(hinge_kernels.worst_case_hinged)
-    own_unit: ClassVar[bool] = True
+    name = "worst_case"
+    score = staticmethod(hinge_kernels.worst_case_hinged)
+    own_unit = True
 
     alpha: float = param(0.0, "α, the hinge, as an amount", ge=0.0)
     subtract_square: float = param(1.0, "1: α² is subtracted from each pair, 0: it is not")

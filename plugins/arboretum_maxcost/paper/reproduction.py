@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import ClassVar
 
 import attrs
 
@@ -31,8 +30,8 @@ class MaxCostStudy(Chaptered):
     over all of them.  Every tree that is shown is replayed over its objects.
     """
 
-    name: ClassVar[str] = "maxcost"
-    paper: ClassVar[str] = (
+    name = "maxcost"
+    paper = (
         "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
     )
     chapters: tuple[str, ...] = param(

@@ -5,7 +5,6 @@ price settings, two readings.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import attrs
 
@@ -60,8 +59,8 @@ class Regularized(Chaptered):
     that differs from run to run.
     """
 
-    name: ClassVar[str] = "regularized"
-    paper: ClassVar[str] = (
+    name = "regularized"
+    paper = (
         "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with "
         "complexity guarantees"
     )
