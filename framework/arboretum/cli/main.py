@@ -2,6 +2,8 @@
 called.
 """
 
+import atexit
+import gc
 import os
 import pkgutil
 import sys
@@ -70,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130
     interrupted, 143 SIGTERM.
     """
+    if argv is None:
+        _seldom_collect()
     arguments = list(sys.argv[1:] if argv is None else argv)
     open_output()
     try:
@@ -90,6 +94,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         report_error(error)
         close_output()
         return FAILED_STATUS
+
+
+def _seldom_collect() -> None:
+    """Let Python look for garbage once in 100,000 new objects instead of 700, and not at the end.
+
+    What is imported is none: without it 1.06 s of ``run dataset=iris method=cart tracker=none``
+    were 1.26 s.
+    """
+    gc.set_threshold(100_000, 10, 10)
+    atexit.register(gc.freeze)
 
 
 def _dispatch(arguments: list[str]) -> int:
