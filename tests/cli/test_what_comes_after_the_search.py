@@ -205,7 +205,7 @@ def test_the_front_of_a_run_that_was_interrupted_is_kept_but_not_drawn(
     """Two hundred trees take seconds to be drawn."""
     from arboretum_maxcost.fronts import solver as front
 
-    def spread(*how, own=front.spread):
+    def spread(*how, own=front.spread_evenly):
         monkeypatch.setattr(interruptions.Held, "deliver", look)
         return own(*how)
 

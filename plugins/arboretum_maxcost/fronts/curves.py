@@ -38,22 +38,25 @@ STEPS = 50
 """Values of α."""
 
 
-def greedy_curves(
+def grow_greedy_curves(
     problem: Problem, axes: tuple[str, ...]
 ) -> Iterator[tuple[str, list[tuple[float, ...]]]]:
-    """(name, values) of GREEDYTREE with powers, stopped at every δ, and with hinged pairs for
-    every α; those that can be grown here.
+    """Yield (name, values on the axes) of each greedy curve that can be grown here: GREEDYTREE with
+    powers, stopped at every δ, and with hinged pairs for every α.
     """
     if not set(axes) <= COLUMNS.keys():
         return
     objects = problem.objects
     weights = np.bincount(objects.label, objects.weight, objects.n_classes)
-    ways: tuple[tuple[str, Callable[[], Curve]], ...] = (
-        ("greedy, powers 2", lambda: by_delta(_grown(problem, Powers(l=2)))),
-        ("greedy, powers 5", lambda: by_delta(_grown(problem, Powers(l=5)))),
-        ("greedy, hinged", lambda: by_alpha(_with(problem, HingedPairs()), hinges(weights, STEPS))),
+    curves: tuple[tuple[str, Callable[[], Curve]], ...] = (
+        ("greedy, powers 2", lambda: by_delta(_grow_with_impurity(problem, Powers(l=2)))),
+        ("greedy, powers 5", lambda: by_delta(_grow_with_impurity(problem, Powers(l=5)))),
+        (
+            "greedy, hinged",
+            lambda: by_alpha(_with_impurity(problem, HingedPairs()), hinges(weights, STEPS)),
+        ),
     )
-    for name, curve in ways:
+    for name, curve in curves:
         try:
             found = curve()
         except CapabilityError:
@@ -68,12 +71,12 @@ def greedy_curves(
         )
 
 
-def _with(problem: Problem, impurity: Impurity) -> Problem:
+def _with_impurity(problem: Problem, impurity: Impurity) -> Problem:
     return attrs.evolve(
         problem,
         parts=attrs.evolve(problem.parts, criterion=WorstCase(), impurity=impurity, solver=None),
     )
 
 
-def _grown(problem: Problem, impurity: Impurity) -> Tree:
-    return sure(api.grow(_with(problem, impurity), Context()).tree)
+def _grow_with_impurity(problem: Problem, impurity: Impurity) -> Tree:
+    return sure(api.grow(_with_impurity(problem, impurity), Context()).tree)

@@ -5,22 +5,26 @@ and among equal leaves (a level) it ascends in errors and descends in costs.  No
 at or below another in errors, costs and leaves.  Without the third axis all leaves count 0, and a
 list has one level::
 
-    merge(A, B):  of two levels, the point of least error, then cost, comes next;
+    merge_levels(A, B):
+                  of two levels, the point of least error, then cost, comes next;
                   keep it where it is cheaper than the last one kept
-    add(A, B):    for every number of leaves l, ascending:
+    add_fronts(A, B):
+                  for every number of leaves l, ascending:
                       level ← ∅
-                      for a in the shorter list: level ← merge(level, a + B[leaves = l − leaves(a)])
-                      keep_level(level)
-    unite(A, B):  for every number of leaves that occurs, ascending:
-                      keep_level(merge of both levels)
-    keep_level:   append the points that are cheaper than all of fewer leaves and no more errors
+                      for a in the shorter list:
+                          level ← merge_levels(level, a + B[leaves = l − leaves(a)])
+                      append_level(level)
+    unite_fronts(A, B):
+                  for every number of leaves that occurs, ascending:
+                      append_level(merge_levels of both levels)
+    append_level: append the points that are cheaper than all of fewer leaves and no more errors
 
 Invariants:
 
 - ``below[:n_below]`` is the step function of the levels kept so far, whatever their leaves: errors
   ascend, costs descend.  Where leaves are no axis there is one level, and none is kept.
-- ``add`` and ``unite`` overwrite ``level``, ``level_too``, ``below`` and ``below_too``.  Neither a
-  list nor ``out`` may be one of these, and ``out`` is none of the lists.
+- ``add_fronts`` and ``unite_fronts`` overwrite ``level``, ``level_too``, ``below`` and
+  ``below_too``.  Neither a list nor ``out`` may be one of these, and ``out`` is none of the lists.
 - A function that finds its buffer too short returns FULL (−1) before it writes beyond it; what
   ``out`` holds is then worth nothing.  The lists are never changed.
 - ``cap`` and NEVER are above every error that is kept; ``test`` is carried along, and of a sum it
@@ -83,61 +87,80 @@ class Buffers(NamedTuple):
 
 
 @jit(inline=True, borrow=True)
-def copy(source, low, high, target, at):
+def copy_points(source, low, high, target, at):
     """Copy points source[low:high] to target[at:]."""
     for k in range(high - low):
         target[at + k] = source[low + k]
 
 
 @jit(inline=True, borrow=True)
-def put(point, error, cost, leaves, test):
+def write_point(point, error, cost, leaves, test):
     """Write all fields of a point."""
     point.error, point.cost, point.leaves, point.test = error, cost, leaves, test
 
 
-def values(points: np.ndarray) -> np.ndarray:
+def point_values(points: np.ndarray) -> np.ndarray:
     """int64[., 3]: error, cost and leaves of POINT[.], a view."""
     return points.view(np.int64).reshape(-1, 4)[:, :3]
 
 
 @jit(inner=True, borrow=True)
-def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
-    """Write one level of a[i:end] and b[j:last] to ``out``, the latter with ``error`` and ``cost``
-    added (or the larger cost taken), without points that another beats; returns the length of
-    ``out``, or FULL.  Errors of ``cap`` and more are left out.
+def merge_levels(
+    first, first_low, first_high, second, second_low, second_high, error, cost, largest, cap, out
+):
+    """Write the points of two levels that no other of them dominates to ``out``, those of
+    second[second_low:second_high] with ``error`` and ``cost`` added (or the larger cost taken,
+    where ``largest``); returns the length of ``out``, or FULL.  Errors of ``cap`` and more are left
+    out.
+
+    first, second, out : POINT[.].
     """
     top, least = np.int64(0), np.int64(0)
-    if end - i + last - j > len(out):
+    if first_high - first_low + second_high - second_low > len(out):
         return FULL
     while True:
-        from_a = i < end
-        if j < last:
-            e = b[j].error + error
-            c = max(b[j].cost, cost) if largest else b[j].cost + cost
-            if not from_a or e < a[i].error or (e == a[i].error and c < a[i].cost):
-                if e >= cap:
+        from_a = first_low < first_high
+        if second_low < second_high:
+            sum_error = second[second_low].error + error
+            sum_cost = (
+                max(second[second_low].cost, cost) if largest else second[second_low].cost + cost
+            )
+            if (
+                not from_a
+                or sum_error < first[first_low].error
+                or (sum_error == first[first_low].error and sum_cost < first[first_low].cost)
+            ):
+                if sum_error >= cap:
                     return top
-                if top == 0 or c < least:
-                    put(out[top], e, c, b[j].leaves, b[j].test)
-                    least, top = c, top + 1
-                j += 1
+                if top == 0 or sum_cost < least:
+                    write_point(
+                        out[top],
+                        sum_error,
+                        sum_cost,
+                        second[second_low].leaves,
+                        second[second_low].test,
+                    )
+                    least, top = sum_cost, top + 1
+                second_low += 1
                 continue
         elif not from_a:
             return top
-        if a[i].error >= cap:
+        if first[first_low].error >= cap:
             return top
-        if top == 0 or a[i].cost < least:
-            out[top] = a[i]
-            least, top = a[i].cost, top + 1
-        i += 1
+        if top == 0 or first[first_low].cost < least:
+            out[top] = first[first_low]
+            least, top = first[first_low].cost, top + 1
+        first_low += 1
 
 
 @jit(inner=True, borrow=True)
-def level_start(a, low, high, leaves):
-    """Return the first of a[low:high] with at least so many leaves, ``high`` where none has."""
+def start_of_level(points, low, high, leaves):
+    """Return the index of the first of points[low:high] with at least ``leaves`` leaves, ``high``
+    where none has.
+    """
     while low < high:
         middle = (low + high) // 2
-        if a[middle].leaves < leaves:
+        if points[middle].leaves < leaves:
             low = middle + 1
         else:
             high = middle
@@ -145,23 +168,25 @@ def level_start(a, low, high, leaves):
 
 
 @jit(inner=True, borrow=True)
-def keep_level(level, n, leaves, buffers, n_below, out, top):
-    """Append a level of n points to ``out`` but for those that fewer leaves achieve as well;
-    returns (new top, length of ``below``).
+def append_level(level, n_points, leaves, buffers, n_below, out, top):
+    """Append a level to ``out`` but for the points that fewer leaves achieve as well; returns (new
+    length of ``out``, new length of ``below``).
 
-    ``below`` is the step function of all levels so far, whatever their leaves.
+    level : POINT[.], of which the first ``n_points`` count.
+    below : of the buffers, the step function of all levels so far, whatever their leaves.
+    top : length of ``out``.
     """
-    if top + n > len(out):
+    if top + n_points > len(out):
         return FULL, n_below
     first, at = top, np.int64(-1)
-    for k in range(n):
+    for k in range(n_points):
         while at + 1 < n_below and buffers.below[at + 1].error <= level[k].error:
             at += 1
         if at < 0 or level[k].cost < buffers.below[at].cost:
-            put(out[top], level[k].error, level[k].cost, leaves, level[k].test)
+            write_point(out[top], level[k].error, level[k].cost, leaves, level[k].test)
             top += 1
     if leaves > 0 and top > first:
-        n_new = merge(
+        n_new = merge_levels(
             buffers.below,
             np.int64(0),
             n_below,
@@ -176,37 +201,47 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
         )
         if n_new == FULL:
             return FULL, n_below
-        copy(buffers.below_too, 0, n_new, buffers.below, 0)
+        copy_points(buffers.below_too, 0, n_new, buffers.below, 0)
         n_below = n_new
     return top, n_below
 
 
 @jit(inner=True, borrow=True)
-def add(a, i, end, b, j, last, cap, form, buffers, out):
-    """Write all sums of a point of a[i:end] and one of b[j:last] to ``out``, but for those that are
-    beaten; returns the length of ``out``, or FULL.
+def add_fronts(
+    first, first_low, first_high, second, second_low, second_high, cap, form, buffers, out
+):
+    """Write the sums of a point of first[first_low:first_high] and one of
+    second[second_low:second_high] to ``out``, but for those that are dominated; returns the length
+    of ``out``, or FULL.  Errors of ``cap`` and more are left out.
     """
-    if end - i > last - j:
-        a, b, i, j, end, last = b, a, j, i, last, end
+    if first_high - first_low > second_high - second_low:
+        first, second, first_low, second_low, first_high, second_high = (
+            second,
+            first,
+            second_low,
+            first_low,
+            second_high,
+            first_high,
+        )
     top, n_below = np.int64(0), np.int64(0)
-    most = min(a[end - 1].leaves + b[last - 1].leaves, form.most_leaves)
-    for leaves in range(a[i].leaves + b[j].leaves, most + 1):
+    most = min(first[first_high - 1].leaves + second[second_high - 1].leaves, form.most_leaves)
+    for leaves in range(first[first_low].leaves + second[second_low].leaves, most + 1):
         n, level, longer = np.int64(0), buffers.level, buffers.level_too
-        for k in range(i, end):
-            other = leaves - a[k].leaves
-            low = level_start(b, j, last, other)
-            high = level_start(b, low, last, other + 1)
+        for k in range(first_low, first_high):
+            other = leaves - first[k].leaves
+            low = start_of_level(second, second_low, second_high, other)
+            high = start_of_level(second, low, second_high, other + 1)
             if low == high:
                 continue
-            n = merge(
+            n = merge_levels(
                 level,
                 np.int64(0),
                 n,
-                b,
+                second,
                 low,
                 high,
-                a[k].error,
-                a[k].cost,
+                first[k].error,
+                first[k].cost,
                 form.largest,
                 cap,
                 longer,
@@ -215,68 +250,101 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
                 return FULL
             level, longer = longer, level
         if n:
-            top, n_below = keep_level(level, n, leaves, buffers, n_below, out, top)
+            top, n_below = append_level(level, n, leaves, buffers, n_below, out, top)
             if top == FULL:
                 return FULL
     return top
 
 
 @jit(inner=True, borrow=True)
-def unite(a, i, end, b, j, last, buffers, out):
-    """Write the points of two lists to ``out`` but for those that are beaten; returns the length of
-    ``out``, or FULL.
+def unite_fronts(first, first_low, first_high, second, second_low, second_high, buffers, out):
+    """Write the points of first[first_low:first_high] and second[second_low:second_high] to ``out``
+    but for those that are dominated; returns the length of ``out``, or FULL.
     """
     top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
-    while i < end or j < last:
+    while first_low < first_high or second_low < second_high:
         leaves = (
-            a[i].leaves if i < end and (j == last or a[i].leaves <= b[j].leaves) else b[j].leaves
+            first[first_low].leaves
+            if first_low < first_high
+            and (second_low == second_high or first[first_low].leaves <= second[second_low].leaves)
+            else second[second_low].leaves
         )
-        next_i, next_j = level_start(a, i, end, leaves + 1), level_start(b, j, last, leaves + 1)
-        n = merge(a, i, next_i, b, j, next_j, nothing, nothing, False, NEVER, buffers.level)
+        first_next, second_next = (
+            start_of_level(first, first_low, first_high, leaves + 1),
+            start_of_level(second, second_low, second_high, leaves + 1),
+        )
+        n = merge_levels(
+            first,
+            first_low,
+            first_next,
+            second,
+            second_low,
+            second_next,
+            nothing,
+            nothing,
+            False,
+            NEVER,
+            buffers.level,
+        )
         if n == FULL:
             return FULL
-        top, n_below = keep_level(buffers.level, n, leaves, buffers, n_below, out, top)
+        top, n_below = append_level(buffers.level, n, leaves, buffers, n_below, out, top)
         if top == FULL:
             return FULL
-        i, j = next_i, next_j
+        first_low, second_low = first_next, second_next
     return top
 
 
 @jit(inner=True, borrow=True)
-def beaten(a, i, end, error, cost, leaves):
-    """Return whether some point of a[i:end] is at or below these values."""
-    for k in range(i, end):
-        if a[k].leaves > leaves:
+def is_dominated(points, low, high, error, cost, leaves):
+    """Return whether some of points[low:high] is at or below these values."""
+    for k in range(low, high):
+        if points[k].leaves > leaves:
             return False
-        if a[k].error <= error and a[k].cost <= cost:
+        if points[k].error <= error and points[k].cost <= cost:
             return True
     return False
 
 
 @jit(borrow=True)
-def sums(a, b, cap, form, buffers):
-    """:func:`add` of two whole lists, into ``buffers.one``."""
-    return add(a, np.int64(0), len(a), b, np.int64(0), len(b), cap, form, buffers, buffers.one)
+def sum_of_fronts(first, second, cap, form, buffers):
+    """Write :func:`add_fronts` of two whole lists to ``buffers.one``; returns its length, or
+    FULL.
+    """
+    return add_fronts(
+        first,
+        np.int64(0),
+        len(first),
+        second,
+        np.int64(0),
+        len(second),
+        cap,
+        form,
+        buffers,
+        buffers.one,
+    )
 
 
 @jit(borrow=True)
-def first_within(a, error, cost, leaves):
-    """Return the first point of a list that is at or below these values, −1 where there is none."""
-    for k in range(len(a)):
-        if a[k].leaves <= leaves and a[k].error <= error and a[k].cost <= cost:
+def first_point_within(points, error, cost, leaves):
+    """Return the index of the first point of a list at or below these values, −1 where there is
+    none.
+    """
+    for k in range(len(points)):
+        if points[k].leaves <= leaves and points[k].error <= error and points[k].cost <= cost:
             return k
     return -1
 
 
 @jit(borrow=True)
-def first_pair(a, b, error, cost, leaves, form):
-    """Return the first point of a, and the first of b beside it, whose sum is at or below these
-    values; (−1, −1) where there is none.
+def first_pair_within(first, second, error, cost, leaves, form):
+    """Return the indices of the first point of ``first``, and the first of ``second`` beside it,
+    whose sum is at or below these values; (−1, −1) where there is none.
     """
-    for i in range(len(a)):
-        left = cost if form.largest else cost - a[i].cost
-        if a[i].cost <= cost:
-            j = first_within(b, error - a[i].error, left, leaves - a[i].leaves)
+    for i in range(len(first)):
+        left = cost if form.largest else cost - first[i].cost
+        if first[i].cost <= cost:
+            j = first_point_within(second, error - first[i].error, left, leaves - first[i].leaves)
             if j >= 0:
                 return i, j
     return -1, -1

@@ -33,8 +33,9 @@ Invariants:
   share the place of the points in the pool.
 - A finished list in ``pool`` is overwritten only by its own node's next one, if that is no longer;
   else the next one goes to the end, and the old place is lost.
-- Row −3 of ``table`` is the weight of the rows that ``node_of`` and ``enter`` are about: whoever
-  calls them has weighed them.  Row −1 is 0, all other rows are scratch of one feature.
+- Row −3 of ``table`` is the weight of the rows that ``find_or_enter_node`` and ``open_frame`` are
+  about: whoever calls them has weighed them.  Row −1 is 0, all other rows are scratch of one
+  feature.
 - Room is asked for before a branch is taken.  Where a list grows too long, NEED_ROOM comes after
   part of the work; uniting twice changes nothing, so that the step is simply done again.
 """
@@ -50,11 +51,11 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.fronts.lists import (
     FULL,
     NEVER,
-    add,
-    beaten,
-    copy,
-    put,
-    unite,
+    add_fronts,
+    copy_points,
+    is_dominated,
+    unite_fronts,
+    write_point,
 )
 
 STATE = np.dtype(
@@ -134,7 +135,7 @@ class Stacks(NamedTuple):
 
 
 @jit(inline=True, borrow=True)
-def add_row(table, r, to):
+def add_row_to_counts(table, r, to):
     """Add a row to class weights, then the weight that no tree gets right, the rows and the
     objects: int64[classes + 3].
     """
@@ -146,27 +147,28 @@ def add_row(table, r, to):
 
 
 @jit(inner=True, borrow=True)
-def tally(table, rows, low, high, f, counts):
+def count_bins(table, rows, low, high, f, counts):
     """Sum up rows[low:high] in each bin of a feature.
 
-    counts : int64[bins and more, classes + 3], out: a line per bin, as ``add_row`` has it.
+    counts : int64[bins and more, classes + 3], out: a line per bin, as ``add_row_to_counts`` has
+        it.
     """
     codes = table.codes[f]
     counts[: table.features[f].n_bins, :] = 0
     for i in range(low, high):
-        add_row(table, rows[i], counts[codes[rows[i]]])
+        add_row_to_counts(table, rows[i], counts[codes[rows[i]]])
 
 
 @jit(inline=True, borrow=True)
-def weigh(table, rows, low, high, whole):
-    """The same of all of them together."""
+def sum_rows(table, rows, low, high, whole):
+    """Sum up rows[low:high] in ``whole``, int64[classes + 3], as ``add_row_to_counts`` has it."""
     whole[:] = 0
     for i in range(low, high):
-        add_row(table, rows[i], whole)
+        add_row_to_counts(table, rows[i], whole)
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def node_of(table, stacks, low, high, depth):
+def find_or_enter_node(table, stacks, low, high, depth):
     """Return the number of the subtable of rows[low:high], which are weighed; a new one where it is
     not known.
 
@@ -188,19 +190,21 @@ def node_of(table, stacks, low, high, depth):
 
 
 @jit(inner=True, borrow=True)
-def branch(one, other, sign, k):
-    """(weight, majority class, Σ squares) of the class weights one + sign · other, with 0 for
-    the loss, rows and objects.
+def mass_majority_squares(one, other, sign, n_classes):
+    """Return (weight, weight of the majority class, Σ squares) of the class weights one + sign ·
+    other.
+
+    one, other : int64[≥ n_classes].
     """
     mass, most, squares = np.int64(0), np.int64(0), 0.0
-    for c in range(k):
+    for c in range(n_classes):
         w = one[c] + sign * other[c]
         mass, most, squares = mass + w, max(most, w), squares + float(w) * float(w)
     return mass, most, squares
 
 
 @jit(inner=True, borrow=True)
-def candidates(table, form, stacks, low, high, whole, at):
+def push_candidates(table, form, stacks, low, high, whole, at):
     """Push the tests that divide rows[low:high], the best first, from ``at`` on; returns the end.
 
     whole : int64[classes + 3], of the rows.
@@ -208,7 +212,7 @@ def candidates(table, form, stacks, low, high, whole, at):
     k, counts, tests, top = table.n_classes, stacks.table, stacks.tests, at
     nothing = counts[len(counts) - 1]
     for f in range(len(table.features)):
-        tally(table, stacks.rows, low, high, f, counts)
+        count_bins(table, stacks.rows, low, high, f, counts)
         bins, family = table.features[f].n_bins, table.features[f].family
         held = np.int64(0)
         for b in range(bins):
@@ -246,7 +250,7 @@ def candidates(table, form, stacks, low, high, whole, at):
                 )
                 if one[k + 2] + sign * other[k + 2] == 0:
                     continue
-                mass, most, squares = branch(one, other, sign, k)
+                mass, most, squares = mass_majority_squares(one, other, sign, k)
                 kids += 1
                 error += mass - most
                 separated += float(mass) * float(mass) - squares
@@ -255,7 +259,7 @@ def candidates(table, form, stacks, low, high, whole, at):
                     more = min(more, (form.per_node + form.per_mass * mass) * form.cheapest)
             if not fits:
                 continue
-            mass, most, squares = branch(whole, nothing, 0, k)
+            mass, most, squares = mass_majority_squares(whole, nothing, 0, k)
             own = (form.per_node + form.per_mass * mass) * price
             gain = float(mass) * float(mass) - squares - separated
             score = gain / float(price) if price > 0 else np.inf
@@ -275,26 +279,26 @@ def candidates(table, form, stacks, low, high, whole, at):
 
 
 @jit(inner=True, borrow=True)
-def enter(table, form, stacks, low, high, node, left):
+def open_frame(table, form, stacks, low, high, node, left):
     """Open a frame for rows[low:high], which are weighed, and which more than one leaf could
     serve better.
     """
     state, k, whole = stacks.state[0], table.n_classes, stacks.table[len(stacks.table) - 3]
-    mass, most, _ = branch(whole, whole, 0, k)
+    mass, most, _ = mass_majority_squares(whole, whole, 0, k)
     frame, end = stacks.frames[state.frames], state.tests
     frame.low, frame.high, frame.node, frame.left = low, high, node, left
     frame.tests = frame.at = end
     if left != form.stop and whole[k + 1] >= form.min_split and mass > form.light:
-        end = candidates(table, form, stacks, low, high, whole, end)
+        end = push_candidates(table, form, stacks, low, high, whole, end)
     frame.end, frame.outcome, frame.kids, frame.cut = end, 0, state.kids, 0
     frame.ups, frame.lows, frame.leaf = state.ups, state.lows, mass - most
-    put(stacks.lows[state.lows], frame.leaf, form.leaf, form.counts, np.int64(-1))
+    write_point(stacks.lows[state.lows], frame.leaf, form.leaf, form.counts, np.int64(-1))
     known = stacks.nodes[node].points
     if known.first == known.end:
         stacks.ups[state.ups] = stacks.lows[state.lows]
         state.ups += 1
     else:  # trees known from an earlier visit
-        copy(stacks.pool, known.first, known.end, stacks.ups, state.ups)
+        copy_points(stacks.pool, known.first, known.end, stacks.ups, state.ups)
         state.ups += known.end - known.first
     state.lows += 1
     state.tests = end
@@ -304,25 +308,26 @@ def enter(table, form, stacks, low, high, node, left):
 
 
 @jit(inner=True, borrow=True)
-def fold(frame, test, stacks, form, upper, buffers):
-    """Add up the branches' points (corners, unless ``upper``) and the node's own cost in
-    ``buffers.one``; returns its length, or FULL.
+def sum_branches(frame, test, stacks, form, upper, buffers):
+    """Add up the branches' points (corners, unless ``upper``) and the node's own cost, one point
+    per branch in every way, in ``buffers.one``; returns its length, or FULL.   test : global number
+    of the candidate at hand.
     """
     one, two, alone = buffers.one, buffers.two, buffers.three
-    put(one[0], np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    write_point(one[0], np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     n, state = np.int64(1), stacks.state[0]
     for at in range(frame.kids, state.kids):
         kid, low, high, others = stacks.kids[at], np.int64(0), np.int64(1), alone
         if kid < 0:  # a leaf, of error −1 − kid
-            put(alone[0], -1 - kid, form.leaf, form.counts, np.int64(-1))
+            write_point(alone[0], -1 - kid, form.leaf, form.counts, np.int64(-1))
         else:
             span = stacks.nodes[kid].points if upper else stacks.nodes[kid].corners
             low, high, others = span.first, span.end, stacks.pool
-        n = add(one, np.int64(0), n, others, low, high, frame.leaf, form, buffers, two)
+        n = add_fronts(one, np.int64(0), n, others, low, high, frame.leaf, form, buffers, two)
         state.effort += n * (high - low)
         if n <= 0:  # FULL, or all are worse than a leaf
             return n
-        copy(two, 0, n, one, 0)
+        copy_points(two, 0, n, one, 0)
     for k in range(n):
         one[k].cost += stacks.tests[frame.at].own
         one[k].test = test
@@ -330,35 +335,37 @@ def fold(frame, test, stacks, form, upper, buffers):
 
 
 @jit(inner=True, borrow=True)
-def include(lists, low, high, n, buffers):
+def unite_in_place(lists, low, high, n_points, buffers):
     """Unite lists[low:high] with ``buffers.one[:n]`` in place; returns its end, or FULL."""
-    n = unite(lists, low, high, buffers.one, np.int64(0), n, buffers, buffers.two)
-    if n == FULL or low + n > len(lists):
+    n_points = unite_fronts(
+        lists, low, high, buffers.one, np.int64(0), n_points, buffers, buffers.two
+    )
+    if n_points == FULL or low + n_points > len(lists):
         return FULL
-    copy(buffers.two, 0, n, lists, low)
-    return low + n
+    copy_points(buffers.two, 0, n_points, lists, low)
+    return low + n_points
 
 
 @jit(inner=True, borrow=True)
-def combine(frame, test, stacks, form, buffers):
+def include_sums_of_candidate(frame, test, stacks, form, buffers):
     """Take the sums of the candidate at hand, all branches of which are known, into the frame's
     lists. Returns False where there is no room.
     """
     state, exact = stacks.state[0], True
     for at in range(frame.kids, state.kids):
         exact = exact and (stacks.kids[at] < 0 or stacks.nodes[stacks.kids[at]].left == EXACT)
-    n = fold(frame, test, stacks, form, True, buffers)
+    n = sum_branches(frame, test, stacks, form, True, buffers)
     if n == FULL:
         return False
-    up = include(stacks.ups, frame.ups, state.ups, n, buffers)
+    up = unite_in_place(stacks.ups, frame.ups, state.ups, n, buffers)
     if up == FULL:
         return False
     state.ups = up  # taken in twice, points stay what they are: the rest may be done again
     if not exact:
-        n = fold(frame, test, stacks, form, False, buffers)
+        n = sum_branches(frame, test, stacks, form, False, buffers)
         if n == FULL:
             return False
-    low = include(stacks.lows, frame.lows, state.lows, n, buffers)
+    low = unite_in_place(stacks.lows, frame.lows, state.lows, n, buffers)
     if low == FULL:
         return False
     state.lows = low
@@ -368,19 +375,21 @@ def combine(frame, test, stacks, form, buffers):
 
 
 @jit(inner=True, borrow=True)
-def needless(frame, stacks, form):
+def candidate_is_dominated(frame, stacks, form):
     """Return whether every tree that begins with the candidate at hand is at or above a point of
     the frame.
     """
     ups, top, test = stacks.ups, stacks.state[0].ups, stacks.tests[frame.at]
     leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
-    if not beaten(ups, frame.ups, top, test.error, test.plain, leaves):
+    if not is_dominated(ups, frame.ups, top, test.error, test.plain, leaves):
         return False
-    return test.more == NEVER or beaten(ups, frame.ups, top, loss, test.more, leaves + form.counts)
+    return test.more == NEVER or is_dominated(
+        ups, frame.ups, top, loss, test.more, leaves + form.counts
+    )
 
 
 @jit(inner=True, borrow=True)
-def guess(frame, stacks, form, buffers):
+def include_bound_of_candidate(frame, stacks, form, buffers):
     """Take what is known of the candidate at hand without its branches into the frame's corners.
     Returns False where there is no room.
     """
@@ -389,8 +398,8 @@ def guess(frame, stacks, form, buffers):
     frame.cut = 1
     for split in range(1 if test.more == NEVER else 2):
         error, cost = (loss, test.more) if split else (test.error, test.plain)
-        put(buffers.one[0], error, cost, leaves + split * form.counts, np.int64(-1))
-        low = include(stacks.lows, frame.lows, state.lows, np.int64(1), buffers)
+        write_point(buffers.one[0], error, cost, leaves + split * form.counts, np.int64(-1))
+        low = unite_in_place(stacks.lows, frame.lows, state.lows, np.int64(1), buffers)
         if low == FULL:
             return False
         state.lows = low
@@ -398,7 +407,7 @@ def guess(frame, stacks, form, buffers):
 
 
 @jit(inner=True, borrow=True)
-def store(lists, low, high, span, stacks):
+def store_list(lists, low, high, span, stacks):
     """Keep a list in the pool, in the place of a node's old one where that is long enough;
     False where there is no room.
     """
@@ -408,14 +417,14 @@ def store(lists, low, high, span, stacks):
             return False
         span.first = state.pool
         state.pool += n
-    copy(lists, low, high, stacks.pool, span.first)
+    copy_points(lists, low, high, stacks.pool, span.first)
     span.end = span.first + n
     state.longest = max(state.longest, n)
     return True
 
 
 @jit(inner=True, borrow=True)
-def leave(frame, stacks, buffers):
+def close_frame(frame, stacks, buffers):
     """Keep the frame's lists, which are finished, with the node.  Returns False where there is no
     room.
 
@@ -425,8 +434,8 @@ def leave(frame, stacks, buffers):
     n = state.ups - frame.ups
     if n > len(buffers.one):
         return False
-    copy(stacks.ups, frame.ups, state.ups, buffers.one, 0)
-    end = include(stacks.lows, frame.lows, state.lows, n, buffers)
+    copy_points(stacks.ups, frame.ups, state.ups, buffers.one, 0)
+    end = unite_in_place(stacks.lows, frame.lows, state.lows, n, buffers)
     if end == FULL:
         return False
     state.lows = end
@@ -434,14 +443,14 @@ def leave(frame, stacks, buffers):
     for k in range(n if same else 0):
         up, low = stacks.ups[frame.ups + k], stacks.lows[frame.lows + k]
         same = same and up.error == low.error and up.cost == low.cost and up.leaves == low.leaves
-    if not store(stacks.ups, frame.ups, state.ups, node.points, stacks):
+    if not store_list(stacks.ups, frame.ups, state.ups, node.points, stacks):
         return False
     if same:
         node.corners = node.points
     else:
         if node.corners.first == node.points.first:
             node.corners.end = node.corners.first  # it shared the other's place
-        if not store(stacks.lows, frame.lows, state.lows, node.corners, stacks):
+        if not store_list(stacks.lows, frame.lows, state.lows, node.corners, stacks):
             return False
     node.left = EXACT if same or not frame.cut else max(frame.left, np.int64(0))
     state.ups, state.lows, state.tests, state.rows = frame.ups, frame.lows, frame.tests, frame.low
@@ -451,8 +460,8 @@ def leave(frame, stacks, buffers):
 
 @jit(borrow=True)
 def search_fronts(table, form, most, stacks, buffers):
-    """Work on the frames until none is left, room is needed, or so many rows were looked at.
-    Returns how it ended.
+    """Work on the frames until none is left (FINISHED), room is needed (NEED_ROOM) or about
+    ``most`` rows were looked at (PAUSED); returns which.
     """
     state, frames, rows = stacks.state[0], stacks.frames, stacks.rows
     k, work = table.n_classes, np.int64(0)
@@ -463,17 +472,17 @@ def search_fronts(table, form, most, stacks, buffers):
             return PAUSED
         frame = frames[state.frames - 1]
         if frame.at == frame.end:
-            if not leave(frame, stacks, buffers):
+            if not close_frame(frame, stacks, buffers):
                 return NEED_ROOM
             continue
         f, index = stacks.tests[frame.at].feature, stacks.tests[frame.at].index
         greedy = frame.left <= 0
         if frame.outcome == 0:
-            if needless(frame, stacks, form):
+            if candidate_is_dominated(frame, stacks, form):
                 frame.at += 1
                 continue
             if greedy and frame.at > frame.tests:
-                if not guess(frame, stacks, form, buffers):
+                if not include_bound_of_candidate(frame, stacks, form, buffers):
                     return NEED_ROOM
                 frame.at += 1
                 continue
@@ -504,23 +513,25 @@ def search_fronts(table, form, most, stacks, buffers):
             frame.outcome += 1
             if high == low:
                 continue
-            weigh(table, rows, low, high, whole)
-            mass, majority, _ = branch(whole, whole, 0, k)
+            sum_rows(table, rows, low, high, whole)
+            mass, majority, _ = mass_majority_squares(whole, whole, 0, k)
             if mass - majority == whole[k]:  # nothing is gained below
                 stacks.kids[state.kids] = -1 - whole[k]
                 state.kids += 1
                 continue
-            node = node_of(table, stacks, low, high, left - form.stop if limited else np.int64(0))
+            node = find_or_enter_node(
+                table, stacks, low, high, left - form.stop if limited else np.int64(0)
+            )
             stacks.kids[state.kids] = node
             state.kids += 1
             if stacks.nodes[node].left < left:
-                enter(table, form, stacks, low, high, node, left)
+                open_frame(table, form, stacks, low, high, node, left)
                 work += (high - low) * len(table.features)
                 entered = True
                 break
         if entered:
             continue
-        if not combine(frame, feature.first_test + index, stacks, form, buffers):
+        if not include_sums_of_candidate(frame, feature.first_test + index, stacks, form, buffers):
             return NEED_ROOM
         state.kids = frame.kids
         frame.outcome = 0
@@ -529,13 +540,17 @@ def search_fronts(table, form, most, stacks, buffers):
 
 
 @jit(borrow=True)
-def begin(table, form, stacks, n, left):
-    """Enter all n rows, with so many tests left before greedy ones."""
+def begin_round(table, form, stacks, n_rows, left):
+    """Open a frame for all rows, with ``left`` tests to ask before greedy ones, as the only one;
+    returns its node.
+    """
     state = stacks.state[0]
     state.frames = state.rows = state.tests = state.kids = state.ups = state.lows = 0
-    for r in range(n):
+    for r in range(n_rows):
         stacks.rows[r] = r
-    weigh(table, stacks.rows, 0, n, stacks.table[len(stacks.table) - 3])
-    node = node_of(table, stacks, 0, n, left - form.stop if form.stop > -EXACT else np.int64(0))
-    enter(table, form, stacks, np.int64(0), np.int64(n), node, left)
+    sum_rows(table, stacks.rows, 0, n_rows, stacks.table[len(stacks.table) - 3])
+    node = find_or_enter_node(
+        table, stacks, 0, n_rows, left - form.stop if form.stop > -EXACT else np.int64(0)
+    )
+    open_frame(table, form, stacks, np.int64(0), np.int64(n_rows), node, left)
     return node

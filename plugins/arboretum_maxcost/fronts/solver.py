@@ -34,9 +34,9 @@ from arboretum.api import (
     unbeaten,
 )
 from arboretum.kernels.plain import fewer
-from arboretum_maxcost.fronts.curves import greedy_curves
+from arboretum_maxcost.fronts.curves import grow_greedy_curves
 from arboretum_maxcost.fronts.trees import Trees
-from arboretum_maxcost.optimal.space import Space, space_of, whole
+from arboretum_maxcost.optimal.space import Space, as_whole_numbers, space_of
 
 if TYPE_CHECKING:
     from arboretum_maxcost.fronts import lists, search_kernels
@@ -63,8 +63,8 @@ DEFAULT_BYTES = 2_000_000_000
 
 
 def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:
-    """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not
-    exact or rows not told apart.
+    """Read a problem into whole numbers, every test at price 1 unless ``priced``.  Raises
+    CapabilityError or DataError, with the way out, where sums are not exact or rows not told apart.
     """
     space = space_of(problem, without_error=False, priced=priced, solver="front", context=context)
     objects = problem.objects
@@ -77,7 +77,7 @@ def exact_space(problem: Problem, *, priced: bool, context: Context = Context())
         ("the weights of objects", objects.weight),
         ("prices", problem.prices.tests),
     ):
-        if not space.exact and not whole(values)[2]:
+        if not space.exact and not as_whole_numbers(values)[2]:
             raise CapabilityError(
                 f"solver front adds up {what} exactly, and these have no common unit (such "
                 f"as {values[0]!r}); round them"
@@ -109,7 +109,7 @@ class FrontSearch:
 
         self.buffers = Buffers
         self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
-        table = self.table = space.table()
+        table = self.table = space.make_table()
         n, tests = space.n_objects, max(1, len(table.price))
         self.counts = np.zeros(
             (int(space.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64
@@ -143,25 +143,31 @@ class FrontSearch:
         return int(self.state["visits"][0])
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
-        """Return POINT[.] of the trees known for a subtable; or its corners."""
+        """Return POINT[.] of the trees known for the subtable ``node``, or of its corners: bounds
+        such that no tree is below all of them.
+        """
         span = self.arrays["nodes"]["corners" if corners else "points"][node]
         return self.arrays["pool"][slice(*span)]
 
-    def best(self) -> np.ndarray:
-        """Return POINT[.] of the whole table, with those of a round under way."""
+    def best_points(self) -> np.ndarray:
+        """Return POINT[.] of the trees known for the whole table, with those of a round under
+        way.
+        """
         open_frames = int(self.state["frames"][0])
         if not open_frames:
             return self.points(self.root)
         begins = np.append(self.arrays["frames"]["ups"][:open_frames], self.state["ups"])
         return self.arrays["ups"][slice(*begins[:2])]
 
-    def sums(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
+    def sum_of_fronts(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
         """Return all sums of points of two lists with errors below ``cap``, but for those that are
-        beaten, POINT[.].
-        """
-        from arboretum_maxcost.fronts.lists import sums
+        dominated, POINT[.].
 
-        while (n := sums(one, other, cap, self.form, buffers := self._buffers())) < 0:
+        one, other : POINT[.].
+        """
+        from arboretum_maxcost.fronts.lists import sum_of_fronts
+
+        while (n := sum_of_fronts(one, other, cap, self.form, buffers := self._buffers())) < 0:
             self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
         found: np.ndarray = buffers.one[:n].copy()
         return found
@@ -173,7 +179,7 @@ class FrontSearch:
         depth, now = 0, time.monotonic()
         until = None if context.deadline is None else now + SEARCH_SHARE * (context.deadline - now)
         while self.max_depth is None or depth <= self.max_depth:
-            self._round(depth, context, until)
+            self._run_round(depth, context, until)
             if self.stopped == "seconds" and depth == 0:
                 raise OutOfTime(
                     "the budget of seconds ran out before there was any tree; raise budget.seconds"
@@ -189,7 +195,7 @@ class FrontSearch:
             depth += 1
         return self
 
-    def _round(self, depth: int, context: Context, until: float | None) -> None:
+    def _run_round(self, depth: int, context: Context, until: float | None) -> None:
         """Work one round: try every test at the first ``depth`` levels, the greedy one below them.
 
         Sets ``root``, ``stopped`` and ``interrupt``.  Round 0, which leaves the first tree, has
@@ -202,7 +208,7 @@ class FrontSearch:
         )
         self._make_room()
         self.root = int(
-            self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth)
+            self.kernels.begin_round(self.table, form, self._stacks(), self.space.n_objects, depth)
         )
         until = until if depth else context.latest  # now that the kernel is loaded
 
@@ -210,7 +216,7 @@ class FrontSearch:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
 
         def work(until: float | None) -> str:
-            return run_slices(lambda: self._slice(form), self._make_room, until, report)
+            return run_slices(lambda: self._work_for_a_slice(form), self._make_room, until, report)
 
         with self.arrays.moved_by(until):
             ended = Ended.of(lambda: work(until))
@@ -224,7 +230,7 @@ class FrontSearch:
         others = (arrays[name] for name in stacks._fields[1:-1])
         return stacks._make((self.state, *others, self.counts))
 
-    def _slice(self, form: lists.Form) -> int:
+    def _work_for_a_slice(self, form: lists.Form) -> int:
         limit, stacks = fewer(SLICE), self._stacks()
         return int(self.kernels.search_fronts(self.table, form, limit, stacks, self._buffers()))
 
@@ -249,24 +255,26 @@ class FrontSearch:
         return self.arrays.make_room({**wanted, **lists}, self.budget)
 
 
-def spread(n: int, most: int, first: int) -> list[int]:
-    """So many of n numbers, evenly, ``first`` among them and before the others, so that those of
-    each beginning are spread, too.
+def spread_evenly(n: int, most: int, first: int) -> list[int]:
+    """Return up to ``most`` of the numbers 0 … n − 1, evenly spread, ``first`` among them and
+    before the others, so that those of each beginning are spread, too.
     """
     bits = max(1, n - 1).bit_length()
     evenly = np.linspace(0, n - 1, min(most, n)).astype(int).tolist()
     return [*dict.fromkeys([first, *sorted(evenly, key=lambda number: f"{number:0{bits}b}"[::-1])])]
 
 
-def front_of(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The points that no other beats, ascending in the values after the first."""
+def undominated(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the points that no other beats in all values, ascending in the values after the
+    first.
+    """
     listed = list(points)
     return [listed[number] for number in unbeaten(listed)]
 
 
-def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
-    """Return what is known without any work: the best leaf, and that no tree has fewer leaves, or
-    costs or errs less than nothing.
+def best_leaf_solution(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
+    """Return what is known without any work: the best leaf as the only tree, and that no tree has
+    fewer leaves, or costs or errs less than nothing.
 
     names : of the axes, ``train_error`` first.
     why : the note.
@@ -345,13 +353,13 @@ class FrontSolver:
         CapabilityError or DataError with the way out.
         """
         try:
-            search, units = self._search(problem, context)
+            search, units = self._make_search(problem, context)
             found = self.solution(search.run(context), units, context)
         except OutOfTime as why:
-            return leaf_alone(problem, self.names, f"{why}; the front is the best leaf")
+            return best_leaf_solution(problem, self.names, f"{why}; the front is the best leaf")
         if not self.curves or found.interrupted:
             return found
-        curves = {**sure(found.front).curves, **dict(greedy_curves(problem, self.names))}
+        curves = {**sure(found.front).curves, **dict(grow_greedy_curves(problem, self.names))}
         return attrs.evolve(found, front=attrs.evolve(sure(found.front), curves=curves))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
@@ -359,14 +367,16 @@ class FrontSolver:
         from arboretum.api import sample
 
         context.progress(0, None, "loading the kernels of front")
-        search, _ = self._search(attrs.evolve(problem, objects=sample(problem.objects)), context)
-        self._trees(
+        search, _ = self._make_search(
+            attrs.evolve(problem, objects=sample(problem.objects)), context
+        )
+        self._build_trees(
             search.run(attrs.evolve(context, deadline=time.monotonic())), len(self.names), context
         )
         if self.curves:
-            list(greedy_curves(problem, self.names))
+            list(grow_greedy_curves(problem, self.names))
 
-    def _search(
+    def _make_search(
         self, problem: Problem, context: Context
     ) -> tuple[FrontSearch, tuple[Fraction | int, ...]]:
         """Return the search, not begun, and per axis the number by which its integers are divided.
@@ -388,36 +398,36 @@ class FrontSolver:
         counts = int("n_leaves" in names[2:] or limits.max_leaves is not None)
         light, _ = rule.levels(space.total)
         form = Form(
-            largest,
-            leaf,
-            per_node,
-            per_mass,
-            counts,
-            limits.max_leaves or 1 << 30,
-            limits.min_leaf,
-            rule.min_split,
-            math.floor(light),
-            UNLIMITED,
-            int(space.price.min(initial=0)),
+            largest=largest,
+            leaf=leaf,
+            per_node=per_node,
+            per_mass=per_mass,
+            counts=counts,
+            most_leaves=limits.max_leaves or 1 << 30,
+            min_leaf=limits.min_leaf,
+            min_split=rule.min_split,
+            light=math.floor(light),
+            stop=UNLIMITED,
+            cheapest=int(space.price.min(initial=0)),
         )
         scale = {"expected_cost": space.total / space.coin, "max_cost": 1 / space.coin}.get(
             names[1], 1
         )
         return FrontSearch(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
 
-    def _trees(
+    def _build_trees(
         self, search: FrontSearch, axes: int, context: Context
     ) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
         """Return the tree of each point, None for those that get none, and whether these are more
         than asked for: only few are laid out once the time is up.
         """
-        trees, known, cut = Trees(search), search.best(), False
+        trees, known, cut = Trees(search), search.best_points(), False
         ends = context.deadline or math.inf
         found: dict[tuple[int, ...], Tree | None] = {}
         points = {point[:axes]: point[:3] for point in known.tolist()}
-        kept = front_of(points)
+        kept = undominated(points)
         for done, number in enumerate(
-            wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))
+            wanted := spread_evenly(len(kept), self.trees or len(kept), kept.index(min(kept)))
         ):
             now = time.monotonic()
             ends = min(ends, now) if search.interrupt else ends
@@ -426,7 +436,7 @@ class FrontSolver:
             telling = partial(context.progress, done, len(wanted), "trees of the front")
             search.interrupt = Ended.of(telling).details or search.interrupt
             # of a round cut short, it may be better than what was known of it
-            own, tree = trees.tree(known, points[kept[number]])
+            own, tree = trees.build_tree(known, points[kept[number]])
             found[own[:axes]] = found.get(own[:axes]) or tree
         return {**{values[:axes]: None for values in kept}, **found}, cut
 
@@ -436,9 +446,9 @@ class FrontSolver:
         """Return trees of all points, or of few where the time is up; what is proven, and how the
         search ended.
         """
-        axes, found, cut = len(units), *self._trees(search, len(units), context)
+        axes, found, cut = len(units), *self._build_trees(search, len(units), context)
         shown = sum(tree is not None for tree in found.values())
-        kept = front_of(found)
+        kept = undominated(found)
         exact = not search.stopped
         corners = kept if exact else [one[:axes] for one in search.corners.tolist()]
 
@@ -485,13 +495,13 @@ class FrontSolver:
             best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
         )
         return Solution(
-            best.tree,
-            best.values[0],
-            bound,
-            status,
-            search.subproblems,
-            exact and not cut,
-            notes,
-            details,
+            tree=best.tree,
+            value=best.values[0],
+            lower_bound=bound,
+            status=status,
+            subproblems=search.subproblems,
+            finished=exact and not cut,
+            notes=notes,
+            details=details,
             front=front,
         )

@@ -54,7 +54,7 @@ class Trees:
         self.known: dict[tuple[int, int], np.ndarray] = {}
         self.shared: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
 
-    def tree(
+    def build_tree(
         self, points: np.ndarray, target: tuple[int, int, int]
     ) -> tuple[tuple[int, int, int], Tree]:
         """Return the error, cost and leaves of a tree, which are at most those of ``target``, and
@@ -78,7 +78,7 @@ class Trees:
             masses = level.by_class(space.mass)
             here = list(
                 map(
-                    self._wanted,
+                    self._choose_point,
                     *token[:2],
                     masses.sum(axis=1).astype(int).tolist(),
                     masses.max(axis=1).astype(int).tolist(),
@@ -87,7 +87,7 @@ class Trees:
             test, own, error = np.array([one[2:] for one in here]).T
             errors += int(error.sum())
             paid.append(own + paid[-1][level.parent] if form.largest else own)
-            return test, lambda below: self._handed_down(here, below, token[2] - 1)
+            return test, lambda below: self._targets_of_branches(here, below, token[2] - 1)
 
         tree = laid_out(space, space.prices.tests, ([points], [target], left), choose)
         cost = np.concatenate(paid)
@@ -97,17 +97,18 @@ class Trees:
             tree.n_leaves * form.counts,
         ), tree
 
-    def _wanted(
+    def _choose_point(
         self, points: np.ndarray, target: tuple[int, int, int], mass: int, majority: int
     ) -> Wanted:
-        """Return what is wanted of a set: the test of its first point at or below ``target``, and
-        what that test, or a leaf, adds to cost and error.
+        """Choose of a set the first point at or below ``target``; return its test, and what that
+        test, or a leaf, adds to cost and error.
 
-        mass, majority : weight of the set, and of its heaviest class, as whole numbers.
+        points : POINT[.] of the set.
+        mass, majority : weight of the set, and of its majority class, as whole numbers.
         """
-        from arboretum_maxcost.fronts.lists import first_within
+        from arboretum_maxcost.fronts.lists import first_point_within
 
-        test, form = int(points["test"][first_within(points, *target)]), self.form
+        test, form = int(points["test"][first_point_within(points, *target)]), self.form
         if test < 0:
             return Wanted(points, target, test, form.leaf, mass - majority)
         return Wanted(
@@ -118,11 +119,11 @@ class Trees:
             0,
         )
 
-    def _handed_down(
+    def _targets_of_branches(
         self, here: list[Wanted], below: Level, left: int
     ) -> tuple[list[np.ndarray], list[tuple[int, int, int]], int]:
-        """Return the points of the subtables below, and what is wanted of each, and ``left``, the
-        tests that may follow.
+        """Return the points of the subtables below, and the target of each, and ``left``, the tests
+        that may follow.
         """
         if not len(below):
             return [], [], left
@@ -133,17 +134,17 @@ class Trees:
         masses = below.by_class(self.space.mass)
         targets = []
         losses = (masses.sum(axis=1) - masses.max(axis=1)).astype(int).tolist()
-        points = [self._points(*each) for each in zip(keys, words, losses, strict=True)]
+        points = [self._points_of_subtable(*each) for each in zip(keys, words, losses, strict=True)]
         first = np.flatnonzero(np.diff(below.parent, prepend=-1)).tolist()
         for start, end in zip(first, [*first[1:], len(below)], strict=True):
             one = here[below.parent[start]]
             wanted = (*keys[start:end], one.target)
             if wanted not in self.shared:
-                self.shared[wanted] = self._targets(one, points[start:end])
+                self.shared[wanted] = self._split_target(one, points[start:end])
             targets += self.shared[wanted]
         return points, targets, left
 
-    def _points(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
+    def _points_of_subtable(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
         """Return the points of a subtable, POINT[.], from the search; one leaf where the search
         does not know the subtable.
 
@@ -163,31 +164,39 @@ class Trees:
             )
         return self.known[key]
 
-    def _targets(self, one: Wanted, kids: list[np.ndarray]) -> list[tuple[int, int, int]]:
-        """Choose a point of each branch, which add up to a point at or below what is wanted;
-        returns their (error, cost, leaves).
-        """
-        from arboretum_maxcost.fronts.lists import first_pair, first_within, values
+    def _split_target(self, one: Wanted, branches: list[np.ndarray]) -> list[tuple[int, int, int]]:
+        """Choose a point of each branch, so that they and the test add up to a point at or below
+        the target; return their (error, cost, leaves).
 
-        point, targets = values(one.points)[first_within(one.points, *one.target)], []
+        branches : POINT[.] of each branch.
+        """
+        from arboretum_maxcost.fronts.lists import (
+            first_pair_within,
+            first_point_within,
+            point_values,
+        )
+
+        point, targets = point_values(one.points)[first_point_within(one.points, *one.target)], []
         rest = point - [0, one.own, 0]
         # of least error, often those of the most accurate point
-        most = np.array([values(kid)[0] for kid in kids])
-        total = most.sum(axis=0)
+        most_accurate = np.array([point_values(branch)[0] for branch in branches])
+        total = most_accurate.sum(axis=0)
         if self.form.largest:
-            total[1] = most[:, 1].max()
+            total[1] = most_accurate[:, 1].max()
         if (total <= rest).all():
-            return list(map(tuple, most.tolist()))
+            return list(map(tuple, most_accurate.tolist()))
 
         def within(points: np.ndarray) -> np.ndarray:
-            kept: np.ndarray = points[(values(points) <= rest).all(axis=1)]
+            kept: np.ndarray = points[(point_values(points) <= rest).all(axis=1)]
             return kept
 
-        sums = [within(kids[-1])]  # of the points of each branch and all after it
-        for kid in kids[-2:0:-1]:
-            sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))
-        for kid, others in zip(kids[:-1], sums[::-1], strict=True):
-            i, j = first_pair(kid, others, *rest.tolist(), self.form)
-            targets.append(tuple(values(kid)[i].tolist()))
-            rest = values(others)[j]
+        sums = [within(branches[-1])]  # of the points of each branch and all after it
+        for branch in branches[-2:0:-1]:
+            sums.append(
+                within(self.search.sum_of_fronts(within(branch), sums[-1], int(rest[0]) + 1))
+            )
+        for branch, others in zip(branches[:-1], sums[::-1], strict=True):
+            i, j = first_pair_within(branch, others, *rest.tolist(), self.form)
+            targets.append(tuple(point_values(branch)[i].tolist()))
+            rest = point_values(others)[j]
         return [*targets, tuple(rest.tolist())]

@@ -66,32 +66,37 @@ def pareto_step_function(
     """
     space = space_of(problem, without_error=False)
     search = MaxCostSearch(space, context, without)
-    top = EVER if most is None else space.paid(most)
+    top = EVER if most is None else space.whole_budget(most)
     budget = 0
-    while budget <= top and search.ask(budget, EVER):
-        _, reach, up, _ = search.bounds(budget)
+    while budget <= top and search.search_within(budget, EVER):
+        _, reach, up, _ = search.known_bounds(budget)
         if up == search.equivalent_loss:
             break
         budget = reach + 1
     if search.stopped:
         with suppress(OutOfTime):  # a leaf is a tree, too
-            search.greedy(top)
-    return _step_function(space, search, budget, top)
+            search.grow_greedy_tree(top)
+    return _read_step_function(space, search, budget, top)
 
 
-def _step_function(
+def _read_step_function(
     space: Space, search: MaxCostSearch, solved: int, top: int
 ) -> ParetoStepFunction:
-    """solved : below that budget all is known."""
+    """Read off what the search has found: its trees and its lower bounds, by budget.
+
+    solved : below that budget all is known.
+    """
     steps: list[Step] = []
     lower: list[tuple[int, int]] = []
     budget, last = 0, None
-    for path_cost, errors in search.found(top):
+    for path_cost, errors in search.values_found(top):
         if last is None or errors < last:
-            steps.append(Step(path_cost * space.coin, errors * space.unit, search.tree(path_cost)))
+            steps.append(
+                Step(path_cost * space.coin, errors * space.unit, search.best_tree(path_cost))
+            )
             last = errors
     while budget <= top:
-        low, reach, _, _ = search.bounds(budget)
+        low, reach, _, _ = search.known_bounds(budget)
         if budget >= solved and search.stopped:
             guess, further = search.bound_loss(budget)
             low, reach = (low, reach) if low > guess else (guess, further)
@@ -109,9 +114,9 @@ def _step_function(
     )
 
 
-def least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[int, int]:
-    """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by
-    raising the budget from below.
+def find_least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[int, int]:
+    """Return (budget below which no tree loses at most ``limit``, path cost of the best such tree
+    or EVER), by raising the budget from below.
 
     Where that takes longer than a while, cheaper trees than the best one known (first the greedy
     one) are looked for as long, and so on in turn for longer and longer; the memory is kept.  What
@@ -119,29 +124,29 @@ def least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[in
     """
     budget, turn = 0, FIRST_TURN
     while budget <= top:
-        finished = search.ask(budget, limit, turn)
+        finished = search.search_within(budget, limit, turn)
         if not finished and turn == FIRST_TURN:
             try:
-                search.greedy(top)
+                search.grow_greedy_tree(top)
             except OutOfTime:
-                if search.cheapest(limit) == EVER:
+                if search.least_path_cost_found(limit) == EVER:
                     raise
-        _, reach, up, path_cost = search.bounds(budget)
+        _, reach, up, path_cost = search.known_bounds(budget)
         if up <= limit:
             return budget, path_cost
         if finished:
             budget = reach + 1
-            search.report(budget, search.cheapest(limit))
+            search.report(budget, search.least_path_cost_found(limit))
             continue
-        best = min(top, search.cheapest(limit))
-        if not search.over and budget + 1 < best:
-            search.ask(best - 1, limit, turn)
-        if search.over:
-            return budget, search.cheapest(limit)
+        best = min(top, search.least_path_cost_found(limit))
+        if not search.out_of_budget and budget + 1 < best:
+            search.search_within(best - 1, limit, turn)
+        if search.out_of_budget:
+            return budget, search.least_path_cost_found(limit)
         turn *= 2
     return budget, EVER
 
 
-def error_of(space: Space, share: float) -> int:
-    """The most whole errors that a share of the weight allows."""
+def whole_errors_allowed(space: Space, share: float) -> int:
+    """Return the most whole errors that a share of the weight allows, up to 1e-9 of it."""
     return math.floor(Fraction(share) * (1 + Fraction(1, 10**9)) * space.total)

@@ -27,13 +27,16 @@ LONGEST = 64
 
 
 @jit(inner=True, borrow=True)
-def ways(table, x, y, used, stamp, mark):
-    """(number of tests that divide two objects, price of the cheapest), or (−1, ·) where one of
-    them is used; ``mark``: use them.
+def tests_dividing_pair(table, one, other, used, stamp, mark):
+    """Return (number of tests that divide two objects, price of the cheapest), or (−1, ·) where one
+    of these tests is used already.
+
+    used : int64[tests]; a test is used where it holds ``stamp``.
+    mark : whether to use these tests now.
     """
     number, least = np.int64(0), np.int64(1) << 60
     for f in range(table.codes.shape[0]):
-        a, b = np.int64(table.codes[f, x]), np.int64(table.codes[f, y])
+        a, b = np.int64(table.codes[f, one]), np.int64(table.codes[f, other])
         if a == b:
             continue
         first, family = table.features[f].first_test, table.features[f].family
@@ -53,8 +56,10 @@ def ways(table, x, y, used, stamp, mark):
 
 
 @jit(inner=True, borrow=True)
-def count_ways(table, x, apart, number):
-    """Write how many tests divide each object from x, 0 for one that is no rival."""
+def count_tests_dividing_from(table, x, apart, number):
+    """Write into ``number``, int64[n], how many tests divide each object from x; 0 for one that is
+    no rival: of the same class, or ``apart``, bool[n].
+    """
     number[:] = 0
     for f in range(table.codes.shape[0]):
         column, family = table.codes[f], table.features[f].family
@@ -82,7 +87,7 @@ def list_conflicts(
     """
     end = conflict[low]
     for x in range(low, high):
-        count_ways(table, x, apart, number)
+        count_tests_dividing_from(table, x, apart, number)
         begin[:] = 0
         for y in range(len(number)):
             begin[number[y] + 1] += 1
@@ -97,10 +102,10 @@ def list_conflicts(
             y = order[k]
             if number[y] > left or end - conflict[x] == LONGEST or end == len(conflict_row):
                 break
-            count, price = ways(table, x, y, used, np.int64(x), False)
+            count, price = tests_dividing_pair(table, x, y, used, np.int64(x), False)
             if count > 0:
                 conflict_row[end], conflict_price[end] = y, price
-                ways(table, x, y, used, np.int64(x), True)
+                tests_dividing_pair(table, x, y, used, np.int64(x), True)
                 left -= count
                 end += 1
         conflict[x + 1] = end

@@ -1,13 +1,15 @@
 """The parts of a subtable under its tests, and what is known of subtables::
 
-    known_of(G, b):  least ← the largest loss of a LOWER fact of G whose budget is ≥ b
+    known_bounds(G, b):
+                     least ← the largest loss of a LOWER fact of G whose budget is ≥ b
                      most  ← the smallest loss of a tree of G whose budget is ≤ b
                      (or else what errs in every tree, and the loss of a leaf)
     keep_fact:       a known fact says as much: nothing to do
                      the first fact that now says no more: overwrite it;  none: append, and link
-    weigh_parts(t):  with b left below t: least ← Σ_i least(G_i, b),  most ← Σ_i most(G_i, b)
+    bounds_of_test(t):
+                     with b left below t: least ← Σ_i least(G_i, b),  most ← Σ_i most(G_i, b)
                      (b below the smallest price: every part is a leaf)
-    reach_of:        up to which b the sum of least losses holds: while some loss is to spare,
+    reach_of_bound:  up to which b the sum of least losses holds: while some loss is to spare,
                      give up the bound that holds least far
 
 Invariants:
@@ -18,8 +20,8 @@ Invariants:
   fields and its class masses are stale; ``fill_parts`` takes it that all bins are empty, and
   ``clear_parts`` empties them.  ``loss`` and ``error`` count only after ``write_leaf_loss``, which
   also sets ``equivalent_loss`` to 0 where trees must not err.
-- ``low`` of a chosen part is what exceeds ``equivalent_loss``, and ``reach_of`` sets what it gives
-  up to 0.
+- ``low`` of a chosen part is what exceeds ``equivalent_loss``, and ``reach_of_bound`` sets what it
+  gives up to 0.
 - ``head[node]`` is the first fact or −1, ``next`` the one after it or −1.  Facts are overwritten in
   place and never removed.
 - ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
@@ -180,7 +182,10 @@ class Task(NamedTuple):
 
 
 def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
-    """Room for the tests of any feature."""
+    """Return empty parts with room for the tests of any feature.
+
+    n_bins : int64[F].
+    """
     widest = max(2, int(n_bins.max(initial=0)))
     touched, after = np.zeros((2, widest + 1), np.int64)
     return MaxCostParts(
@@ -195,7 +200,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
 
 @jit(inline=True, borrow=True)
 def empty_part(parts, slot, who):
-    """Make a slot a set of no rows, of that purity class."""
+    """Make a slot a set of no rows, of the purity class ``who``."""
     part = parts.sets[slot]
     part.tally = part.mass = part.equivalent_loss = 0
     part.one = part.two = np.uint64(0)
@@ -204,7 +209,7 @@ def empty_part(parts, slot, who):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def add_row(table, r, slot, parts):
+def add_row_to_part(table, r, slot, parts):
     """Add a row to a slot."""
     part, row = parts.sets[slot], table.rows[r]
     if part.tally == 0:
@@ -233,7 +238,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
         if parts.sets[c].tally == 0:
             touched[seen] = c
             seen += 1
-        add_row(table, rows[k], c, parts)
+        add_row_to_part(table, rows[k], c, parts)
     return seen
 
 
@@ -247,8 +252,8 @@ def clear_parts(parts, seen):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def append_part(parts, to, other, fresh):
-    """Add a slot to another, which is empty when ``fresh``."""
+def add_part(parts, to, other, fresh):
+    """Add the sums of slot ``other`` to slot ``to``, which is empty when ``fresh``."""
     part, more = parts.sets[to], parts.sets[other]
     if fresh:
         empty_part(parts, to, more.who)
@@ -263,8 +268,10 @@ def append_part(parts, to, other, fresh):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def without_part(parts, to, whole, other, who):
-    """Make a slot what one has more than another; its purity class is given."""
+def subtract_part(parts, to, whole, other, who):
+    """Make slot ``to`` the rows of ``whole`` that are not in ``other``, with purity class
+    ``who``.
+    """
     part, every, less = parts.sets[to], parts.sets[whole], parts.sets[other]
     part.who = who
     part.tally = every.tally - less.tally
@@ -307,7 +314,9 @@ def write_leaf_loss(task, slot):
 
 @jit(inner=True, borrow=True)
 def impurity_bound(task, slot, alpha):
-    """F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of mass."""
+    """Return F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of
+    mass.
+    """
     if task.setting.bound != 0:
         return impurity_at_slot(task, task.setting.bound, slot)
     total, squares = 0.0, 0.0
@@ -319,7 +328,7 @@ def impurity_bound(task, slot, alpha):
 
 
 @jit(inner=True, borrow=True)
-def unevenness(parts, slot):
+def mass_times_gini(parts, slot):
     """Return mass times gini of the class masses in a slot."""
     squares = 0.0
     for c in range(parts.class_mass.shape[1]):
@@ -329,9 +338,9 @@ def unevenness(parts, slot):
 
 
 @jit(borrow=True)
-def known_of(memory, node, budget, equivalent_loss, loss):
-    """(least, up to which budget; most, from which budget, by which test or −1): what a subtable
-    loses at a budget.
+def known_bounds(memory, node, budget, equivalent_loss, loss):
+    """Return what a subtable loses at a budget, as far as it is known: (least loss, up to which
+    budget that holds; most loss, with how much of the budget, by which test or −1).
 
     loss : of a leaf.
     """
@@ -379,8 +388,9 @@ def keep_fact(memory, node, budget, loss, test, state):
 
 
 @jit(inner=True, borrow=True)
-def weigh_parts(task, m, left, needed):
-    """Bounds of a test whose first m ``chosen`` slots are settled, with ``left`` to spend below it.
+def bounds_of_test(task, n_parts, left, needed):
+    """Bound the loss of a test whose first ``n_parts`` ``chosen`` slots are settled, with ``left``
+    to spend below it.
 
     Returns (least loss, up to which ``left`` it holds, most loss, with which of ``left``, unsolved
     slot or −1, its least loss). What is said of the reach is said of the lesser of the least loss
@@ -389,7 +399,7 @@ def weigh_parts(task, m, left, needed):
     parts, least = task.parts, task.setting.least
     lower, upper, cost, hardest = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     unsolved, unsolved_low = np.int64(-1), np.int64(0)
-    for k in range(m):
+    for k in range(n_parts):
         chosen = parts.chosen[k]
         part = parts.sets[chosen.slot]
         low, reach, up, path_cost = part.equivalent_loss, EVER, part.loss, np.int64(0)
@@ -398,25 +408,25 @@ def weigh_parts(task, m, left, needed):
                 low, reach = up, least - 1
             else:
                 node = find(task.memory.slots, part.one, part.two)
-                low, reach, up, path_cost, _ = known_of(task.memory, node, left, low, up)
+                low, reach, up, path_cost, _ = known_bounds(task.memory, node, left, low, up)
                 if low >= up:
                     low = up
         chosen.low, chosen.reach = low - part.equivalent_loss, reach
         lower, upper, cost = lower + low, upper + up, max(cost, path_cost)
         if low < up and part.error > hardest:
             hardest, unsolved, unsolved_low = part.error, chosen.slot, low
-    reach = reach_of(parts.chosen, m, lower - min(lower, needed))
+    reach = reach_of_bound(parts.chosen, n_parts, lower - min(lower, needed))
     return lower, reach, upper, cost, unsolved, unsolved_low
 
 
 @jit(inner=True, borrow=True)
-def reach_of(chosen, m, spare):
-    """Up to which budget the first m chosen parts together lose what they do now, less ``spare``:
-    bounds of least reach are given up first.
+def reach_of_bound(chosen, n_parts, spare):
+    """Return up to which budget the first ``n_parts`` chosen parts together lose what they do now,
+    less ``spare``: bounds of least reach are given up first.
     """
     while True:
         at = np.int64(-1)
-        for k in range(m):
+        for k in range(n_parts):
             if chosen[k].low > 0 and (at < 0 or chosen[k].reach < chosen[at].reach):
                 at = np.int64(k)
         if at < 0:

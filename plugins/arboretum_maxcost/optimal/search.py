@@ -23,7 +23,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum.kernels.plain import fewer
-from arboretum_maxcost.optimal.space import Space, compiled
+from arboretum_maxcost.optimal.space import Space, has_kernel
 
 if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
@@ -63,7 +63,7 @@ class MaxCostSearch:
         or EVER.
         """
         n, tests = space.n_objects, max(1, len(space.price))
-        self.task = self._task(without)
+        self.task = self._make_task(without)
         self.state = np.zeros(1, search_kernels.STATE)
         self.arrays = Arrays(
             {
@@ -78,7 +78,7 @@ class MaxCostSearch:
         enter(self.arrays["slots"], *self.task.table.rows["words"].sum(axis=0, dtype=np.uint64), 0)
         self.arrays["head"][0], self.state["nodes"] = -1, 1
         self.equivalent_loss = 0 if space.without_error else int(space.equivalent_loss.sum())
-        self.leaf = int(self._losses(Level.root(space))[0])
+        self.leaf = int(self._leaf_losses(Level.root(space))[0])
         """Loss of the tree that asks nothing; and of every tree, at least ``equivalent_loss``."""
 
     @property
@@ -91,31 +91,32 @@ class MaxCostSearch:
         """Distinct subtables visited."""
         return int(self.state["nodes"][0])
 
-    def bounds(self, budget: int) -> tuple[int, int, int, int]:
-        """Return (least loss, up to which budget, most loss, with how much of the budget) at that
-        budget, as far as it is known.
+    def known_bounds(self, budget: int) -> tuple[int, int, int, int]:
+        """Return what is known of the least loss within a budget of path cost: (lower bound, up to
+        which budget it holds, upper bound, path cost of the tree that has it).
         """
-        from arboretum_maxcost.optimal.parts import known_of
+        from arboretum_maxcost.optimal.parts import known_bounds
 
-        known = known_of(self._memory(), 0, budget, self.equivalent_loss, self.leaf)
+        known = known_bounds(self._memory(), 0, budget, self.equivalent_loss, self.leaf)
         low, reach, most, paid = map(int, known[:4])
         return low, reach, most, paid
 
     @property
-    def over(self) -> bool:
+    def out_of_budget(self) -> bool:
         """Whether the run's seconds or bytes ran out, or somebody stopped it."""
         return self.stopped in ("bytes", "interrupt") or self.context.late
 
-    def ask(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
-        """Find out whether some tree within the budget loses at most ``limit``, and how little;
-        False when something ran out.
+    def search_within(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
+        """Search for trees within the budget of path cost that lose at most ``limit``, until the
+        least such loss is known or none loses so little; what is found is kept (see
+        ``known_bounds``). Returns False when seconds or bytes ran out before.
         """
         from arboretum.kernels.solving.slices import run_slices
 
-        low, _, up, _ = self.bounds(budget)
+        low, _, up, _ = self.known_bounds(budget)
         if low >= up or low > limit:
             return True
-        self._push(np.arange(self.space.n_objects), 0, budget, min(limit, self.leaf))
+        self._push_question(np.arange(self.space.n_objects), 0, budget, min(limit, self.leaf))
         until = min(
             time.monotonic() + seconds,
             math.inf if self.context.deadline is None else self.context.deadline,
@@ -123,11 +124,13 @@ class MaxCostSearch:
         ends = None if until == math.inf else until
         with self.arrays.moved_by(until):
             self.ended = Ended.of(
-                lambda: run_slices(self._slice, self._enlarge, ends, self._progress)
+                lambda: run_slices(
+                    self._work_for_a_slice, self._enlarge_arrays, ends, self._report_progress
+                )
             )
         return not self.stopped
 
-    def least_loss(self, budget: int) -> int:
+    def minimise_loss(self, budget: int) -> int:
         """Find the least loss within a budget; returns what no tree goes below: all that is known
         when something ran out.
 
@@ -135,26 +138,28 @@ class MaxCostSearch:
         the bound rises, too.
         """
         with suppress(OutOfTime):  # a leaf is a tree, too
-            self.greedy(budget)
+            self.grow_greedy_tree(budget)
         low = self.bound_loss(budget)[0]
         for share in LIMITS:
-            _, _, up, _ = self.bounds(budget)
+            _, _, up, _ = self.known_bounds(budget)
             self.report(low, up)
-            if low >= up or not self.ask(budget, min(up - 1, low + (up - low) // share)):
+            if low >= up or not self.search_within(budget, min(up - 1, low + (up - low) // share)):
                 break
-            low = max(low, self.bounds(budget)[0])
-        up = self.bounds(budget)[2]
-        low = min(up, max(low, self.bounds(budget)[0]))
+            low = max(low, self.known_bounds(budget)[0])
+        up = self.known_bounds(budget)[2]
+        low = min(up, max(low, self.known_bounds(budget)[0]))
         self.report(low, up)
         return low
 
-    def greedy(self, budget: int) -> None:
-        """Take the most promising test everywhere, and keep what this tree loses."""
+    def grow_greedy_tree(self, budget: int) -> None:
+        """Grow a tree that takes the most promising test everywhere, and keep what it loses within
+        the budget as a fact of each of its subtables.  Raises OutOfTime.
+        """
         from arboretum_maxcost.optimal.parts import keep_fact
 
         self._latest = self.context.latest
         below = None
-        for level, node, test, losses, lost, path_cost in reversed(self._grow(budget)):
+        for level, node, test, losses, lost, path_cost in reversed(self._grow_levels(budget)):
             if below is not None:
                 sets, lost_below, path_cost_below = below
                 asks = test >= 0
@@ -165,13 +170,13 @@ class MaxCostSearch:
                 useless = asks & (lost >= losses)
                 lost[useless], path_cost[useless] = losses[useless], 0
                 for k in np.flatnonzero(asks & ~useless).tolist():
-                    self._room_for_a_step()
+                    self._make_room_for_a_step()
                     keep_fact(self._memory(), node[k], path_cost[k], lost[k], test[k], self.state)
             below = level, lost, path_cost
 
-    def found(self, most: int = EVER) -> list[tuple[int, int]]:
-        """Return (price, loss) of trees that were found, by rising price, none dearer than
-        ``most``; each loses less than those before.
+    def values_found(self, most: int = EVER) -> list[tuple[int, int]]:
+        """Return (path cost, loss) of the trees found so far that no other found tree beats in
+        both, by rising path cost, which is at most ``most``.
         """
         from arboretum_maxcost.optimal.parts import LOWER
 
@@ -187,14 +192,14 @@ class MaxCostSearch:
             if k == 0 or one[1] < min(loss for _, loss in found[:k])
         ]
 
-    def cheapest(self, limit: int) -> int:
-        """Price of the cheapest tree found that loses at most so much, or EVER."""
-        return min((price for price, loss in self.found() if loss <= limit), default=EVER)
+    def least_path_cost_found(self, limit: int) -> int:
+        """Return the path cost of the cheapest tree found that loses at most ``limit``, or EVER."""
+        return min((price for price, loss in self.values_found() if loss <= limit), default=EVER)
 
-    def tree(self, budget: int) -> Tree:
+    def best_tree(self, budget: int) -> Tree:
         """Return the best tree known within the budget; where no test is known to help, a leaf."""
         from arboretum.kernels.solving.fingerprints import find
-        from arboretum_maxcost.optimal.parts import known_of
+        from arboretum_maxcost.optimal.parts import known_bounds
 
         space, memory = self.space, self._memory()
 
@@ -206,13 +211,15 @@ class MaxCostSearch:
 
             left : int64[sets], the budgets of these; below 0 only a leaf is possible.
             """
-            test, loss = np.full(len(level), -1), self._losses(level)
+            test, loss = np.full(len(level), -1), self._leaf_losses(level)
             asked = zip(
                 level.sums(self.task.table.rows["words"]), left.tolist(), loss.tolist(), strict=True
             )
             for k, (words, budget, errs) in enumerate(asked):
                 if budget >= 0:
-                    test[k] = known_of(memory, int(find(memory.slots, *words)), budget, 0, errs)[4]
+                    test[k] = known_bounds(
+                        memory, int(find(memory.slots, *words)), budget, 0, errs
+                    )[4]
             return test, lambda below: (left - np.append(space.price, 0)[test])[below.parent]
 
         return laid_out(space, space.prices.tests, np.array([budget]), choose)
@@ -225,10 +232,12 @@ class MaxCostSearch:
             return self.equivalent_loss, EVER
         n = self.space.n_objects
         self.arrays["rows"][:n] = np.arange(n)
-        low, reach = self.kernels.bound_loss(self._task_now(), budget, self.leaf, self._stacks())
+        low, reach = self.kernels.bound_loss_of_table(
+            self._task_now(), budget, self.leaf, self._stacks()
+        )
         return max(int(low), self.equivalent_loss), int(reach)
 
-    def _task(self, without: tuple[str, ...]) -> Task:
+    def _make_task(self, without: tuple[str, ...]) -> Task:
         """Return what the kernels read: the table (with conflict sets where the bound ``stars`` is
         used), the bounds that hold here, and scratch arrays.  ``_task_now`` adds the memory.
 
@@ -239,45 +248,54 @@ class MaxCostSearch:
         from arboretum_maxcost.optimal import parts
 
         space = self.space
-        table = space.table()
+        table = space.make_table()
         n = space.n_objects
         tests = max(1, len(space.price))
         impurity = space.impurity
-        self.from_python = None if impurity is None or compiled(impurity) else impurity.value
+        self.from_python = None if impurity is None or has_kernel(impurity) else impurity.value
         claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
         admissible = space.without_error and Capability.admissible in claimed
         address = 0
         if admissible or not math.isnan(space.delta):
             address = (
                 address_of(sure(getattr(impurity, "kernel", None)), "impurity")
-                if compiled(impurity)
+                if has_kernel(impurity)
                 else address_in_python(sure(impurity).value)
             )
         used = [name not in without for name in BOUNDS]
         used[2] &= math.isnan(space.delta)
         most = max(
-            self._cells(impurity if admissible else None),
+            self._largest_impurity_of_equal_objects(impurity if admissible else None),
             0.0 if math.isnan(space.delta) else space.delta,
         )
         # hinged pairs say nothing of leaves that another impurity allows
         used[0] &= admissible or math.isnan(space.delta)
+        lemma, ahead, conflicts = map(bool, used)
         setting = parts.Setting(
-            space.without_error,
-            float(space.delta),
-            float(space.unit),
-            int(space.price.min(initial=1 << 52)),
-            float(most),
-            address,
-            address if admissible else 0,
-            *map(bool, used),
+            without_error=space.without_error,
+            delta=float(space.delta),
+            unit=float(space.unit),
+            least=int(space.price.min(initial=1 << 52)),
+            most=float(most),
+            rule=address,
+            bound=address if admissible else 0,
+            lemma=lemma,
+            ahead=ahead,
+            conflicts=conflicts,
         )
         if used[2]:
-            table = _conflicts(table, space, self.context.deadline)
-        room = parts.new_parts(space.n_bins, space.objects.n_classes)
-        scratch = *np.zeros((2, n), np.int64), np.zeros(tests, np.int64)
-        return parts.Task(table, room, None, setting, *scratch)
+            table = _add_conflict_sets(table, space, self.context.deadline)
+        return parts.Task(
+            table=table,
+            parts=parts.new_parts(space.n_bins, space.objects.n_classes),
+            memory=None,
+            setting=setting,
+            mark=np.zeros(n, np.int64),
+            used=np.zeros(n, np.int64),
+            order=np.zeros(tests, np.int64),
+        )
 
-    def _cells(self, impurity: Impurity | None) -> float:
+    def _largest_impurity_of_equal_objects(self, impurity: Impurity | None) -> float:
         """Return the largest value of the bound's impurity among objects that no test divides; 0.0
         where there are none of several classes.
 
@@ -298,7 +316,7 @@ class MaxCostSearch:
             )
         return most
 
-    def _losses(self, level: Level) -> np.ndarray:
+    def _leaf_losses(self, level: Level) -> np.ndarray:
         """Return int64[sets], the loss of each set as a leaf: 0 or 1 where no error is allowed."""
         space = self.space
         if not space.without_error:
@@ -312,7 +330,7 @@ class MaxCostSearch:
         found = mixed.astype(np.int64)
         return found
 
-    def _grow(
+    def _grow_levels(
         self, budget: int
     ) -> list[tuple[Level, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Grow the greedy tree, level by level; return per level the sets, and per set its node,
@@ -321,12 +339,12 @@ class MaxCostSearch:
         """
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
-            losses, words = self._losses(level), level.sums(self.task.table.rows["words"])
+            losses, words = self._leaf_losses(level), level.sums(self.task.table.rows["words"])
             (node, test) = np.full((2, len(level)), -1)
             lost = losses.copy()
             path_cost = np.zeros(len(level), np.int64)
             for k in np.flatnonzero((losses > 0) & (left >= self.task.setting.least)).tolist():
-                node[k], test[k], lost[k], path_cost[k] = self._first(
+                node[k], test[k], lost[k], path_cost[k] = self._most_promising_test(
                     level.of(k), words[k], int(left[k]), int(losses[k])
                 )
             found.append((level, node, test, losses, lost, path_cost))
@@ -334,7 +352,7 @@ class MaxCostSearch:
             left = (left - np.append(self.space.price, 0)[test])[level.parent]
         return found
 
-    def _first(
+    def _most_promising_test(
         self, rows: np.ndarray, words: np.ndarray, left: int, loss: int
     ) -> tuple[int, int, int, int]:
         """Return (node, most promising test or −1, its loss and its path cost there as far as is
@@ -342,30 +360,30 @@ class MaxCostSearch:
         over.
         """
         from arboretum.kernels.solving.fingerprints import enter
-        from arboretum_maxcost.optimal.parts import known_of
+        from arboretum_maxcost.optimal.parts import known_bounds
 
         if self._latest is not None and time.monotonic() > self._latest:
             raise OutOfTime(
                 "the budget of seconds ran out before there was any tree; raise budget.seconds"
             )
-        self._room_for_a_step()
+        self._make_room_for_a_step()
         fresh = self.subproblems
         node = int(enter(self.arrays["slots"], *words, fresh))
         if node == fresh:
             self.arrays["head"][node] = -1
             self.state["nodes"] += 1
-        self._push(rows, node, left, EVER)
-        self.kernels.search_budgets(self._task_now(), 0, self._stacks())  # no more than open it
+        self._push_question(rows, node, left, EVER)
+        self.kernels.answer_questions(self._task_now(), 0, self._stacks())  # no more than open it
         self.state["opened"] -= 1  # only the search counts them
         test = self.arrays["tests"]["test"][0] if self.arrays["frames"]["count"][0] > 0 else -1
-        low, _, most, path_cost, _ = map(int, known_of(self._memory(), node, left, 0, loss))
+        low, _, most, path_cost, _ = map(int, known_bounds(self._memory(), node, left, 0, loss))
         return node, -1 if low >= most else int(test), most, path_cost
 
-    def _push(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
+    def _push_question(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
         """Put a question about rows on the stack, as the only one: whether some tree of path cost
         at most ``left`` loses at most ``limit`` on them.
         """
-        self._room_for_a_step()
+        self._make_room_for_a_step()
         self.arrays["rows"][: len(rows)] = rows
         frame, state = self.arrays["frames"][0], self.state[0]
         frame["low"], frame["high"], frame["node"], frame["count"] = 0, len(rows), node, -1
@@ -385,29 +403,31 @@ class MaxCostSearch:
             self.state, *(self.arrays[name] for name in self.kernels.Stacks._fields[1:])
         )
 
-    def _slice(self) -> int:
+    def _work_for_a_slice(self) -> int:
         """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
         Raises what an impurity without a kernel has raised.
         """
-        end = int(self.kernels.search_budgets(self._task_now(), fewer(SLICE), self._stacks()))
+        end = int(self.kernels.answer_questions(self._task_now(), fewer(SLICE), self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
 
             raise_from_python(self.from_python)
         return end
 
-    def _progress(self) -> None:
+    def _report_progress(self) -> None:
         self.context.progress(0, None, f"{self.subproblems:,} subtables visited")
 
-    def _room_for_a_step(self) -> None:
-        """Make room that no budget refuses: for a step of what always finishes."""
+    def _make_room_for_a_step(self) -> None:
+        """Make room for one step of a search, whatever the budget of bytes: used where something
+        must finish, as the first tree.
+        """
         tests, nodes = max(1, len(self.space.price)), self.subproblems + 2
         facts = int(self.state["facts"][0]) + tests + 2
         self.arrays.make_room(
             {"head": nodes, "slots": 2 * nodes, "facts": facts, "tests": 2 * tests}, None
         )
 
-    def _enlarge(self) -> bool:
+    def _enlarge_arrays(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""
         used, tests = self.state[0], len(self.space.price)
         top = self.arrays["frames"][used["frames"] - 1]
@@ -423,7 +443,7 @@ class MaxCostSearch:
         return self.arrays.make_room(wanted, self.context.memory_bytes)
 
 
-def _conflicts(table: MaxCostTable, space: Space, deadline: float | None) -> MaxCostTable:
+def _add_conflict_sets(table: MaxCostTable, space: Space, deadline: float | None) -> MaxCostTable:
     """Return the table with conflict sets (``conflict…``) of as many objects as there is time for:
     ``MOST_CONFLICTS`` seconds, or a share of those left.
     """

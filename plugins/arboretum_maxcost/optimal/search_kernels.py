@@ -78,15 +78,15 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.optimal.parts import (
     EVER,
     LOWER,
-    add_row,
-    append_part,
+    add_part,
+    add_row_to_part,
+    bounds_of_test,
     clear_parts,
     fill_parts,
     impurity_bound,
     keep_fact,
-    unevenness,
-    weigh_parts,
-    without_part,
+    mass_times_gini,
+    subtract_part,
     write_leaf_loss,
 )
 
@@ -141,29 +141,36 @@ class Stacks(NamedTuple):
 
 
 @jit(inline=True, borrow=True)
-def give_up(frame, loss, reach):
-    """A test loses at least so much at any budget up to that."""
+def give_up_test(frame, loss, reach):
+    """Give up a test of a frame: it loses at least ``loss`` at any budget up to ``reach``."""
     frame.least_loss = min(frame.least_loss, loss)
     frame.reach = min(frame.reach, reach)
 
 
 @jit(inner=True, borrow=True)
-def list_test(task, frame, f, index, m, whole, alpha, stacks):
-    """Weigh a test whose parts are in the ``chosen`` slots and put it on the stack."""
+def push_test(task, frame, f, index, n_parts, whole, alpha, stacks):
+    """Bound a test whose parts are the first ``n_parts`` of the ``chosen`` slots, and push it on
+    the stack of tests; one that costs more than the frame has left is given up at once.
+
+    whole : F of the frame's rows.
+    alpha : mass that a class keeps of hinged pairs.
+    """
     parts, state = task.parts, stacks.state[0]
     number = task.table.features[f].first_test + index
     price = task.table.price[number]
     if price > frame.left:
-        give_up(frame, EVER, price - 1)
+        give_up_test(frame, EVER, price - 1)
         return
     top, mixed = 0.0, 0.0
-    for k in range(m):
+    for k in range(n_parts):
         slot = parts.chosen[k].slot
         write_leaf_loss(task, slot)
         top = max(top, impurity_bound(task, slot, alpha))
-        mixed += unevenness(parts, slot)
+        mixed += mass_times_gini(parts, slot)
     needed = min(frame.limit + 1, frame.best)
-    lower, reach, upper, cost, _unsolved, _ = weigh_parts(task, m, frame.left - price, needed)
+    lower, reach, upper, cost, _unsolved, _ = bounds_of_test(
+        task, n_parts, frame.left - price, needed
+    )
     listed = stacks.tests[state.tests]
     listed.test, listed.feature, listed.top, listed.rank = number, f, top, mixed
     listed.floor, listed.reach = lower, min(EVER, price + reach)
@@ -176,8 +183,11 @@ def list_test(task, frame, f, index, m, whole, alpha, stacks):
 
 
 @jit(inner=True, borrow=True)
-def list_tests(task, frame, all_of_it, whole, alpha, stacks):
-    """List all tests that divide the rows of a frame.   all_of_it : slot of the subtable."""
+def push_tests(task, frame, all_of_it, whole, alpha, stacks):
+    """Push all tests that divide the rows of a frame; of those that divide alike, the cheapest.
+
+    all_of_it : slot of the subtable.
+    """
     table, parts = task.table, task.parts
     touched, chosen, run = parts.touched, parts.chosen, all_of_it - 2
     for f in range(table.codes.shape[0]):
@@ -186,7 +196,7 @@ def list_tests(task, frame, all_of_it, whole, alpha, stacks):
         if seen > 1 and family == MULTIWAY:
             for k in range(seen):
                 chosen[k].slot = touched[k]
-            list_test(task, frame, f, np.int64(0), seen, whole, alpha, stacks)
+            push_test(task, frame, f, np.int64(0), seen, whole, alpha, stacks)
         elif seen > 1:
             ordered = family == THRESHOLDS
             sort_few(touched, seen)
@@ -197,10 +207,10 @@ def list_tests(task, frame, all_of_it, whole, alpha, stacks):
             for k in range(seen - 1 if ordered else 1 if seen == 2 else seen):
                 inside = touched[k]
                 if ordered:
-                    append_part(parts, run, inside, k == 0)
+                    add_part(parts, run, inside, k == 0)
                     inside = run
                 others = parts.after[k + 1] if ordered else union(before, parts.after[k + 1])
-                without_part(parts, run + 1, all_of_it, inside, others)
+                subtract_part(parts, run + 1, all_of_it, inside, others)
                 before = union(before, parts.sets[touched[k]].who)
                 chosen[0].slot, chosen[1].slot = inside, run + 1
                 index = touched[k]
@@ -208,26 +218,29 @@ def list_tests(task, frame, all_of_it, whole, alpha, stacks):
                     index = cheapest(table.price, first, touched[k], touched[k + 1])
                 elif seen == 2 and table.price[first + touched[1]] < table.price[first + index]:
                     index = touched[1]
-                list_test(task, frame, f, index, np.int64(2), whole, alpha, stacks)
+                push_test(task, frame, f, index, np.int64(2), whole, alpha, stacks)
         clear_parts(parts, seen)
 
 
 @jit(inner=True, borrow=True)
-def sort_further(task, first, n, place, stacks):
-    """Bring the test of least price/Δ among the places from ``place`` on there."""
+def sort_one_more_by_ratio(task, first, n_tests, place, stacks):
+    """Swap the test of least price/Δ among places ``place`` … n_tests − 1 of ``order`` to
+    ``place``.
+    """
     order, price, best = task.order, task.table.price, place
-    for q in range(place + 1, n):
-        a, b = stacks.tests[first + order[q]], stacks.tests[first + order[best]]
-        x, y = price[a.test] * b.drop, price[b.test] * a.drop
-        if x < y or (x == y and a.drop > b.drop):
+    for q in range(place + 1, n_tests):
+        one, other = stacks.tests[first + order[q]], stacks.tests[first + order[best]]
+        one_ratio, other_ratio = price[one.test] * other.drop, price[other.test] * one.drop
+        if one_ratio < other_ratio or (one_ratio == other_ratio and one.drop > other.drop):
             best = q
     order[place], order[best] = order[best], order[place]
 
 
 @jit(inner=True, borrow=True)
-def cover(task, first, n, required, without, budget, placed, stacks):
-    """(least price of tests that lower F by so much together, how many are in order now); more than
-    ``budget`` is not told exactly.
+def knapsack_cover_price(task, first, n_tests, required, without, budget, placed, stacks):
+    """Return (least price of tests that lower F by ``required`` together, in the fractional
+    relaxation; how many places of ``order`` are sorted now).  A price above ``budget`` is not
+    exact.
 
     placed : how many places of ``order`` are sorted.
     without : a test (its place on the stack less ``first``) that is left out.
@@ -235,9 +248,9 @@ def cover(task, first, n, required, without, budget, placed, stacks):
     path_cost = 0.0
     if required <= 0.0:
         return np.int64(0), placed
-    for k in range(n):
+    for k in range(n_tests):
         if k >= placed:
-            sort_further(task, first, n, k, stacks)
+            sort_one_more_by_ratio(task, first, n_tests, k, stacks)
             placed = k + 1
         t = task.order[k]
         if t == without:
@@ -258,8 +271,10 @@ def cover(task, first, n, required, without, budget, placed, stacks):
 
 
 @jit(inner=True, borrow=True)
-def use_lemma(task, frame, whole, needed, stacks):
-    """Give up what the drops of F say cannot be afforded; True when that is every test."""
+def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
+    """Give up the tests that the frame cannot afford, by the lemma of the module: the drops of F
+    that are still needed cost more than is left.  Returns True when that is every test.
+    """
     first, n, setting = frame.first, stacks.state[0].tests - frame.first, task.setting
     for k in range(n):
         task.order[k] = k
@@ -268,24 +283,30 @@ def use_lemma(task, frame, whole, needed, stacks):
     allowed = setting.most * (1.0 + ROUNDING) if setting.without_error else 0.0
     slack, nothing = ROUNDING * whole, np.int64(-1)
     required = whole - slack - allowed
-    dear, placed = cover(task, first, n, required, nothing, frame.left, np.int64(0), stacks)
+    dear, placed = knapsack_cover_price(
+        task, first, n, required, nothing, frame.left, np.int64(0), stacks
+    )
     if dear > frame.left:
-        give_up(frame, needed, dear - 1)
+        give_up_test(frame, needed, dear - 1)
         return True
     for k in range(n if setting.ahead else 0):
         listed = stacks.tests[first + k]
         if listed.floor < needed:
             price = task.table.price[listed.test]
             required, left = listed.top - slack - allowed, frame.left - price
-            dear, placed = cover(task, first, n, required, np.int64(k), left, placed, stacks)
+            dear, placed = knapsack_cover_price(
+                task, first, n, required, np.int64(k), left, placed, stacks
+            )
             if dear > left:
                 listed.floor, listed.reach = needed, min(EVER, price + dear) - 1
     return False
 
 
 @jit(inner=True, borrow=True)
-def count_conflicts(task, frame, needed, stacks):
-    """Bound the loss of a subtable by its conflict sets; True when it is ``needed`` or more."""
+def bound_by_conflict_sets(task, frame, needed, stacks):
+    """Bound the loss of a subtable by its conflict sets; give all its tests up and return True when
+    it is ``needed`` or more.
+    """
     table, rows, mark, used = task.table, stacks.rows, task.mark, task.used
     stacks.state[0].stamp += 1
     stamp, counting = stacks.state[0].stamp, not task.setting.without_error
@@ -321,7 +342,7 @@ def count_conflicts(task, frame, needed, stacks):
         lost, reach = np.int64(1), longest - 1
     if lost < needed:
         return False
-    give_up(frame, needed, reach)
+    give_up_test(frame, needed, reach)
     return True
 
 
@@ -337,17 +358,17 @@ def open_subtable(task, frame, stacks):
     all_of_it = np.int64(len(parts.sets) - 1)
     parts.sets[all_of_it].tally = 0
     for k in range(frame.low, frame.high):
-        add_row(task.table, stacks.rows[k], all_of_it, parts)
+        add_row_to_part(task.table, stacks.rows[k], all_of_it, parts)
     write_leaf_loss(task, all_of_it)
     frame.best = parts.sets[all_of_it].loss
     needed = min(frame.limit + 1, frame.best)
-    if setting.conflicts and count_conflicts(task, frame, needed, stacks):
+    if setting.conflicts and bound_by_conflict_sets(task, frame, needed, stacks):
         return
     alpha = np.int64(0) if setting.without_error else needed - 1
     whole = impurity_bound(task, all_of_it, alpha)
-    list_tests(task, frame, all_of_it, whole, alpha, stacks)
+    push_tests(task, frame, all_of_it, whole, alpha, stacks)
     needed = min(frame.limit + 1, frame.best)
-    if setting.lemma and use_lemma(task, frame, whole, needed, stacks):
+    if setting.lemma and give_up_unaffordable_tests(task, frame, whole, needed, stacks):
         state.tests = first
         return
     before = np.int64(-1)  # the test that was best with less to spend
@@ -361,7 +382,7 @@ def open_subtable(task, frame, stacks):
     for q in range(first, state.tests):
         floor, rank = tests[q].floor, tests[q].rank
         if floor >= needed:
-            give_up(frame, needed, tests[q].reach)
+            give_up_test(frame, needed, tests[q].reach)
             continue
         if tests[q].test == before:
             rank = tests[q].rank = -1.0
@@ -378,7 +399,7 @@ def open_subtable(task, frame, stacks):
 
 
 @jit(borrow=True)
-def search_budgets(task, limit, stacks):
+def answer_questions(task, limit, stacks):
     """Answer the questions on the stacks: until none is left (FINISHED), an array is full
     (NEED_ROOM) or ``limit`` row visits (PAUSED).
     """
@@ -414,7 +435,7 @@ def search_budgets(task, limit, stacks):
             continue
         listed = tests[frame.first + frame.current]
         if listed.floor >= needed:
-            give_up(frame, needed, listed.reach)
+            give_up_test(frame, needed, listed.reach)
             frame.current += 1
             continue
         f, price = listed.feature, table.price[listed.test]
@@ -428,13 +449,13 @@ def search_budgets(task, limit, stacks):
         clear_parts(parts, m)
         done += b - a
         left = frame.left - price
-        lower, up_to, upper, cost, slot, slot_low = weigh_parts(task, m, left, needed)
+        lower, up_to, upper, cost, slot, slot_low = bounds_of_test(task, m, left, needed)
         if upper < frame.best:
             frame.best = upper
             needed = min(frame.limit + 1, upper)
             keep_fact(memory, node, price + cost, upper, listed.test, stacks.state)
         if lower >= needed or slot < 0:
-            give_up(frame, min(lower, needed), min(EVER, price + up_to))
+            give_up_test(frame, min(lower, needed), min(EVER, price + up_to))
             frame.current += 1
             continue
         part, fresh = parts.sets[slot], state.nodes
@@ -452,9 +473,9 @@ def search_budgets(task, limit, stacks):
 
 
 @jit(borrow=True)
-def bound_loss(task, budget, needed, stacks):
-    """(errors that no tree of that price avoids, next budget worth a look), by the conflict sets of
-    a whole table, whose rows are on the stack; at most ``needed``.
+def bound_loss_of_table(task, budget, needed, stacks):
+    """Return (errors that no tree within ``budget`` avoids, next budget worth a look), by the
+    conflict sets of a whole table, whose rows are on the stack; at most ``needed`` errors.
     """
     frame = stacks.frames[0]
     frame.low, frame.high, frame.left, frame.least_loss = 0, len(task.mark), budget, EVER
@@ -462,7 +483,7 @@ def bound_loss(task, budget, needed, stacks):
     while low < up:  # the largest loss that is refuted
         middle = (low + up + 1) // 2
         frame.reach = EVER
-        if count_conflicts(task, frame, middle, stacks):
+        if bound_by_conflict_sets(task, frame, middle, stacks):
             low, reach = middle, frame.reach
         else:
             up = middle - 1

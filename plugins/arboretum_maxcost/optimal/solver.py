@@ -35,7 +35,7 @@ from arboretum.api import (
     within_bytes,
 )
 from arboretum_maxcost.greedy.guarantee import refutation
-from arboretum_maxcost.optimal.budgeted import error_of, least_budget
+from arboretum_maxcost.optimal.budgeted import find_least_budget, whole_errors_allowed
 from arboretum_maxcost.optimal.objectives import MaxCost, TrainingError
 from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
 from arboretum_maxcost.optimal.space import Space, space_of
@@ -87,23 +87,23 @@ class MaxCostSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        context, objective = self._checked(context), problem.parts.objective
+        context, objective = self._check_context(context), problem.parts.objective
         if isinstance(objective, MaxCost):
-            return self._cheapest(
+            return self._solve_at_least_budget(
                 problem,
                 context,
                 space_of(problem, without_error=False, context=context),
-                lambda space: error_of(space, objective.error),
+                lambda space: whole_errors_allowed(space, objective.error),
             )
         shape = shape_of(objective)
         if shape is Shape.complexity:
-            return self._without_error(problem, context)
+            return self._solve_without_error(problem, context)
         if isinstance(objective, TrainingError) or (
             shape is Shape.additive
             and getattr(objective, "name", "") == "accuracy"
             and not any(getattr(objective, price) for price in ("lam", "mu"))
         ):
-            return self._most_accurate(problem, context)
+            return self._solve_most_accurate(problem, context)
         raise CapabilityError(
             "solver max_cost knows three questions: objective=zero_error "
             "complexity=max_cost; objective=max_cost objective.error=…; "
@@ -117,14 +117,14 @@ class MaxCostSolver:
         """Return the least maximum path cost, or depth, of trees that obey the leaf rule, for each
         complexity; seconds are shared evenly.
         """
-        found, context = [], self._checked(context)
+        found, context = [], self._check_context(context)
         for left, complexity in zip(range(len(complexities), 0, -1), complexities, strict=True):
             now = time.monotonic()
             until = (
                 None if context.deadline is None else now + max(0.0, context.deadline - now) / left
             )
             one = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity))
-            answer = self._without_error(one, attrs.evolve(context, deadline=until))
+            answer = self._solve_without_error(one, attrs.evolve(context, deadline=until))
             found.append(answer.unless_signalled())
         return found
 
@@ -137,7 +137,7 @@ class MaxCostSolver:
         parts = attrs.evolve(problem.parts, objective=objective)
         return objective, self.solve(attrs.evolve(problem, parts=parts), context)
 
-    def _checked(self, context: Context) -> Context:
+    def _check_context(self, context: Context) -> Context:
         """Return the context with a budget of bytes.  Raises ConfigError for a bound that does not
         exist.
         """
@@ -156,13 +156,13 @@ class MaxCostSolver:
         counting = objective is not None and shape_of(objective) is not Shape.complexity
         small = few(problem, 8)
         search = MaxCostSearch(space_of(small, without_error=not counting), Context())
-        search.ask(EVER // 2, 0)
-        search.greedy(EVER)
-        search.tree(EVER)
+        search.search_within(EVER // 2, 0)
+        search.grow_greedy_tree(EVER)
+        search.best_tree(EVER)
         search.bound_loss(0)
         rehash(*np.zeros((2, 2, 2), np.uint64))
 
-    def _without_error(self, problem: Problem, context: Context) -> Solution:
+    def _solve_without_error(self, problem: Problem, context: Context) -> Solution:
         """Return the tree of least max cost, or depth, among those that obey the leaf rule.  Raises
         CapabilityError for another complexity, and for an impurity that would prove what is false.
         """
@@ -184,9 +184,9 @@ class MaxCostSolver:
         def value(paid: float) -> float:
             return form.leaf + form.per_node * paid
 
-        return self._cheapest(problem, context, space, lambda _: 0, value)
+        return self._solve_at_least_budget(problem, context, space, lambda _: 0, value)
 
-    def _cheapest(
+    def _solve_at_least_budget(
         self,
         problem: Problem,
         context: Context,
@@ -199,13 +199,13 @@ class MaxCostSolver:
 
         value : of the complexity, by the maximum path cost.
         """
-        top = self._budget(problem, space, EVER)
+        top = self._whole_budget(problem, space, EVER)
         search = MaxCostSearch(space, context, self.without)
         most = limit(space)
         if most < search.equivalent_loss:
             loss = float(search.equivalent_loss * space.unit)
             wrong = f"{loss:g} of {float(space.total * space.unit):g}"
-            return self._none(
+            return self._infeasible_solution(
                 search,
                 f"every tree misclassifies {wrong}, of objects with the same values as others "
                 "of another class",
@@ -213,27 +213,31 @@ class MaxCostSolver:
         search.report = lambda low, up: context.proven(
             value(float(low * space.coin)), value(float(up * space.coin)) if up < EVER else math.inf
         )
-        low, path_cost = least_budget(search, most, top)
+        low, path_cost = find_least_budget(search, most, top)
         if path_cost == EVER:
-            return self._none(search, "no tree keeps within the limits and errs so little")
-        tree = search.tree(path_cost)
+            return self._infeasible_solution(
+                search, "no tree keeps within the limits and errs so little"
+            )
+        tree = search.best_tree(path_cost)
         parts = problem.parts
         found = (
             parts.objective.value(tree, problem)
             if isinstance(parts.objective, MaxCost)
             else value_of(sure(parts.complexity), tree)
         )
-        return self._solution(search, tree, found, value(float(low * space.coin)), low == path_cost)
+        return self._make_solution(
+            search, tree, found, value(float(low * space.coin)), low == path_cost
+        )
 
-    def _most_accurate(self, problem: Problem, context: Context) -> Solution:
+    def _solve_most_accurate(self, problem: Problem, context: Context) -> Solution:
         """Return the tree of least error within the run's budget of a path, which must be given."""
         space = space_of(problem, without_error=False, context=context)
-        top = self._budget(problem, space, None)
+        top = self._whole_budget(problem, space, None)
         search, share = MaxCostSearch(space, context, self.without), Fraction(1, space.total)
         search.report = lambda low, up: context.proven(float(low * share), float(up * share))
-        low, up = search.least_loss(top), search.bounds(top)[2]
-        tree = search.tree(top)
-        return self._solution(
+        low, up = search.minimise_loss(top), search.known_bounds(top)[2]
+        tree = search.best_tree(top)
+        return self._make_solution(
             search,
             tree,
             sure(problem.parts.objective).value(tree, problem),
@@ -242,14 +246,14 @@ class MaxCostSolver:
         )
 
     @staticmethod
-    def _budget(problem: Problem, space: Space, unlimited: int | None) -> int:
+    def _whole_budget(problem: Problem, space: Space, unlimited: int | None) -> int:
         """Return the run's limits on a path in whole prices, the least of them; ``unlimited`` where
         there is none.  Raises CapabilityError where that is None, or where a depth is limited and
         the tests do not all cost the same.
         """
         limits, budgets = problem.parts.limits(), []
         if limits.max_cost is not None:
-            budgets.append(space.paid(limits.max_cost))
+            budgets.append(space.whole_budget(limits.max_cost))
         if limits.max_depth is not None:
             if len(set(space.price.tolist())) > 1:
                 raise CapabilityError(
@@ -267,7 +271,7 @@ class MaxCostSolver:
         return unlimited
 
     @staticmethod
-    def _none(search: MaxCostSearch, why: str) -> Solution:
+    def _infeasible_solution(search: MaxCostSearch, why: str) -> Solution:
         """Return a solution without a tree, proven infeasible, with a note that says why."""
         return Solution(
             None,
@@ -278,7 +282,7 @@ class MaxCostSolver:
             notes=(f"{why}; allow more errors, or a larger budget",),
         )
 
-    def _solution(
+    def _make_solution(
         self, search: MaxCostSearch, tree: Tree, value: float, low: float, proven: bool
     ) -> Solution:
         """Return the solution with the notes that a reader needs: on objects that contradict each

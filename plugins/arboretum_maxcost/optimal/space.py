@@ -78,7 +78,7 @@ class Space:
     delta: float
     impurity: Impurity | None
 
-    def table(self) -> MaxCostTable:
+    def make_table(self) -> MaxCostTable:
         """Return the table as the kernels read it, without conflict sets."""
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_maxcost.optimal.parts import FEATURE, ROW, MaxCostTable
@@ -91,14 +91,14 @@ class Space:
             rows[name] = getattr(self, name)
         rows["words"] = random_words(n)
         return MaxCostTable(
-            self.codes,
-            features,
-            self.price,
-            rows,
-            self.objects.n_classes,
-            np.zeros(n + 1, np.int64),
-            np.zeros(0, np.int32),
-            np.zeros(0, np.int64),
+            codes=self.codes,
+            features=features,
+            price=self.price,
+            rows=rows,
+            n_classes=self.objects.n_classes,
+            conflict=np.zeros(n + 1, np.int64),
+            conflict_row=np.zeros(0, np.int32),
+            conflict_price=np.zeros(0, np.int64),
         )
 
     @property
@@ -119,8 +119,8 @@ class Space:
         mixed = np.isin(self.cell, self.cell[self.equivalent_loss > 0])
         return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
 
-    def paid(self, budget: float) -> int:
-        """The most that whole prices may add up to within a budget as the user says it."""
+    def whole_budget(self, budget: float) -> int:
+        """Return the most that whole prices may add up to within a budget as the user says it."""
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
@@ -157,10 +157,12 @@ def space_of(
         if codes.shape[1]
         else np.zeros(n, np.int64)
     )
-    each, unit, exact = whole(objects.weight)
+    each, unit, exact = as_whole_numbers(objects.weight)
     mass = np.zeros(n, np.int64)
     np.add.at(mass, merged, each)
-    price, coin, exact_prices = whole(prices.tests if priced else np.ones(len(prices.tests)))
+    price, coin, exact_prices = as_whole_numbers(
+        prices.tests if priced else np.ones(len(prices.tests))
+    )
     most = max((feature.n_bins for feature in objects.features), default=0)
     return Space(
         objects=objects,
@@ -180,16 +182,20 @@ def space_of(
         coin=coin,
         exact=exact and exact_prices,
         cell=cell.astype(np.int64),
-        equivalent_loss=_equivalent_loss(cell, mass),
+        equivalent_loss=_equivalent_losses(cell, mass),
         without_error=without_error,
-        delta=_delta(problem, without_error) if solver == "max_cost" else math.nan,
+        delta=_impurity_limit_of_leaves(problem, without_error)
+        if solver == "max_cost"
+        else math.nan,
         impurity=problem.parts.impurity,
     )
 
 
-def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
-    """(whole, unit, exact): int64[n], numbers = whole · unit for the decimals as they are written
-    (0.1 is a tenth); rounded down to a fine grid where these have too many digits.
+def as_whole_numbers(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
+    """Return (whole, unit, exact): int64[n] with numbers = whole · unit, for the decimals as they
+    are written (0.1 is a tenth); rounded down to a fine grid where these have too many digits.
+
+    numbers : float64[n].
     """
     if found := whole_numbers(numbers):
         return *found, True
@@ -197,14 +203,14 @@ def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
     return np.floor(numbers / float(unit)).astype(np.int64), unit, False
 
 
-def compiled(impurity: Impurity | None) -> bool:
+def has_kernel(impurity: Impurity | None) -> bool:
     """Whether an impurity has a marked kernel, which compiled searches can call."""
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 
 
-def _delta(problem: Problem, without_error: bool) -> float:
-    """Impurity at or below which a node is a leaf, NaN without one.  Raises CapabilityError for
-    rules that the search does not know.
+def _impurity_limit_of_leaves(problem: Problem, without_error: bool) -> float:
+    """Return the impurity at or below which a node is a leaf, NaN without one.  Raises
+    CapabilityError for rules that the search does not know.
     """
     rule = problem.parts.leaf_rule(
         counting_objects=True, obeyed=() if without_error else ("max_cost", "max_depth")
@@ -224,9 +230,11 @@ def _delta(problem: Problem, without_error: bool) -> float:
     return rule.levels(1.0)[1]
 
 
-def _equivalent_loss(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """int64[n]: mass of an object where a heavier one (ties: a later one) has the same codes,
-    else 0.
+def _equivalent_losses(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return int64[n]: the mass of an object where a heavier one (ties: a later one) has the same
+    codes, which every tree misclassifies; else 0.
+
+    cell : int64[n], equal for objects with equal codes.   mass : int64[n].
     """
     order = np.lexsort((mass, cell))
     last = np.append(cell[order][1:] != cell[order][:-1], True)

@@ -24,7 +24,7 @@ from arboretum.api import (
 )
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
-from arboretum_maxcost.fronts.solver import FrontSolver, spread
+from arboretum_maxcost.fronts.solver import FrontSolver, spread_evenly
 from arboretum_maxcost.optimal.budgeted import pareto_step_function
 
 AXES = [
@@ -283,11 +283,11 @@ def test_without_time_for_a_tree_the_front_is_the_best_leaf(axes, monkeypatch):
 
 def test_numbers_are_spread_in_every_beginning():
     assert (
-        spread(1, 1, 0) == [0]
-        and spread(9, 9, 8)[:4] == [8, 0, 4, 2]
-        and sorted(spread(9, 9, 8)) == [*range(9)]
+        spread_evenly(1, 1, 0) == [0]
+        and spread_evenly(9, 9, 8)[:4] == [8, 0, 4, 2]
+        and sorted(spread_evenly(9, 9, 8)) == [*range(9)]
     )
-    assert len(spread(1000, 20, 999)) == 20
+    assert len(spread_evenly(1000, 20, 999)) == 20
 
 
 def test_greedy_curves_lie_on_or_above_the_front():

@@ -38,7 +38,7 @@ from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.optimal.objectives import MaxCost
 from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
 from arboretum_maxcost.optimal.solver import MaxCostSolver
-from arboretum_maxcost.optimal.space import space_of, whole
+from arboretum_maxcost.optimal.space import as_whole_numbers, space_of
 
 
 class Foreign:
@@ -128,18 +128,20 @@ def test_every_answer_is_that_of_all_trees_whatever_bounds_are_used(batch):
             search = MaxCostSearch(space, Context(), SWITCHES[seed % len(SWITCHES)])
             budgets = np.unique(np.append(0, space.price[:, None] * np.arange(4)))
             if random.random() < 0.5:
-                search.greedy(EVER)
+                search.grow_greedy_tree(EVER)
             for budget in random.permutation(budgets)[:6].tolist():
                 limit = EVER if random.random() < 0.5 else int(random.integers(0, search.leaf + 1))
-                search.ask(budget, limit)
-                low, _, up, _ = search.bounds(budget)
+                search.search_within(budget, limit)
+                low, _, up, _ = search.known_bounds(budget)
                 assert low == up or low > limit
                 for other in budgets.tolist():
-                    low, reach, up, spent = search.bounds(other)
+                    low, reach, up, spent = search.known_bounds(other)
                     assert low <= truth(other) <= up and spent <= other
                     assert truth(min(reach, int(budgets.max()) * 3)) >= low
                     assert search.bound_loss(other)[0] <= truth(other) or without_error
-                assert search.tree(budget).price_to.max() <= float(budget * space.coin) * (1 + 1e-9)
+                assert search.best_tree(budget).price_to.max() <= float(budget * space.coin) * (
+                    1 + 1e-9
+                )
 
 
 @pytest.mark.parametrize("impurity", IMPURITIES, ids=repr)
@@ -207,7 +209,9 @@ def test_the_least_error_within_a_budget_is_that_of_all_trees():
         )
         space, found = space_of(problem, without_error=False), solved(problem)
         assert found.status is Status.optimal and found.tree.price_to.max() <= budget + 1e-9
-        assert found.value == pytest.approx(least_loss(space)(space.paid(budget)) / space.total)
+        assert found.value == pytest.approx(
+            least_loss(space)(space.whole_budget(budget)) / space.total
+        )
 
 
 def test_the_step_function_is_the_front_of_error_and_price():
@@ -358,9 +362,9 @@ def test_bytes_run_out_before_the_search_does():
 
 
 def test_prices_are_the_decimals_that_were_written():
-    numbers, unit, exact = whole(np.array([0.1, 0.25, 3.0]))
+    numbers, unit, exact = as_whole_numbers(np.array([0.1, 0.25, 3.0]))
     assert numbers.tolist() == [2, 5, 60] and float(unit) == 0.05 and exact
-    assert not whole(np.array([1 / 3, math.pi]))[2]
+    assert not as_whole_numbers(np.array([1 / 3, math.pi]))[2]
 
 
 @pytest.mark.parametrize(
