@@ -58,7 +58,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
-from arboretum_gosdt.sparse.loop import below, keyed
+from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
@@ -347,7 +347,7 @@ def expand(table, levels, scratch, memo, d):
     if m == 0 or node.depth < 1:
         return
     node.width = m
-    depth, mass = below(node.depth), total[n_answers + 2]
+    depth, mass = depth_below(node.depth), total[n_answers + 2]
     whole_table = levels.first[d + 1] - levels.first[d] == table.outcome.shape[0]
     for i in range(m):
         f = levels.test[d, i]
@@ -367,7 +367,7 @@ def expand(table, levels, scratch, memo, d):
             if low < high:
                 known = find(
                     memo.slots,
-                    keyed(np.uint64(levels.side_key[d, side, i, 0]), depth),
+                    key_with_depth(np.uint64(levels.side_key[d, side, i, 0]), depth),
                     np.uint64(levels.side_key[d, side, i, 1]),
                 )
                 if known >= 0:
@@ -523,7 +523,7 @@ def descend(table, levels, d, i, side, budget):
         plane = table.planes[f, w]
         levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == ONE else ~plane)
     node.child, node.side = i, side
-    child.budget, child.depth, child.child = budget, below(node.depth), NEW
+    child.budget, child.depth, child.child = budget, depth_below(node.depth), NEW
     for word in range(2):
         child.key[word] = levels.side_key[d, side, i, word]
 
@@ -545,7 +545,9 @@ def next_open(levels, d, limit):
 @jit(inner=True, borrow=True)
 def know(memo, state, one, two, depth):
     """Return the number of a set, given to it where it is new."""
-    number = find_or_enter(memo.slots, keyed(np.uint64(one), depth), np.uint64(two), state.known)
+    number = find_or_enter(
+        memo.slots, key_with_depth(np.uint64(one), depth), np.uint64(two), state.known
+    )
     if number == state.known:
         state.known += 1
         memo.lower[number], memo.upper[number], memo.place[number] = 0, NEVER, -1
@@ -557,7 +559,7 @@ def meet(table, levels, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``."""
     one = levels.side_key[0, side, i, 0]
     two = levels.side_key[0, side, i, 1]
-    depth = below(levels.node[0].depth)
+    depth = depth_below(levels.node[0].depth)
     number = know(memo, state, one, two, depth)
     at = memo.place[number]
     if at < 0:

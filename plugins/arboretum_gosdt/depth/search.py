@@ -74,7 +74,7 @@ class LimitedSearch:
         self._ring, self._greedy = ring, greedy and depth > 3
         self._start(total, sizes, word)
 
-    def remembered(self) -> tuple[Any, ...] | None:
+    def memo_for_proof(self) -> tuple[Any, ...] | None:
         """Return the memo as :class:`arboretum.api.Memo` has it; None without a search."""
         from arboretum_gosdt.depth import arrays
 

@@ -88,7 +88,7 @@ def _written(
     search = attempt.chosen.search
     tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
     memo = None
-    remembered = search.remembered() if hasattr(search, "remembered") else None
+    remembered = search.memo_for_proof() if hasattr(search, "memo_for_proof") else None
     if remembered is not None:
         memo = Memo(*remembered)
         tests = named(attempt, features_of(attempt, remembered[0].shape[1]))
@@ -100,8 +100,8 @@ def _written(
         bound = value if found.lower_bound >= found.value else min(value, search.lower)
         most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
         shown = extraction.show(bound, *most)
-        if resumable and bound < value and hasattr(search, "resume"):
-            extraction.keep(search.path())
+        if resumable and bound < value and hasattr(search, "resume_from_proof"):
+            extraction.keep(search.literals_to_node())
         extraction.write()
         log.close(shown, value, found.tree)
     if shown == bound:
@@ -135,7 +135,7 @@ def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
     return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
 
 
-def resume(path: str, attempt: Any, context: Context) -> None:
+def resume_from_proof(path: str, attempt: Any, context: Context) -> None:
     """Let a search that has not begun go on from a proof: its bounds enter the memo, its tree is
     the first one.
 
@@ -147,7 +147,7 @@ def resume(path: str, attempt: Any, context: Context) -> None:
     search = attempt.chosen.search
     problem = attempt.problem
     units = attempt.units
-    if not hasattr(search, "resume"):  # no test divides the objects
+    if not hasattr(search, "resume_from_proof"):  # no test divides the objects
         return
     tests = features_of(attempt, search.subproblem.n_features)
     if proof.header["tests"] != named(attempt, tests) or proof.unit != units.loss_value / units.q:
@@ -162,4 +162,4 @@ def resume(path: str, attempt: Any, context: Context) -> None:
     nodes[:, 1] = 0
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         nodes[node, 0], nodes[node, [3, 2]] = number[tree.rule(node)], tree.children(node)
-    search.resume(proof.words, proof.start, nodes)
+    search.resume_from_proof(proof.words, proof.start, nodes)

@@ -313,7 +313,7 @@ class NonDominatedSearch:
         report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None
         if cost in self.searches and room < NEAR:
-            known = self.searches[cost].known(
+            known = self.searches[cost].bounds_of_closed_sets(
                 math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, report
             )
         limits = self.limits.depth, self.limits.least, self._left()

@@ -27,7 +27,7 @@ from arboretum.api import (
     within_bytes,
 )
 from arboretum_gosdt.problem.objectives import Accuracy
-from arboretum_gosdt.problem.proving import prove, resume
+from arboretum_gosdt.problem.proving import prove, resume_from_proof
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which, kind_of
 
@@ -148,7 +148,7 @@ class Gosdt:
         )
         found.choose(self.search, context, without, self.threads)
         if self.resume:
-            resume(self.resume, found, context)
+            resume_from_proof(self.resume, found, context)
         return Attempt(problem, found, slack=SLACK)
 
     def _read(self, problem: Problem, context: Context = Context()) -> AdditiveSearch:

@@ -284,15 +284,15 @@ class _Search:
         else:
             # there are no trees below ``known`` at lower prices, nor above it at higher ones, that
             # have not been found
-            search = self.search.again(p, q)
-            search.below(q * known.loss + p * known.leaves)
+            search = self.search.copy_with_leaf_price(p, q)
+            search.search_below(q * known.loss + p * known.leaves)
             by_price = sorted(
                 [*self.searches, search],
                 key=lambda one: Fraction(one.subproblem.p, one.subproblem.q),
             )
             at = by_price.index(search)
             if at:
-                search.start_between(
+                search.start_between_prices(
                     by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None
                 )
         report_bounds = lambda low, up: self.context.progress(
@@ -316,7 +316,9 @@ class _Search:
         leaves = int((nodes[:, 0] < 0).sum())
         # of an interrupted search ``upper`` lags behind
         step = Step(
-            (search.subproblem.hang(nodes).recompute_cost() - p * leaves) // q, leaves, nodes
+            (search.subproblem.build_subtree(nodes).recompute_cost() - p * leaves) // q,
+            leaves,
+            nodes,
         )
         if first:
             # before its bound: whoever is interrupted here has both, or neither

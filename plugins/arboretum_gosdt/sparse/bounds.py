@@ -8,21 +8,23 @@ propagated by::
     R(S) ≥ R(T) − (p + q · loss(T ∖ S))    divided: T is divided by a test first, one side is T ∖ S
     R(S) ≥ R(T) for T ⊂ S                  subset (G.1)
 
-    inherit:                from T, a child of the parent, to S, the child of the same literal here
-    propagate_to_siblings:  from T = child (side, i) that is known, to S, the children of all
-                                features f
-    raise_supersets:        from the children of the node that was solved, to those of its parent
-    three_leaves:           for every cell with or without f that can be a leaf beside a divided
-                                one: the least loss of that leaf + of the best two leaves for the
-                                rest
+    inherit_bounds_from_parent:
+        from T, a child of the parent, to S, the child of the same literal here
+    propagate_to_siblings:
+        from T = child (side, i) that is known, to S, the children of all features f
+    raise_bounds_of_supersets:
+        from the children of the node that was solved, to those of its parent
+    bound_three_leaves:
+        for every cell with or without f that can be a leaf beside a divided one: the least loss
+        of that leaf + of the best two leaves for the rest
 
 What B.10 takes off has a path's price for the mass of T ∖ S added where tests have prices; the
 second bound then pays for the test that divides T.  It asks one level more than the tree for S, so
 it holds only without a limit of depth.
 
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
-trees of three leaves and more.  All but ``raise_supersets`` write ``scratch.cells``.
-``three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
+trees of three leaves and more.  All but ``raise_bounds_of_supersets`` write ``scratch.cells``.
+``bound_three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
 """
 
 from __future__ import annotations
@@ -37,22 +39,22 @@ from arboretum_gosdt.sparse.node import (
     TWO_0,
     TWO_1,
     UNLIMITED,
-    cells,
+    evaluate_cells_of_child,
     test_cost_of,
-    words_of,
+    words_of_level,
 )
 from arboretum_gosdt.sparse.pair_counts import (
-    best_of_two,
     has_prices,
-    leaf_candidates,
+    least_loss_of_two_leaves,
     lowest_bit,
-    mask_of,
+    mark_leaf_candidates,
+    mask_rows_with_feature,
 )
 
 
 @jit(inner=True, borrow=True)
-def inherit(data, levels, scratch, d):
-    """Bounds of the children of the node of level d from those of its parent's children.
+def inherit_bounds_from_parent(data, levels, scratch, d):
+    """Bound the children of the node of level d by the bounds of its parent's children.
 
     Child T of the parent has the rows of child S of the same literal here, and those that the other
     side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
@@ -63,7 +65,7 @@ def inherit(data, levels, scratch, d):
     support = data.numbers.support
     above = levels.node[d - 1]
     path, tested = levels.node[d].path, levels.features[d - 1, above.child]
-    cells(data, levels, scratch, d - 1, above.child, 1 - above.side)
+    evaluate_cells_of_child(data, levels, scratch, d - 1, above.child, 1 - above.side)
     if above.depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
     wide = above.stride
@@ -105,13 +107,13 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     stride = levels.node[d].stride
     if data.numbers.bounds & SIMILAR == 0:
         return
-    cells(data, levels, scratch, d, i, side)
+    evaluate_cells_of_child(data, levels, scratch, d, i, side)
     if levels.node[d].depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
     upper = levels.upper[d]
     low = levels.low[d]
     many = levels.many[d]
-    pair = levels.pair[d]
+    test_bound = levels.test_bound[d]
     found = scratch.cells
     mass, path = levels.mass[d], levels.node[d].path
     for other in range(2):
@@ -138,15 +140,15 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
     for f in range(stride):
-        pair[f] = max(
-            pair[f],
+        test_bound[f] = max(
+            test_bound[f],
             min(low[stride + f] + many[f], many[stride + f] + low[f])
             + test_cost_of(data, levels, d, f),
         )
 
 
 @jit(inner=True, borrow=True)
-def raise_supersets(data, levels, d):
+def raise_bounds_of_supersets(data, levels, d):
     """Raise ``low`` and ``many`` of the children of level d by those of the node just closed, still
     in row d + 1: its children have fewer rows, and cost no more (G.1).
 
@@ -156,7 +158,12 @@ def raise_supersets(data, levels, d):
     stride = levels.node[d + 1].stride
     n = levels.node[d + 1].n_features
     lane = levels.lane[d + 1]
-    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
+    upper, low, many, test_bound = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.test_bound[d],
+    )
     for f in range(n):
         if levels.alive[d + 1, f] == 0:
             continue
@@ -165,22 +172,22 @@ def raise_supersets(data, levels, d):
             bound, place = levels.low[d + 1, side * stride + f], side * wide + old
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
-        pair[old] = max(
-            pair[old],
+        test_bound[old] = max(
+            test_bound[old],
             min(low[wide + old] + many[old], many[wide + old] + low[old])
             + test_cost_of(data, levels, d, old),
         )
 
 
 @jit(inner=True, borrow=True)
-def two_leaves(data, levels, scratch, d, i, side):
+def cost_of_two_leaves(data, levels, scratch, d, i, side):
     """Return the least cost of two leaves for child (side, i), where tests have prices."""
     q = data.numbers.q
     p = data.numbers.p
     stride = levels.node[d].stride
     found = scratch.cells
     place, best = side * stride + i, NEVER
-    cells(data, levels, scratch, d, i, side)
+    evaluate_cells_of_child(data, levels, scratch, d, i, side)
     mass = levels.mass[d, place]
     for f in range(levels.node[d].n_features):
         if levels.alive[d, f] != 0:
@@ -192,7 +199,7 @@ def two_leaves(data, levels, scratch, d, i, side):
 
 
 @jit(inner=True, borrow=True)
-def three_leaves(data, levels, scratch, d, i, side, most):
+def bound_three_leaves(data, levels, scratch, d, i, side, most):
     """Return what a tree of three leaves for child (side, i) costs at least, above three leaves and
     one test of the lowest price, if that is at most ``most``, else more than that; where tests have
     no price, it is the least cost.
@@ -213,12 +220,12 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     if priced:
         size = levels.mass[d, side * stride + i]
         least_saved -= data.max_path_cost[1] * size
-    cells(data, levels, scratch, d, i, side)
+    evaluate_cells_of_child(data, levels, scratch, d, i, side)
     found = scratch.cells
     lanes = data.numbers.lanes
     allowed = most // q
     never = np.int64(scratch.never[0])
-    leaf_candidates(
+    mark_leaf_candidates(
         found,
         stride,
         levels.alive[d],
@@ -244,8 +251,12 @@ def three_leaves(data, levels, scratch, d, i, side, most):
                 return most, -work
             if not ready:
                 ready = True
-                mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
-            mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
+                mask_rows_with_feature(
+                    words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child
+                )
+            mask_rows_with_feature(
+                words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask
+            )
             row = i * planes * stride
             for k in range(data.numbers.summed):
                 of_f = np.int64(levels.counts[d, k * stride + f])
@@ -254,7 +265,9 @@ def three_leaves(data, levels, scratch, d, i, side, most):
                 if side == 0:
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
                 scratch.some[k] = with_f if without == 1 else of_i - with_f
-            rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
+            rest = least_loss_of_two_leaves(
+                words_of_level(data, levels, d), scratch.mask, scratch.some, data.saving
+            )
             if rest != never:  # which times q may not fit
                 most = min(most, q * (loss + rest) + test_cost - 1)
     return (most + 1 if priced else (most // q + 1) * q), work

@@ -5,36 +5,37 @@ before a child is entered, and trees of three leaves and more are bounded.  With
 w(s) its weight, ub(s) = ``node.best``, and floor(ℓ) = the lowest price times the mass of ℓ (0
 where tests cost nothing)::
 
-    begin_node(s):
+    bound_by_features(s):
         ub(s) = q · (w(s) − greatest class weight) + p;  done if s has no feature, or depth is 0
         for every literal ℓ:
             upper[ℓ] = q · loss(ℓ as a leaf) + p
             low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
-        raise low, set many by the bounds of the parent's children                    (inherit)
+        raise low, set many by the bounds of the parent's children    (inherit_bounds_from_parent)
         within = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
         for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + test_cost(f))
     count_pairs(s), in stretches:
         for every feature i that is alive, and may be asked first within ``within`` or if ``half``:
             count i with all f; two[ℓ], three[ℓ] = least loss of two leaves, and of a leaf beside
-            a cell that can be divided; others that divide s as i does are not alive  (pairs_of)
-    end_node(s):
-        for every literal ℓ of a feature whose pairs are counted:
+            a cell that can be divided; others that divide s as i does are not alive
+            (count_pairs_of_feature)
+    bound_by_pairs(s):
+        for every literal ℓ of a feature whose pairs are counted:         (raise_bounds_from_pairs)
             upper[ℓ] = min(upper[ℓ], q · two[ℓ] + 2 p)       (with prices it stays, and
-                two leaves with floor(ℓ) bound many[ℓ] until ``two_leaves`` finds them)
+                two leaves with floor(ℓ) bound many[ℓ] until ``cost_of_two_leaves`` finds them)
             many[ℓ] = max(many[ℓ], min(q · three[ℓ] + 3 p, 4 p) + floor(ℓ))
             low[ℓ] = min(upper[ℓ], many[ℓ]), but no less than it was
-        pair[f] = min(low[1, f] + many[0, f], many[1, f] + low[0, f]) + test_cost(f);  ub(s) as
-        above
+        test_bound[f] = min(low[1, f] + many[0, f], many[1, f] + low[0, f]) + test_cost(f)
+        ub(s) as above
 
 Invariants:
 
-- ``node.state`` is COUNTING between ``begin_node`` and ``end_node``; ``node.counted`` features
-  are done.  ``scratch.two``, ``three`` and (with prices) ``alive`` belong to that node until then,
-  so no other node is begun in between.  ``scratch.cells`` is anyone's.
+- ``node.state`` is COUNTING between ``bound_by_features`` and ``bound_by_pairs``; ``node.counted``
+  features are done.  ``scratch.two``, ``three`` and (with prices) ``alive`` belong to that node
+  until then, so no other node is begun in between.  ``scratch.cells`` is anyone's.
 - OPEN in ``seen[f]``: row f of ``both`` is counted.  If ``half``, it is there from f's vector
   on, and ``cells`` completes it (WHOLE) when it is first read.
-- A feature whose pairs are not counted has pair[f] = low[1, f] + low[0, f] + test_cost(f).  That is
-  above ``within``, so it is not asked.
+- A feature whose pairs are not counted has test_bound[f] = low[1, f] + low[0, f] + test_cost(f).
+  That is above ``within``, so it is not asked.
 - ``alive[f]`` is 0 behind the last feature, and where f was found to divide the rows as one before
   it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
 """
@@ -44,7 +45,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse.bounds import inherit
+from arboretum_gosdt.sparse.bounds import inherit_bounds_from_parent
 from arboretum_gosdt.sparse.node import (
     COUNTING,
     EXPANDED_NODE,
@@ -57,16 +58,16 @@ from arboretum_gosdt.sparse.node import (
     TWO_0,
     TWO_1,
     WHOLE,
+    set_mass_and_least_saving,
     test_cost_of,
-    weigh,
-    words_of,
+    words_of_level,
 )
-from arboretum_gosdt.sparse.pair_counts import has_prices, leaf_losses, pairs_of
-from arboretum_gosdt.sparse.rows import pack_node
+from arboretum_gosdt.sparse.pair_counts import count_pairs_of_feature, fill_leaf_losses, has_prices
+from arboretum_gosdt.sparse.rows import pack_words_of_node
 
 
 @jit(inner=True, borrow=True)
-def begin_node(data, levels, scratch, d):
+def bound_by_features(data, levels, scratch, d):
     """Write what the features of a node say one by one; then its pairs are to be counted, unless it
     must be a leaf.
 
@@ -84,22 +85,22 @@ def begin_node(data, levels, scratch, d):
     most, priced = np.int64(0), has_prices(data.price)
     for k in range(classes):
         most = max(most, np.int64(levels.totals[d, k]))
-    weigh(data, levels, scratch, d)
+    set_mass_and_least_saving(data, levels, scratch, d)
     node.state, node.child = EXPANDED_NODE, -1
     node.best, node.best_feature = q * (node.weight - most) + p, -1
     if n == 0 or depth == 0:
         node.n_features = 0
         return
-    pack_node(data, levels, d)
+    pack_words_of_node(data, levels, d)
     upper = levels.upper[d]
     low = levels.low[d]
     many = levels.many[d]
-    _pair = levels.pair[d]
+    _test_bound = levels.test_bound[d]
     alive = levels.alive[d]
     weight = node.weight
     for f in range(n, stride):
         alive[f] = 0
-    leaf_losses(
+    fill_leaf_losses(
         scratch.cells, stride, classes, data.numbers.summed, levels.counts[d], levels.totals[d]
     )
     if priced:
@@ -115,7 +116,7 @@ def begin_node(data, levels, scratch, d):
         has = np.int64(scratch.cells[2 * stride + f])
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
     if d > 0 and data.numbers.bounds & INHERIT != 0:
-        inherit(data, levels, scratch, d)
+        inherit_bounds_from_parent(data, levels, scratch, d)
     # more than the limit: bounds that only just suffice here say too little about other nodes.
     # Most nodes of less than five leaves are closed at once: they take a quarter less time with a
     # quarter of a leaf (carryout; as many nodes)
@@ -144,21 +145,21 @@ def begin_node(data, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def end_node(data, levels, scratch, d):
+def bound_by_pairs(data, levels, scratch, d):
     """Write what its pairs, now counted, say of a node."""
-    read_pairs(data, levels, scratch, d)
+    raise_bounds_from_pairs(data, levels, scratch, d)
     node, stride = levels.node[d], levels.node[d].stride
     upper = levels.upper[d]
     low = levels.low[d]
     many = levels.many[d]
-    pair = levels.pair[d]
+    test_bound = levels.test_bound[d]
     alive = levels.alive[d]
     node.state = EXPANDED_NODE
     for f in range(stride):
         test_cost = test_cost_of(data, levels, d, f)
         bound = min(low[stride + f] + many[f], many[stride + f] + low[f]) + test_cost
         cost = upper[f] + upper[stride + f] + test_cost
-        pair[f] = (
+        test_bound[f] = (
             NEVER
             if alive[f] == 0
             else bound
@@ -170,7 +171,7 @@ def end_node(data, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def read_pairs(data, levels, scratch, d):
+def raise_bounds_from_pairs(data, levels, scratch, d):
     """Write what the pairs of level d say of two leaves, and of three and more, below every
     literal.
     """
@@ -251,7 +252,7 @@ def count_pairs(data, levels, scratch, d, work):
     priced = has_prices(data.price)
     n, stride, alive, low = node.n_features, node.stride, levels.alive[d], levels.low[d]
     judged = scratch.alive if priced else alive
-    words = words_of(data, levels, d)
+    words = words_of_level(data, levels, d)
     n_words = levels.starts[d, data.factors.shape[0]]
     for i in range(node.counted, n):
         if work < 0:
@@ -263,7 +264,7 @@ def count_pairs(data, levels, scratch, d, work):
         ):
             begins = i // lanes * lanes if node.half else 0
             both = levels.both[d, i * planes * stride :]
-            pairs_of(
+            count_pairs_of_feature(
                 words,
                 i,
                 begins,

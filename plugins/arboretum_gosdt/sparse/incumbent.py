@@ -44,39 +44,39 @@ class SubProblem:
     mass: np.ndarray | None = None
     price: np.ndarray | None = None
 
-    def prices(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[rows] mass, int64[features] price; zeros where tests cost nothing."""
+    def masses_and_prices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return int64[rows] mass, int64[features] price; zeros where tests cost nothing."""
         if self.mass is None or self.price is None:
             return np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
         return self.mass, self.price
 
     def test_cost(self, rows: np.ndarray, feature: int) -> int:
-        """Return what it costs to ask a feature of a set of rows (a mask)."""
+        """Return what it costs to ask a feature of a set of rows (bool[rows])."""
         return (
             0
             if self.mass is None or self.price is None
             else int(self.mass[rows].sum()) * int(self.price[feature])
         )
 
-    def has(self) -> np.ndarray:
-        """bool[rows, features]"""
+    def feature_matrix(self) -> np.ndarray:
+        """Return bool[rows, features], which rows have which feature."""
         bits = np.unpackbits(
             np.ascontiguousarray(self.bits).view(np.uint8), axis=1, bitorder="little"
         )
         return bits[:, : self.n_features].astype(bool)
 
-    def having(self, feature: int) -> np.ndarray:
-        """bool[rows]: of one feature, where the bytes of all would take longer than a search
-        may.
+    def rows_with_feature(self, feature: int) -> np.ndarray:
+        """Return bool[rows], which rows have a feature: of one, where the bytes of all would take
+        longer than a search may.
         """
         return (self.bits[:, feature // 32] >> np.uint32(feature % 32) & np.uint32(1)).astype(bool)
 
-    def leaf(self, rows: np.ndarray) -> int:
-        """Cost of a leaf for a set of rows (a mask)."""
+    def leaf_cost(self, rows: np.ndarray) -> int:
+        """Return the cost of a leaf for a set of rows (bool[rows])."""
         sums = self.weights[rows].sum(axis=0)
         return self.q * int(sums.sum() - sums.max(initial=0)) + self.p
 
-    def hang(
+    def build_subtree(
         self,
         nodes: np.ndarray,
         rows: np.ndarray | None = None,
@@ -90,18 +90,18 @@ class SubProblem:
         """
         rows = np.ones(len(self.bits), bool) if rows is None else rows
         left, feature = self.depth if left is None else left, int(nodes[at, 0])
-        node = Node(rows, self.leaf(rows), left, feature)
+        node = Node(rows, self.leaf_cost(rows), left, feature)
         if feature >= 0:
-            node.test_cost, mine = self.test_cost(rows, feature), self.having(feature)
+            node.test_cost, mine = self.test_cost(rows, feature), self.rows_with_feature(feature)
             sides = mine, ~mine
             one, other = (
-                self.hang(nodes, rows & side, left - 1, child)
+                self.build_subtree(nodes, rows & side, left - 1, child)
                 for side, child in zip(sides, nodes[at, 2:], strict=True)
             )
             node.children = one, other
         return node
 
-    def exchange(
+    def exchange_subtree(
         self,
         node: Node,
         search: Callable[..., SparseSearch],
@@ -110,8 +110,8 @@ class SubProblem:
         until: float | None = None,
         report: Callable[[], None] = lambda: None,
     ) -> int:
-        """Exchange a subtree for the best one of small depth that is found in so many slices, if
-        that costs less; returns how many it took.
+        """Exchange the subtree of ``node`` for the best one of small depth that is found in so many
+        slices, if that costs less; returns how many it took.
         """
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
@@ -130,8 +130,8 @@ class SubProblem:
             )
         except BudgetError:  # there is room for smaller sets
             return 0
-        slices = small.steps(most, until, report)
-        found = self.hang(small.tree(hurry=until is not None), rows, node.left)
+        slices = small.work_slices(most, until, report)
+        found = self.build_subtree(small.tree(hurry=until is not None), rows, node.left)
         if found.recompute_cost() < node.cost:
             node.feature = found.feature
             node.children = found.children
@@ -141,7 +141,9 @@ class SubProblem:
 
 @attrs.define
 class Node:
-    """rows : bool, those that reach it.
+    """A node of a tree, with its subtree.
+
+    rows : bool[all rows], those that reach it.
 
     cost : of the subtree.
     left : how deep it may be.
@@ -156,12 +158,12 @@ class Node:
     children: tuple[Node, Node] | None = None
     test_cost: int = 0
 
-    def inner(self) -> list[Node]:
+    def inner_nodes(self) -> list[Node]:
         """Return the nodes that are divided, the lowest first."""
         return (
             []
             if self.children is None
-            else [*self.children[0].inner(), *self.children[1].inner(), self]
+            else [*self.children[0].inner_nodes(), *self.children[1].inner_nodes(), self]
         )
 
     def leaves(self) -> list[Node]:
@@ -174,9 +176,9 @@ class Node:
             else [*self.children[0].leaves(), *self.children[1].leaves()]
         )
 
-    def lay(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """Return the tree as ``SparseSearch.tree`` has it."""
-        below = [] if self.children is None else [child.lay() for child in self.children]
+        below = [] if self.children is None else [child.to_array() for child in self.children]
         starts = np.cumsum([1, *(len(nodes) for nodes in below)])
         moved = [
             nodes + [0, 0, start, start] * (nodes[:, :1] >= 0)
@@ -191,7 +193,7 @@ class Node:
         return self.cost
 
 
-def first_tree(
+def find_first_tree(
     subproblem: SubProblem,
     search: Callable[..., SparseSearch],
     until: float | None,
@@ -205,21 +207,23 @@ def first_tree(
     """
     slices = ALL_SLICES
 
-    def mend(node: Node, depth: int, most: int = SLICES) -> None:
+    def improve(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
         if until is None or time.monotonic() <= until:
-            slices -= subproblem.exchange(node, search, depth, min(most, slices), until, report)
+            slices -= subproblem.exchange_subtree(
+                node, search, depth, min(most, slices), until, report
+            )
 
-    root = subproblem.hang(LEAF)
+    root = subproblem.build_subtree(LEAF)
     waiting = [root]
     while waiting:
         node = waiting.pop(0)
-        mend(node, 3)
+        improve(node, 3)
         if node.children is not None:
             waiting += node.leaves()
     # without a limit of depth, subtrees may be exchanged for deeper ones
     if subproblem.depth > len(subproblem.bits):
-        mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
-        for node in root.inner():
-            mend(node, 4)
-    return root.lay()
+        improve(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
+        for node in root.inner_nodes():
+            improve(node, 4)
+    return root.to_array()

@@ -6,41 +6,46 @@ budget.  Costs are q · loss + p · leaves (+ prices), so that λ = p / q.  With
 top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, ub(child) =
 ``upper``, ub(s) = ``node.best``)::
 
-    push the set of all rows                                                            (begin)
+    push the set of all rows                                                       (begin_root)
     repeat:
-        if s is new: if there is no room, or no work is left, return; else begin_node(s)
-        if pairs of s are not counted: count them, or return in between; then end_node(s)     (B.2)
+        if s is new: if there is no room, or no work is left, return; else bound_by_features(s)
+        if pairs of s are not counted: count them, or return in between; then bound_by_pairs(s)
+            (B.2)
         limit = min(budget of s, ub(s) − 1 (of all rows: + beyond))
-        i = the most balanced feature with pair[i] ≤ limit, if node.least ≤ limit
+        i = the most balanced feature with test_bound[i] ≤ limit, if node.least ≤ limit
         if there is such a feature, do the first of these that is still to be done for it:
-            where tests have prices: the best two leaves of its children, exactly    (two_leaves)
-            limit ≥ 5 p, or prices, or no bound ``three``: for all features with pair ≤ limit,
-                ask the memo for both children                                  (look_up, B.8)
-            if both children are solved: pair[i] = NEVER
-            the best tree of three leaves of a child that is not solved            (few_leaves)
+            where tests have prices: the best two leaves of its children, exactly
+                (cost_of_two_leaves)
+            limit ≥ 5 p, or prices, or no bound ``three``: for all features with
+                test_bound ≤ limit, ask the memo for both children      (look_up_children, B.8)
+            if both children are solved: test_bound[i] = NEVER
+            the best tree of three leaves of a child that is not solved      (search_three_leaves)
             push a child that is not solved, of two that with the lower ub, with the budget
-                min(limit − test_cost(i) − lb(other child), ub(child) − 1)
-                (descend)
+                min(limit − test_cost(i) − lb(other child), ub(child) − 1)         (push_child)
         else:
-            lb(s) = min(ub(s), max(node.least, min over f of pair[f]))
-            memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
+            lb(s) = min(ub(s), max(node.least, min over f of test_bound[f]))
+            memo(s) = lb(s), ub(s) and the test of ub(s); pop s                    (close_node)
             if s was the set of all rows, return
-            lb and ub of s become those of a child of the set that is now on top          (learn)
-            its other children's bounds follow  (raise_supersets: G.1, propagate_to_siblings: B.10)
+            lb and ub of s become those of a child of the set that is now on top
+                (tighten_bounds_of_child)
+            its other children's bounds follow
+                (raise_bounds_of_supersets: G.1, propagate_to_siblings: B.10)
 
 Invariants:
 
-- Rows 0 … ``state.level`` of ``Levels`` are the stack.  ``node.child`` and ``node.side`` of a
-  row say which child the next row is.  Rows behind the top are stale; only ``raise_supersets``
-  reads one, that of the node which was just closed.
+- Rows 0 … ``state.level`` of ``Levels`` are the stack.  ``node.child`` and ``node.side`` of a row
+  say which child the next row is.  Rows behind the top are stale; only
+  ``raise_bounds_of_supersets`` reads one, that of the node which was just closed.
 - Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
-  Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
-- ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
-  more on one side make it min(low₁ + many₀, many₁ + low₀) + test_cost.  NEVER: none is left.
+  Lanes of features that are not alive hold anything, but ``bound_by_pairs`` makes their
+  ``test_bound`` NEVER.
+- ``test_bound[f]`` bounds the trees that ask f first and whose cost is not known; their three
+  leaves or more on one side make it min(low₁ + many₀, many₁ + low₀) + test_cost.  NEVER: none is
+  left.
 - ``keys[f]`` is valid where ``seen[f]`` has QUERIED; before, it is what another node left there.
 - ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
-  the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
-  those of the levels do not (``equivalent_loss``).
+  the rows together with the remaining depth (``key_with_depth``).  Its costs have what every label
+  loses, those of the levels do not (``equivalent_loss_of_child``).
 - numba checks no index.  So NEED_ROOM comes before a node is begun: the levels need a row for its
   child, the memo one number for every level, and at least half of ``slots`` stays free.  A log that
   could not take one entry for every level ends the slice (PAUSED).  The kernel returns only where
@@ -57,12 +62,12 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import (
+    bound_three_leaves,
+    cost_of_two_leaves,
     propagate_to_siblings,
-    raise_supersets,
-    three_leaves,
-    two_leaves,
+    raise_bounds_of_supersets,
 )
-from arboretum_gosdt.sparse.expand import begin_node, count_pairs, end_node
+from arboretum_gosdt.sparse.expand import bound_by_features, bound_by_pairs, count_pairs
 from arboretum_gosdt.sparse.node import (
     COUNTING,
     FRESH,
@@ -74,11 +79,11 @@ from arboretum_gosdt.sparse.node import (
     TWO_0,
     TWO_1,
     UNLIMITED,
-    bound_pair,
+    raise_bound_of_test,
     test_cost_of,
 )
-from arboretum_gosdt.sparse.pair_counts import has_prices, prefetch, sum_where
-from arboretum_gosdt.sparse.rows import begin, enter_child
+from arboretum_gosdt.sparse.pair_counts import has_prices, prefetch, sum_numbers_where_feature
+from arboretum_gosdt.sparse.rows import begin_root, enter_child
 
 
 class Memo(NamedTuple):
@@ -121,13 +126,13 @@ DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def keyed(one, depth):
-    """First word of a set's fingerprint together with the depth that its tree may have."""
+def key_with_depth(one, depth):
+    """Return the first word of a set's fingerprint, mixed with the depth that its tree may have."""
     return one + np.uint64(depth) * DEPTH_KEY
 
 
 @jit(inner=True, borrow=True)
-def equivalent_loss(data, levels, d, i, side):
+def equivalent_loss_of_child(data, levels, d, i, side):
     """Return what every tree for child (side, i) loses, whatever its labels: the memo's costs have
     it, those of the levels do not.
     """
@@ -139,14 +144,16 @@ def equivalent_loss(data, levels, d, i, side):
 
 
 @jit(inner=True, borrow=True)
-def below(depth):
-    """Remaining depth of the children."""
+def depth_below(depth):
+    """Return the depth that remains to children of a node with so much."""
     return depth if depth == UNLIMITED else depth - 1
 
 
 @jit(inner=True, borrow=True)
-def learn(data, levels, d, i, side, lower, upper):
-    """Enter what is known of child (side, i) now."""
+def tighten_bounds_of_child(data, levels, d, i, side, lower, upper):
+    """Tighten the bounds of child (side, i) by a lower and an upper one, and what follows for the
+    node: its best tree, its least cost, the bound of feature i.
+    """
     node, stride = levels.node[d], levels.node[d].stride
     place = side * stride + i
     levels.upper[d, place] = min(levels.upper[d, place], upper)
@@ -159,33 +166,39 @@ def learn(data, levels, d, i, side, lower, upper):
     cost = levels.upper[d, i] + levels.upper[d, stride + i] + test_cost_of(data, levels, d, i)
     if cost < node.best:
         node.best, node.best_feature = cost, levels.features[d, i]
-    bound_pair(data, levels, d, i)
+    raise_bound_of_test(data, levels, d, i)
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def name_children(data, levels, memo, d, i):
-    """Write the fingerprints of both children of feature i; the memo is asked for them soon."""
+def fingerprint_children(data, levels, memo, d, i):
+    """Write the fingerprint of child (1, i) into ``keys``, and prefetch the memo's slots of both
+    children, which are read soon.
+    """
     stride, n_words = levels.node[d].stride, levels.starts[d, data.factors.shape[0]]
-    depth, mask = below(levels.node[d].depth), np.uint64(memo.slots.shape[0] - 1)
-    one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
-    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers.positions :])
+    depth, mask = depth_below(levels.node[d].depth), np.uint64(memo.slots.shape[0] - 1)
+    one = sum_numbers_where_feature(levels.words[d], stride, i, n_words, levels.sums[d])
+    two = sum_numbers_where_feature(
+        levels.words[d], stride, i, n_words, levels.sums[d, data.numbers.positions :]
+    )
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
-    prefetch(memo.slots, np.int64(keyed(one, depth) & mask))
-    prefetch(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
+    prefetch(memo.slots, np.int64(key_with_depth(one, depth) & mask))
+    prefetch(memo.slots, np.int64(key_with_depth(levels.node_key[d, 0] - one, depth) & mask))
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def look_up(data, levels, scratch, memo, d, i):
-    """Ask the memo for both children of feature i."""
-    depth, one, two = below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
+def look_up_children(data, levels, scratch, memo, d, i):
+    """Ask the memo for both children of feature i, and tighten bounds by what it knows."""
+    depth, one, two = depth_below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
         a, b = (
             (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         )
-        number = find(memo.slots, keyed(a, depth), b)
+        number = find(memo.slots, key_with_depth(a, depth), b)
         if number >= 0:
-            lower = memo.lower[number] - equivalent_loss(data, levels, d, i, side)
-            learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
+            lower = memo.lower[number] - equivalent_loss_of_child(data, levels, d, i, side)
+            tighten_bounds_of_child(
+                data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower
+            )
             propagate_to_siblings(
                 data,
                 levels,
@@ -198,8 +211,10 @@ def look_up(data, levels, scratch, memo, d, i):
 
 
 @jit(inner=True, borrow=True)
-def keep(memo, state, one, two, lower, upper, test):
-    """Enter what is known of a set; returns its number."""
+def enter_in_memo(memo, state, one, two, lower, upper, test):
+    """Enter bounds and test of a set into the memo, or tighten those that are there; returns its
+    number.
+    """
     number = find_or_enter(memo.slots, one, two, state.known)
     if number == state.known:
         state.known += 1
@@ -212,17 +227,19 @@ def keep(memo, state, one, two, lower, upper, test):
 
 
 @jit(inner=True, borrow=True)
-def close(data, levels, memo, state, d):
-    """Enter what is proven of the node of level d into the memo; returns its number there."""
+def close_node(data, levels, memo, state, d):
+    """Enter bounds and test of the node of level d, which is solved, into memo and log; returns its
+    number there.
+    """
     node, bound = levels.node[d], levels.node[d].best
     for f in range(node.n_features):
-        bound = min(bound, levels.pair[d, f])
+        bound = min(bound, levels.test_bound[d, f])
     bound = min(max(bound, node.least), node.best)
-    one, two = keyed(levels.node_key[d, 0], node.depth), levels.node_key[d, 1]
+    one, two = key_with_depth(levels.node_key[d, 0], node.depth), levels.node_key[d, 1]
     more = np.int64(0)
     for k in range(data.numbers.classes, data.numbers.summed):
         more += data.numbers.q * np.int64(levels.totals[d, k])
-    number = keep(
+    number = enter_in_memo(
         memo, state, one, two, bound + more, node.best + more, np.int32(node.best_feature)
     )
     if memo.log.shape[0] > 0:
@@ -234,7 +251,7 @@ def close(data, levels, memo, state, d):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def descend(data, levels, scratch, d, i, side, budget):
+def push_child(data, levels, scratch, d, i, side, budget):
     """Make child (side, i) the node of level d + 1."""
     enter_child(data, levels, scratch, d, i, side)
     node, child = levels.node[d], levels.node[d + 1]
@@ -242,12 +259,12 @@ def descend(data, levels, scratch, d, i, side, budget):
     for word in range(2):
         key = levels.keys[d, i, word]
         levels.node_key[d + 1, word] = key if side == 1 else levels.node_key[d, word] - key
-    child.state, child.budget, child.depth = FRESH, budget, below(node.depth)
+    child.state, child.budget, child.depth = FRESH, budget, depth_below(node.depth)
     child.least = levels.low[d, side * node.stride + i]
 
 
 @jit(inner=True, borrow=True)
-def few_leaves(data, levels, scratch, d, i, side):
+def search_three_leaves(data, levels, scratch, d, i, side):
     """Find the least cost of child (side, i) with three leaves, where it matters; returns the work
     that took, 0 where it was not looked for.
 
@@ -259,32 +276,37 @@ def few_leaves(data, levels, scratch, d, i, side):
     cap = min(levels.upper[d, place], 4 * p + floor) - 1
     if cap < 3 * p + floor or levels.many[d, place] > cap:
         return np.int64(0)
-    cost, work = three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
+    cost, work = bound_three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
     if work < 0:
         return -work
     cost += 3 * p + floor
     upper = levels.upper[d, place]
     if cost <= cap and not priced:
         upper = min(upper, cost)
-    learn(data, levels, d, i, side, min(4 * p + floor, cost), upper)
+    tighten_bounds_of_child(data, levels, d, i, side, min(4 * p + floor, cost), upper)
     return work + 1
 
 
 @jit(inner=True, borrow=True)
-def next_candidate(levels, d, limit):
+def most_balanced_feature(levels, d, limit):
     """Return the most balanced feature whose bound does not exceed the limit, −1 where there is
     none.
 
     Bounds of balanced children say most about other children.
     """
-    stride, pair, rank, best = levels.node[d].stride, levels.pair[d], levels.rank[d], np.int64(0)
+    stride, test_bound, rank, best = (
+        levels.node[d].stride,
+        levels.test_bound[d],
+        levels.rank[d],
+        np.int64(0),
+    )
     for f in range(levels.node[d].n_features):
-        best = max(best, rank[f] if pair[f] <= limit else np.int64(0))
+        best = max(best, rank[f] if test_bound[f] <= limit else np.int64(0))
     return stride - best % RANK if best > 0 else np.int64(-1)
 
 
 @jit(inner=True, borrow=True)
-def choose(data, levels, scratch, memo, d, limit, i):
+def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
     """Take one step for feature i: ask the memo, look for small trees, or say which child is to be
     solved and with which budget.
 
@@ -299,27 +321,31 @@ def choose(data, levels, scratch, memo, d, limit, i):
     if seen[i] & (TWO_0 | TWO_1) != 0:
         for one in range(2):
             if seen[i] & (TWO_1 if one == 1 else TWO_0) != 0:
-                cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
-                learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
+                cost, place = cost_of_two_leaves(data, levels, scratch, d, i, one), one * stride + i
+                tighten_bounds_of_child(
+                    data, levels, d, i, one, min(cost, levels.many[d, place]), cost
+                )
         return again
     # else trees of three leaves settle every child, unless that was too much to do
     entered = limit >= 5 * data.numbers.p or use & THREE == 0 or priced
     if seen[i] & QUERIED == 0 and (entered or seen[i] & NEWLY != 0):
         for f in range(levels.node[d].n_features):
-            if (levels.pair[d, f] <= limit or seen[f] & NEWLY != 0) and seen[f] & QUERIED == 0:
-                name_children(data, levels, memo, d, np.int64(f))
+            if (levels.test_bound[d, f] <= limit or seen[f] & NEWLY != 0) and seen[
+                f
+            ] & QUERIED == 0:
+                fingerprint_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
         # of all features: what is known of one child bounds others
         for f in range(levels.node[d].n_features):
             if seen[f] & NEWLY != 0:
                 seen[f] ^= NEWLY | QUERIED
-                if levels.pair[d, f] <= limit and use & MEMO != 0:
-                    look_up(data, levels, scratch, memo, d, np.int64(f))
+                if levels.test_bound[d, f] <= limit and use & MEMO != 0:
+                    look_up_children(data, levels, scratch, memo, d, np.int64(f))
         return again
     limit -= test_cost_of(data, levels, d, i)
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
     if not open_0 and not open_1:
-        levels.pair[d, i] = NEVER
+        levels.test_bound[d, i] = NEVER
         return again
     if open_0 and open_1:
         # the child that can cost less is solved first, and what it costs limits the other
@@ -336,7 +362,7 @@ def choose(data, levels, scratch, memo, d, limit, i):
         if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers.p:
-                took = few_leaves(data, levels, scratch, d, i, one)
+                took = search_three_leaves(data, levels, scratch, d, i, one)
                 if took > 0:
                     propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
                     return np.int64(-1), took
@@ -355,7 +381,7 @@ def search(data, levels, scratch, memo, state, work):
     use = data.numbers.bounds
     if not state.begun:
         state.begun = True
-        begin(data, levels, scratch)
+        begin_root(data, levels, scratch)
     while True:
         d = state.level
         node = levels.node[d]
@@ -374,25 +400,25 @@ def search(data, levels, scratch, memo, state, work):
                 return PAUSED
             state.expanded += 1
             work -= 2000
-            begin_node(data, levels, scratch, d)
+            bound_by_features(data, levels, scratch, d)
         if node.state == COUNTING:
             work = count_pairs(data, levels, scratch, d, work)
             if node.counted < node.n_features:
                 return PAUSED
-            end_node(data, levels, scratch, d)
+            bound_by_pairs(data, levels, scratch, d)
         limit = min(node.budget, node.best - 1 + (state.beyond if d == 0 else 0))
-        i = next_candidate(levels, d, limit) if node.least <= limit else np.int64(-1)
+        i = most_balanced_feature(levels, d, limit) if node.least <= limit else np.int64(-1)
         if i >= 0:
-            side, budget = choose(data, levels, scratch, memo, d, limit, i)
+            side, budget = take_step_for_feature(data, levels, scratch, memo, d, limit, i)
             if side >= 0:
-                descend(data, levels, scratch, d, i, side, budget)
+                push_child(data, levels, scratch, d, i, side, budget)
                 state.level = d + 1
                 continue
             work -= budget
             if work < 0 and budget > 0:
                 return PAUSED
             continue
-        number = close(data, levels, memo, state, d)
+        number = close_node(data, levels, memo, state, d)
         if d == 0:
             return FINISHED
         d -= 1
@@ -400,9 +426,11 @@ def search(data, levels, scratch, memo, state, work):
         node = levels.node[d]
         i, side = node.child, node.side
         if use & SUPERSET != 0 and node.depth == UNLIMITED:
-            raise_supersets(data, levels, d)
-        more = equivalent_loss(data, levels, d, i, side)
-        learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
+            raise_bounds_of_supersets(data, levels, d)
+        more = equivalent_loss_of_child(data, levels, d, i, side)
+        tighten_bounds_of_child(
+            data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more
+        )
         propagate_to_siblings(
             data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i]
         )

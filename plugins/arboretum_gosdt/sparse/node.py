@@ -8,15 +8,19 @@ literal have the side first: place ``side · stride + f``.
 With low and many the lower bounds of a child (of all its trees, and of those of three leaves and
 more), n(x) the weight of a class in the rows x, and S, i the node and a feature::
 
-    bound_pair:  pair[i] = min(low[1, i] + many[0, i], many[1, i] + low[0, i]) + test_cost(i)
-    cells:       n(i ∧ f) = both[i, f];  n(¬i ∧ f) = n(f) − both[i, f];  without f: the rest;
-                 loss(x) = weight(x) − greatest n(x) of a class;  saving(x) = that greatest one
-    test_cost_of:    test_cost(i) = price of i · mass(S)
-    weigh:       a leaf must save SAVING: p // q + 1 (B.6), less where tests have prices
+    raise_bound_of_test:
+        test_bound[i] = min(low[1, i] + many[0, i], many[1, i] + low[0, i]) + test_cost(i)
+    evaluate_cells_of_child:
+        n(i ∧ f) = both[i, f];  n(¬i ∧ f) = n(f) − both[i, f];  without f: the rest
+        loss(x) = weight(x) − greatest n(x) of a class;  saving(x) = that greatest one
+    test_cost_of:
+        test_cost(i) = price of i · mass(S)
+    set_mass_and_least_saving:
+        a leaf must save SAVING: p // q + 1 (B.6), less where tests have prices
 
 Where tests have prices, a test costs its price for each unit of mass that it is asked of.  Then the
-pairs tell what two leaves cost without the price of the test between them; ``two_leaves`` finds it
-exactly for one literal.
+pairs tell what two leaves cost without the price of the test between them; ``cost_of_two_leaves``
+finds it exactly for one literal.
 
 Invariants:
 
@@ -36,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse.pair_counts import Words, cells_of, has_prices
+from arboretum_gosdt.sparse.pair_counts import Words, fill_losses_of_cells, has_prices
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
@@ -93,12 +97,12 @@ class SparseLevels(NamedTuple):
     sums : uint64[2 · positions], its random words.
     starts : int64[groups + 1].
     features : int32, of the table.
-    totals, counts, both : see ``pairs_of``.
+    totals, counts, both : see ``count_pairs_of_feature``.
     alive : 1 for features that divide the rows as no feature before them.
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of
         three leaves and more.
-    pair : int64, bound of the trees that ask the feature first, other than those whose cost is
-        known.
+    test_bound : int64, bound of the trees that ask the feature first, other than those whose cost
+        is known.
     test_cost : int64, what it costs to ask it.
     mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less
         (where tests have prices).
@@ -123,7 +127,7 @@ class SparseLevels(NamedTuple):
     upper: np.ndarray
     low: np.ndarray
     many: np.ndarray
-    pair: np.ndarray
+    test_bound: np.ndarray
     test_cost: np.ndarray
     mass: np.ndarray
     more: np.ndarray
@@ -174,8 +178,8 @@ class SparseScratch(NamedTuple):
     row : one word of every feature of the table.
     two, three : by literal.
     mask, child : words. some : [planes].
-    least : see ``pairs_of``.
-    cells : see ``cells_of``.
+    least : see ``count_pairs_of_feature``.
+    cells : see ``fill_losses_of_cells``.
     gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
     """
 
@@ -200,7 +204,7 @@ pairs are counted; row i of ``both`` is there for all features, not only from i'
 
 
 @jit(inner=True, borrow=True)
-def words_of(data, levels, d):
+def words_of_level(data, levels, d):
     """Return the words of level d with their groups."""
     numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
     return Words(
@@ -214,8 +218,10 @@ def words_of(data, levels, d):
 
 
 @jit(inner=True, borrow=True)
-def cells(data, levels, scratch, d, i, side):
-    """Child (side, i) with and without each feature, in ``scratch.cells`` and ``scratch.gone``."""
+def evaluate_cells_of_child(data, levels, scratch, d, i, side):
+    """Write what child (side, i) loses and saves with and without each feature into
+    ``scratch.cells``, and the mass of these cells into ``scratch.gone``.
+    """
     summed = data.numbers.summed
     planes = data.numbers.planes
     stride = levels.node[d].stride
@@ -227,7 +233,7 @@ def cells(data, levels, scratch, d, i, side):
             for f in range(i // lanes * lanes):
                 both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
     row, found = both[i * planes * stride : (i + 1) * planes * stride], scratch.cells
-    cells_of(
+    fill_losses_of_cells(
         found,
         stride,
         data.numbers.classes,
@@ -261,25 +267,26 @@ def cells(data, levels, scratch, d, i, side):
 
 @jit(inner=True, borrow=True)
 def test_cost_of(data, levels, d, f):
-    """What it costs to ask feature f of all rows of level d."""
+    """Return what it costs to ask feature f of all rows of level d."""
     return levels.test_cost[d, f] if has_prices(data.price) else np.int64(0)
 
 
 @jit(inner=True, borrow=True)
-def bound_pair(data, levels, d, i):
+def raise_bound_of_test(data, levels, d, i):
     """Raise the bound of feature i: a tree that is not among those known has at least three leaves
     on one side.
     """
     low, many, other = levels.low[d], levels.many[d], levels.node[d].stride + i
-    levels.pair[d, i] = max(
-        levels.pair[d, i],
+    levels.test_bound[d, i] = max(
+        levels.test_bound[d, i],
         min(low[other] + many[i], many[other] + low[i]) + test_cost_of(data, levels, d, i),
     )
 
 
 @jit(inner=True, borrow=True)
-def weigh(data, levels, scratch, d):
-    """Mass of the node of level d, what a path below it may cost, and what a leaf must save there.
+def set_mass_and_least_saving(data, levels, scratch, d):
+    """Write the mass of the node of level d, what a path below it may cost (``node.path``), and
+    what a leaf must save there (``node.saving``).
 
     Of the best trees one of fewest leaves has at most 1 + q · loss / p leaves, as a leaf alone
     costs no more.  If a leaf goes, its rows are asked what the other side of the test above is

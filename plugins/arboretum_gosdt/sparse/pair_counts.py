@@ -19,10 +19,11 @@ With n_k(x) the weight of class k in the rows x, for feature i and a vector of f
     two[ℓ] = min of leaf(ℓ ∧ f) + leaf(ℓ ∧ ¬f), saturating, over all f
     three[ℓ] = min of leaf(x) over cells x of ℓ beside one whose loss is enough for a split
 
-Invariants: ``two`` and ``three`` only fall while ``pairs_of`` runs feature by feature; it keeps
-those of i and of all f at once, so that half of the pairs is enough.  It may begin at i's vector:
-lanes of ``both`` before it stay as they are.  Arrays reach to the end of the last vector of a
-stride; ``keep_rows`` clears a word's rows behind the end, and so needs room for them.
+Invariants: ``two`` and ``three`` only fall while ``count_pairs_of_feature`` runs feature by
+feature; it keeps those of i and of all f at once, so that half of the pairs is enough.  It may
+begin at i's vector: lanes of ``both`` before it stay as they are.  Arrays reach to the end of the
+last vector of a stride; ``append_rows_with_feature`` clears a word's rows behind the end, and so
+needs room for them.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class Rows(NamedTuple):
     sums: Value
 
 
-def csa(v: Lanes, x: Value, y: Value, z: Value) -> tuple[Value, Value]:
-    """Carry-save adder: the sum bits and the carries of three words."""
+def carry_save_add(v: Lanes, x: Value, y: Value, z: Value) -> tuple[Value, Value]:
+    """Return the sum bits and the carries of three words (a carry-save adder)."""
     if v.wide_logic:
         return v.logic(0x96, x, y, z), v.logic(0xE8, x, y, z)
     b = v.builder
@@ -76,13 +77,13 @@ def csa(v: Lanes, x: Value, y: Value, z: Value) -> tuple[Value, Value]:
     return b.xor(odd, z), b.or_(b.and_(x, y), b.and_(odd, z))
 
 
-def bytes_set(v: Lanes, word: Value) -> Value:
-    """How many bits are set in each byte of a vector."""
+def count_ones_of_bytes(v: Lanes, word: Value) -> Value:
+    """Return how many bits are set in each byte of a vector."""
     return v.call("ctpop", v.builder.bitcast(word, ir.VectorType(ir.IntType(8), VECTOR_BYTES)))
 
 
-def sum_of_bytes(v: Lanes, counts: Value) -> Value:
-    """Lane by lane, the sum of its bytes."""
+def sum_bytes_of_lanes(v: Lanes, counts: Value) -> Value:
+    """Return, lane by lane, the sum of its bytes."""
     b = v.builder
     found, width = b.bitcast(counts, v.vector), 8
     while width < v.word.width:
@@ -92,8 +93,8 @@ def sum_of_bytes(v: Lanes, counts: Value) -> Value:
     return found
 
 
-def ones_of(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]) -> Value:
-    """Lane by lane, how many bits are set in word(low) … word(high − 1).
+def count_ones(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]) -> Value:
+    """Return, lane by lane, how many bits are set in word(low) … word(high − 1).
 
     Eight words at a time go through carry-save adders, so that one population count serves eight
     (from 500 rows on 1.7 to 2 times as fast as one count a word); those that are left over are
@@ -108,48 +109,49 @@ def ones_of(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]) -
             first = b.add(low, b.shl(eights.i, v.index(3)))
             x = [word(b.add(first, v.index(k))) for k in range(8)]
             ones, twos, fours, count = eights.now
-            ones, two_a = csa(v, ones, x[0], x[1])
-            ones, two_b = csa(v, ones, x[2], x[3])
-            twos, four_a = csa(v, twos, two_a, two_b)
-            ones, two_a = csa(v, ones, x[4], x[5])
-            ones, two_b = csa(v, ones, x[6], x[7])
-            twos, four_b = csa(v, twos, two_a, two_b)
-            fours, eight = csa(v, fours, four_a, four_b)
+            ones, two_a = carry_save_add(v, ones, x[0], x[1])
+            ones, two_b = carry_save_add(v, ones, x[2], x[3])
+            twos, four_a = carry_save_add(v, twos, two_a, two_b)
+            ones, two_a = carry_save_add(v, ones, x[4], x[5])
+            ones, two_b = carry_save_add(v, ones, x[6], x[7])
+            twos, four_b = carry_save_add(v, twos, two_a, two_b)
+            fours, eight = carry_save_add(v, fours, four_a, four_b)
             eights.next = [ones, twos, fours, b.add(count, v.call("ctpop", eight))]
         few = none
         for bits in reversed(eights.after[:3]):
-            few = b.add(b.add(few, few), bytes_set(v, bits))
+            few = b.add(b.add(few, few), count_ones_of_bytes(v, bits))
         once.next = [b.shl(eights.after[3], v.all(3)), few]
     with v.loop(b.add(low, b.shl(by_eight, v.index(3))), high, [once.after[1]]) as rest:
-        rest.next = [b.add(rest.now[0], bytes_set(v, word(rest.i)))]
-    return b.add(once.after[0], sum_of_bytes(v, rest.after[0]))
+        rest.next = [b.add(rest.now[0], count_ones_of_bytes(v, word(rest.i)))]
+    return b.add(once.after[0], sum_bytes_of_lanes(v, rest.after[0]))
 
 
-def weight_of(v: Lanes, node: Words, k: Value, word: Callable[[Value], Value]) -> Value:
-    """Lane by lane, the weight of class k in the rows whose bits word(w) keeps."""
+def weight_of_class(v: Lanes, node: Words, k: Value, word: Callable[[Value], Value]) -> Value:
+    """Return, lane by lane, the weight of class k in the rows whose bits word(w) keeps."""
     b = v.builder
     with v.loop(
         v.element(node.of_class, k), v.element(node.of_class, b.add(k, v.index(1))), [v.all(0)]
     ) as group:
         low = v.element(node.starts, group.i)
         high = v.element(node.starts, b.add(group.i, v.index(1)))
-        count = ones_of(v, low, high, word)
+        count = count_ones(v, low, high, word)
         group.next = [b.add(group.now[0], b.mul(count, v.spread(v.element(node.factors, group.i))))]
     return group.after[0]
 
 
-def sums_of(
+def weights_of_cells(
     v: Lanes, classes: Value, summed: Value, cells: Callable[[Value], tuple[Value, Value]]
 ) -> tuple[Value, Value]:
-    """Lane by lane, what two cells weigh, and the weight of the class that weighs most there.
+    """Return, lane by lane, what two cells weigh, and the weight of the class that weighs most
+    there.
 
     cells : the two of a plane.
     """
     b = v.builder
     with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
-        pair = cells(one.i)
-        one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair, strict=True)] + [
-            v.call("umax", m, n) for m, n in zip(one.now[2:], pair, strict=True)
+        cells_of_plane = cells(one.i)
+        one.next = [b.add(s, n) for s, n in zip(one.now[:2], cells_of_plane, strict=True)] + [
+            v.call("umax", m, n) for m, n in zip(one.now[2:], cells_of_plane, strict=True)
         ]
     with v.loop(classes, summed, one.after[:2]) as lost:
         lost.next = [b.sub(s, n) for s, n in zip(lost.now, cells(lost.i), strict=True)]
@@ -160,7 +162,7 @@ ROWS = 16
 """Rows that are moved at once: the lanes of 32 bits of a vector."""
 
 
-def kept_lanes(v: Lanes, word: Value, lanes: int) -> Value:
+def mask_of_lowest_bits(v: Lanes, word: Value, lanes: int) -> Value:
     """Return the lowest bits of a word, one a lane."""
     b = v.builder
     number = ir.IntType(lanes)
@@ -169,7 +171,7 @@ def kept_lanes(v: Lanes, word: Value, lanes: int) -> Value:
 
 
 @lanes_kernel(types.int64)
-def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
+def append_rows_with_feature(v, node, i, absent, full, group, parts, positions, old, at, new):
     """Append the rows of a group that have feature i (absent = 1: that do not have it); returns the
     end.
 
@@ -211,13 +213,13 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
         for half in range(v.word.width // ROWS):
             bits = b.trunc(b.lshr(word, v.index(half * ROWS)), ir.IntType(ROWS))
             row = b.add(b.mul(each.i, v.index(v.word.width)), v.index(half * ROWS))
-            mask = kept_lanes(v, bits, 16)
+            mask = mask_of_lowest_bits(v, bits, 16)
             with v.loop(v.index(0), parts) as part:
                 plane = b.mul(part.i, positions)
                 append(16, old, b.add(plane, row), new, b.add(plane, end), mask)
             for eight in range(2):
                 some = b.trunc(b.lshr(bits, ir.Constant(bits.type, 8 * eight)), ir.IntType(8))
-                mask = kept_lanes(v, some, 8)
+                mask = mask_of_lowest_bits(v, some, 8)
                 for which in range(2):
                     plane = b.mul(v.index(which), positions)
                     append(
@@ -265,10 +267,10 @@ def feature_of_lane(lane: Value, lanes: int) -> Value:
 
 
 @lanes_kernel()
-def pack_word(v, words, at, parts, positions, rows, first):
+def pack_rows_into_word(v, words, at, parts, positions, rows, first):
     """Write the rows first … as one word of every lane, at words[at:].
 
-    rows : see ``keep_rows``; bits as in ``feature_of_lane``.
+    rows : see ``append_rows_with_feature``; bits as in ``feature_of_lane``.
     """
     b = v.builder
     # of a part: as many features as a vector has lanes
@@ -322,8 +324,10 @@ def pack_word(v, words, at, parts, positions, rows, first):
 
 
 @lanes_kernel()
-def unpack_word(v, words, at, parts, positions, rows, first):
-    """``pack_word`` back: rows first … from one word of every lane, at words[at:]."""
+def unpack_word_into_rows(v, words, at, parts, positions, rows, first):
+    """Write the rows first … from one word of every lane, at words[at:]: ``pack_rows_into_word``
+    back.
+    """
     b = v.builder
     pieces = 32 // v.count
     element = ir.IntType(v.count)
@@ -351,19 +355,19 @@ def unpack_word(v, words, at, parts, positions, rows, first):
 
 
 @lanes_kernel()
-def feature_weights(v, node, counts):
-    """counts[k · stride + f]: weight of class k in the rows that have feature f."""
+def sum_feature_weights(v, node, counts):
+    """Write the weight of class k in the rows that have feature f to counts[k · stride + f]."""
     b, words, stride = v.builder, node.words, node.stride
     with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.planes) as one:
 
         def word(w: Value) -> Value:
             return v.load(words, b.add(b.mul(w, stride), part.i))
 
-        v.store(weight_of(v, node, one.i, word), counts, b.add(b.mul(one.i, stride), part.i))
+        v.store(weight_of_class(v, node, one.i, word), counts, b.add(b.mul(one.i, stride), part.i))
 
 
 @lanes_kernel()
-def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
+def count_pairs_of_feature(v, node, i, begin, totals, counts, least, both, two, three, alive):
     """Count feature i with all features from ``begin`` on, and the trees of two and three leaves
     below each literal.
 
@@ -390,10 +394,10 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
             )
 
         def cells_in(k: Value) -> tuple[Value, ...]:
-            """With both features, i only, f only and none."""
+            """Return the weights of class k with both features, i only, f only and none."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
-            n11 = weight_of(v, node, k, word)
+            n11 = weight_of_class(v, node, k, word)
             v.store(n11, both, at)
             of_i = v.spread(v.element(counts, b.add(row, i)))
             n10, n01 = b.sub(of_i, n11), b.sub(v.load(counts, at), n11)
@@ -455,16 +459,17 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
 
 
 @lanes_kernel()
-def cells_of(
+def fill_losses_of_cells(
     v, cells, stride, classes, summed, both, counts, totals, i, absent, saving, least_loss
 ):
-    """Child i (absent = 1: its other side) with and without every feature.
+    """Write what child i (absent = 1: its other side) loses and saves with and without every
+    feature.
 
     both : [k · stride + f] for feature i, all lanes.
     cells : out, [6 · stride], loss and saving with f, loss and saving without f; then masks by lane
         (all bits or none): both cells save enough; the same, and their loss is enough for a split
         (bit 0: that without f, so that f can be a leaf; bit 1: that with f).
-    saving, least_loss : as in ``pairs_of``.
+    saving, least_loss : as in ``count_pairs_of_feature``.
     """
     b = v.builder
     enough = v.spread(saving)
@@ -472,7 +477,7 @@ def cells_of(
     flip = b.icmp_signed("!=", absent, v.index(0))
     with v.loop(v.index(0), stride, step=v.count) as part:
 
-        def pair(k: Value) -> tuple[Value, Value]:
+        def cells_of_plane(k: Value) -> tuple[Value, Value]:
             """Return plane k of child i with feature f of each lane, and without it."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
@@ -483,7 +488,7 @@ def cells_of(
             size = b.select(flip, b.sub(v.spread(v.element(totals, k)), of_i), of_i)
             return with_f, b.sub(size, with_f)
 
-        sums, saved = sums_of(v, classes, summed, pair)
+        sums, saved = weights_of_cells(v, classes, summed, cells_of_plane)
         losses = [b.sub(total, most) for total, most in zip(sums, saved, strict=True)]
         valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
         with_leaf, without_leaf = (
@@ -499,9 +504,9 @@ def cells_of(
 
 
 @lanes_kernel()
-def leaf_candidates(v, cells, stride, alive, allowed, saved, found):
-    """Cells of ``cells_of`` that can be a leaf beside a cell that is divided, of at most a loss and
-    at least a saving.
+def mark_leaf_candidates(v, cells, stride, alive, allowed, saved, found):
+    """Mark the cells of ``fill_losses_of_cells`` that can be a leaf beside a cell that is divided,
+    of at most a loss and at least a saving.
 
     found : out, int64[2 · vectors]: for each vector of features a bit per feature, of the cells
         with it and of those without.
@@ -529,7 +534,7 @@ def leaf_candidates(v, cells, stride, alive, allowed, saved, found):
 
 @lanes_kernel(types.int64)
 def lowest_bit(v, word):
-    """Number of the lowest bit that is set."""
+    """Return the number of the lowest bit that is set."""
     function = cgutils.get_or_insert_function(
         v.builder.module, ir.FunctionType(INDEX, [INDEX, ir.IntType(1)]), "llvm.cttz.i64"
     )
@@ -537,9 +542,9 @@ def lowest_bit(v, word):
 
 
 @lanes_kernel()
-def mask_of(v, words, stride, i, absent, full, low, high, mask):
-    """mask[w]: the rows of word w that have feature i (absent = 1: that do not), among those of
-    full[w].
+def mask_rows_with_feature(v, words, stride, i, absent, full, low, high, mask):
+    """Write to mask[w] the rows of word w that have feature i (absent = 1: that do not), among
+    those of full[w].
     """
     b = v.builder
     flip = b.icmp_signed("!=", absent, v.index(0))
@@ -549,27 +554,29 @@ def mask_of(v, words, stride, i, absent, full, low, high, mask):
 
 
 @lanes_kernel()
-def leaf_losses(v, losses, stride, classes, summed, counts, totals):
-    """losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the
-    rows with f.
+def fill_leaf_losses(v, losses, stride, classes, summed, counts, totals):
+    """Write what both sides of every feature f lose as leaves.
+
+    losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the rows
+        with f.
     """
     b = v.builder
     with v.loop(v.index(0), stride, step=v.count) as part:
 
-        def pair(k: Value) -> tuple[Value, Value]:
+        def cells_of_plane(k: Value) -> tuple[Value, Value]:
             with_f = v.load(counts, b.add(b.mul(k, stride), part.i))
             return b.sub(v.spread(v.element(totals, k)), with_f), with_f
 
-        sums, most = sums_of(v, classes, summed, pair)
+        sums, most = weights_of_cells(v, classes, summed, cells_of_plane)
         values = (*map(b.sub, sums, most), sums[1])
         for number, value in enumerate(values):
             v.store(value, losses, b.add(b.mul(v.index(number), stride), part.i))
 
 
 @lanes_kernel(types.int64)
-def best_of_two(v, node, mask, totals, least_saving):
-    """Least loss of two leaves for the rows that ``mask`` (one element a word) keeps; the largest
-    number where there is none.
+def least_loss_of_two_leaves(v, node, mask, totals, least_saving):
+    """Return the least loss of two leaves for the rows that ``mask`` (one element a word) keeps;
+    the largest number where there is none.
 
     totals : [k], weight of class k that the mask keeps.
     """
@@ -583,12 +590,14 @@ def best_of_two(v, node, mask, totals, least_saving):
                 v.load(words, b.add(b.mul(w, stride), part.i)), v.spread(v.element(mask, w))
             )
 
-        def pair(k: Value) -> tuple[Value, Value]:
-            with_f = weight_of(v, node, k, word)
+        def cells_of_plane(k: Value) -> tuple[Value, Value]:
+            with_f = weight_of_class(v, node, k, word)
             return with_f, b.sub(v.spread(v.element(totals, k)), with_f)
 
         losses = []
-        for weight, most in zip(*sums_of(v, node.classes, node.summed, pair), strict=True):
+        for weight, most in zip(
+            *weights_of_cells(v, node.classes, node.summed, cells_of_plane), strict=True
+        ):
             losses.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
         part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *losses))]
     return b.zext(v.reduce("umin", part.after[0]), INDEX)
@@ -596,8 +605,8 @@ def best_of_two(v, node, mask, totals, least_saving):
 
 @lanes_kernel(types.boolean)
 def has_prices(v, price):
-    """Whether tests cost anything, known when the search is compiled: prices are int64 then, and
-    int8 where there are none.
+    """Return whether tests cost anything, known when the search is compiled: prices are int64 then,
+    and int8 where there are none.
     """
     return ir.Constant(ir.IntType(1), v.kinds[0].dtype.bitwidth == 64)
 
@@ -615,8 +624,8 @@ def prefetch(v, slots, at):
 
 
 @lanes_kernel(types.uint64)
-def sum_where(v, words, stride, i, n_words, numbers):
-    """Sum (mod 2⁶⁴) of the numbers of the rows that have feature i.
+def sum_numbers_where_feature(v, words, stride, i, n_words, numbers):
+    """Return the sum (mod 2⁶⁴) of the numbers of the rows that have feature i.
 
     numbers : uint64, one a row.
     """

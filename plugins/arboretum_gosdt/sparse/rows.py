@@ -4,12 +4,15 @@ those of children (numba kernels).
 With s the set of rows of level d, g a group, and the child (side, i) as level d + 1::
 
     enter_child(d, i, side):
-        for every group g: append its rows that have the literal, from a new word on  (keep_rows)
+        for every group g: append its rows that have the literal, from a new word on
+            (append_rows_with_feature)
         totals[k] = n_k(i) or n_k(s) − n_k(i);  ``full`` and ``starts`` follow
         valid[f] = f is alive, and both cells with and without f save enough for a leaf     (B.6)
-    place_features:  if the valid features take as wide a stride as before: the others stay, and
-                     are not alive;  else move the valid ones to the first lanes of every row
-    pack_node:       words[w · stride + f] from the rows;  counts[k, f] = n_k(f)   (feature_weights)
+    assign_lanes:
+        if the valid features take as wide a stride as before: the others stay, and are not alive
+        else move the valid ones to the first lanes of every row
+    pack_words_of_node:
+        words[w · stride + f] from the rows;  counts[k, f] = n_k(f)          (sum_feature_weights)
 
 Invariants:
 
@@ -17,9 +20,9 @@ Invariants:
   ``sums[positions + r]``.  Every group begins with a word; what fills up its last word is 0 in all
   of them, and in ``full``.
 - ``lane[c]`` is the lane on the level above of what is in lane c here (of the root: its own lane
-  before ``place_features``).
-- ``words`` and ``counts`` of a child are there only after ``pack_node``, which ``begin_node`` calls
-  unless the child must be a leaf.
+  before ``assign_lanes``).
+- ``words`` and ``counts`` of a child are there only after ``pack_words_of_node``, which
+  ``bound_by_features`` calls unless the child must be a leaf.
 """
 
 from __future__ import annotations
@@ -27,21 +30,26 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse.node import PART, cells, weigh, words_of
+from arboretum_gosdt.sparse.node import (
+    PART,
+    evaluate_cells_of_child,
+    set_mass_and_least_saving,
+    words_of_level,
+)
 from arboretum_gosdt.sparse.pair_counts import (
     Rows,
-    feature_weights,
-    keep_rows,
-    pack_word,
-    unpack_word,
+    append_rows_with_feature,
+    pack_rows_into_word,
+    sum_feature_weights,
+    unpack_word_into_rows,
 )
 
 BITS = 63
 """Of a weight."""
 
 
-def counted_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
-    """Return what is counted of rows: the classes' weights, what every label loses, and mass, where
+def stack_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
+    """Stack what is counted of rows: the classes' weights, what every label loses, and mass, where
     there is any.
 
     weights : int64[rows, classes].
@@ -58,10 +66,11 @@ def counted_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.nda
 
 
 @jit(borrow=True)
-def count_groups(planes, sizes):
-    """sizes : out, int64[planes, BITS], rows whose weight has that power of two.
+def count_rows_of_groups(planes, sizes):
+    """Count, of each plane and power of two, the rows whose weight has it.
 
     planes : int64[rows, planes].
+    sizes : out, int64[planes, BITS].
     """
     for r in range(planes.shape[0]):
         for k in range(planes.shape[1]):
@@ -73,8 +82,8 @@ def count_groups(planes, sizes):
 
 
 @jit(borrow=True, wraps=True)
-def lay_rows(bits, planes, group_class, data, random, level, virtual):
-    """Lay rows, their random words and their bits of ``full`` into the root's level, group by
+def write_root_rows(bits, planes, group_class, data, random, level, virtual):
+    """Write rows, their random words and their bits of ``full`` into the root's level, group by
     group.
 
     bits : uint32[rows, parts].
@@ -102,17 +111,17 @@ def lay_rows(bits, planes, group_class, data, random, level, virtual):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def begin(data, levels, scratch):
+def begin_root(data, levels, scratch):
     """Write the root's fingerprint, and its features that leave both sides enough to save;
     everything else is there.
     """
-    weigh(data, levels, scratch, 0)
+    set_mass_and_least_saving(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
     positions, stride, support = data.numbers.positions, node.stride, node.saving
     for r in range(levels.starts[0, data.factors.shape[0]] * data.numbers.word_bits):
         levels.node_key[0, 0] += levels.sums[0, r]
         levels.node_key[0, 1] += levels.sums[0, positions + r]
-    pack_node(data, levels, 0)
+    pack_words_of_node(data, levels, 0)
     for f in range(node.n_features):
         most_with, most_without = np.int64(0), np.int64(0)
         for k in range(data.numbers.classes):
@@ -121,24 +130,24 @@ def begin(data, levels, scratch):
             most_without = max(most_without, np.int64(levels.totals[0, k]) - x)
         valid[f] = most_with >= support and most_without >= support
         kept += np.int64(valid[f])
-    place_features(data, levels, scratch, 0, 0, valid, kept)
+    assign_lanes(data, levels, scratch, 0, 0, valid, kept)
 
 
 @jit(inner=True, borrow=True)
 def enter_child(data, levels, scratch, d, i, side):
-    """Rows and features of child (side, i) of level d, as level d + 1.
+    """Write rows, totals and features of child (side, i) of level d into level d + 1.
 
     Features that leave a side of the child too little to save for a leaf stay out, here and below.
     """
     numbers, stride = data.numbers, levels.node[d].stride
     bits = numbers.word_bits
-    at, words = np.int64(0), words_of(data, levels, d)
+    at, words = np.int64(0), words_of_level(data, levels, d)
     old_rows = Rows(levels.rows[d], levels.sums[d])
     new_rows = Rows(levels.rows[d + 1], levels.sums[d + 1])
     for g in range(data.factors.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first
-        end = keep_rows(
+        end = append_rows_with_feature(
             words,
             i,
             1 - side,
@@ -162,17 +171,18 @@ def enter_child(data, levels, scratch, d, i, side):
         levels.totals[d + 1, k] = total
         weight += total if k < numbers.classes else -total if k < numbers.summed else 0
     child.weight = weight
-    cells(data, levels, scratch, d, i, side)
+    evaluate_cells_of_child(data, levels, scratch, d, i, side)
     valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
     for f in range(levels.node[d].n_features):
         valid[f] &= alive[f]
         kept += np.int64(valid[f])
-    place_features(data, levels, scratch, d + 1, d, valid, kept)
+    assign_lanes(data, levels, scratch, d + 1, d, valid, kept)
 
 
 @jit(inner=True, borrow=True)
-def place_features(data, levels, scratch, d, above, valid, kept):
-    """Lanes of level d for the ``kept`` features of the level above (or itself) that are valid.
+def assign_lanes(data, levels, scratch, d, above, valid, kept):
+    """Assign lanes of level d to the ``kept`` features of the level above (or itself) that are
+    valid.
 
     Only where that saves a vector are lanes moved; else features that are out keep theirs and are
     not alive.
@@ -193,20 +203,22 @@ def place_features(data, levels, scratch, d, above, valid, kept):
             c += 1
     positions, bits, words = data.numbers.positions, data.numbers.word_bits, levels.words[d]
     for w in range(levels.starts[d, data.factors.shape[0]]):
-        pack_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
+        pack_rows_into_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
         for f in range(kept):
             words[f] = scratch.row[lane[f]]
         for f in range(kept, stride):
             words[f] = 0
-        unpack_word(words, 0, stride // PART, positions, levels.rows[d], w * bits)
+        unpack_word_into_rows(words, 0, stride // PART, positions, levels.rows[d], w * bits)
 
 
 @jit(inner=True, borrow=True)
-def pack_node(data, levels, d):
-    """Words of the features of level d for its rows, and what each class weighs with them."""
+def pack_words_of_node(data, levels, d):
+    """Write the words of level d for its rows and features, and what each class weighs with a
+    feature.
+    """
     stride, bits = levels.node[d].stride, data.numbers.word_bits
     for w in range(levels.starts[d, data.factors.shape[0]]):
-        pack_word(
+        pack_rows_into_word(
             levels.words[d],
             w * stride,
             stride // PART,
@@ -214,4 +226,4 @@ def pack_node(data, levels, d):
             levels.rows[d],
             w * bits,
         )
-    feature_weights(words_of(data, levels, d), levels.counts[d])
+    sum_feature_weights(words_of_level(data, levels, d), levels.counts[d])

@@ -23,7 +23,7 @@ from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL
-from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
+from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
     EXPANDED_NODE,
@@ -45,8 +45,12 @@ from arboretum_gosdt.sparse.node import (
     SparseScratch,
 )
 from arboretum_gosdt.sparse.pair_counts import feature_of_lane
-from arboretum_gosdt.sparse.rows import BITS, count_groups, counted_planes, lay_rows
-from arboretum_gosdt.sparse.tree import best_tree, enter_records, inherit
+from arboretum_gosdt.sparse.rows import BITS, count_rows_of_groups, stack_planes, write_root_rows
+from arboretum_gosdt.sparse.tree import (
+    enter_bounds_between_prices,
+    enter_proof_records,
+    find_best_tree,
+)
 
 SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03
@@ -88,7 +92,7 @@ GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
 
 
-def room_of_levels(
+def allocate_levels(
     kind: type,
     levels: int,
     stride: int,
@@ -98,7 +102,11 @@ def room_of_levels(
     groups: int,
     priced: bool,
 ) -> Arrays:
-    """Arrays for ``SparseLevels``, by name."""
+    """Return the arrays of ``SparseLevels``, by name.
+
+    kind : dtype of a lane.
+    priced : whether tests have prices.
+    """
     prices = stride if priced else 0
 
     def level(kind_of: DTypeLike, *shape: int) -> np.ndarray:
@@ -119,7 +127,7 @@ def room_of_levels(
             "upper": level(np.int64, 2 * stride),
             "low": level(np.int64, 2 * stride),
             "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride),
+            "test_bound": level(np.int64, stride),
             "test_cost": level(np.int64, prices),
             "mass": level(np.int64, 2 * prices),
             "more": level(np.int64, 2 * prices),
@@ -168,7 +176,7 @@ class SparseSearch:
             bits, weights, n_features, p, q, int(UNLIMITED) if depth is None else depth, mass, price
         )
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
-        planes, summed, own = counted_planes(weights, mass)
+        planes, summed, own = stack_planes(weights, mass)
         price = np.empty(0, np.int8) if price is None else price
         self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
         kind = np.uint16 if self.word == 16 else np.uint32
@@ -176,7 +184,7 @@ class SparseSearch:
         sizes = np.zeros((planes.shape[1], BITS), np.int64)
         shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)
         planes = planes // shared
-        count_groups(planes, sizes)
+        count_rows_of_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
         self._greedy = greedy
@@ -196,7 +204,7 @@ class SparseSearch:
         shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         level = sum(
             math.prod(one.shape[1:]) * one.itemsize
-            for one in room_of_levels(kind, 0, *shape).values()
+            for one in allocate_levels(kind, 0, *shape).values()
         )
         if memory_bytes is not None and 2 * LEAST_LEVELS * level > memory_bytes:
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
@@ -220,7 +228,7 @@ class SparseSearch:
             max_path_cost,
             numbers,
         )
-        self._levels = room_of_levels(kind, levels, *shape)
+        self._levels = allocate_levels(kind, levels, *shape)
         self._scratch = SparseScratch(
             np.empty(parts * 32, kind),
             np.empty(2 * stride, kind),
@@ -248,14 +256,14 @@ class SparseSearch:
         self._random = random_words(int(sizes.sum()))
         self._virtual = np.empty(int(sizes.sum()), np.int64)
         level_0 = made.starts[0], made.rows[0], made.sums[0], made.full[0]
-        lay_rows(
+        write_root_rows(
             bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual
         )
         made.totals[0] = totals
-        self._begin(p, q)
+        self._restart_with_costs(p, q)
 
-    def _begin(self, p: int, q: int) -> None:
-        """Forget all work, and let a leaf cost p and a loss q."""
+    def _restart_with_costs(self, p: int, q: int) -> None:
+        """Forget all work, and let a leaf cost p and a unit of loss q."""
         (weights, n_features), data, stride = (
             (self.subproblem.weights, self.subproblem.n_features),
             self._data,
@@ -288,13 +296,13 @@ class SparseSearch:
         self.lower = self._equivalent_loss
         self.upper = self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p
 
-    def again(self, p: int, q: int) -> SparseSearch:
+    def copy_with_leaf_price(self, p: int, q: int) -> SparseSearch:
         """Return a search of the same table at another price, before any work; this one keeps what
         it found, and cannot go on.
         """
         other = copy(self)
         other.subproblem = attrs.evolve(self.subproblem, p=p, q=q)
-        other._begin(p, q)
+        other._restart_with_costs(p, q)
         return other
 
     @property
@@ -324,7 +332,7 @@ class SparseSearch:
         KeyboardInterrupt is let through; ``lower``, ``upper`` and ``tree`` hold what is known then.
         """
         self._timed = slices == math.inf
-        memory_bytes = self._left(memory_bytes)
+        memory_bytes = self._bytes_left(memory_bytes)
 
         def report_bounds() -> None:
             """Read the bounds; after ``EASY`` slices look once for a first tree, as long as at most
@@ -343,8 +351,8 @@ class SparseSearch:
                     else memory_bytes - self.bytes_used - self.subproblem.bits.nbytes
                 )
                 small = partial(SparseSearch, word=self.word, memory_bytes=left)
-                self.start_from(
-                    first_tree(
+                self.start_from_tree(
+                    find_first_tree(
                         self.subproblem, small, until, lambda: report(self.lower, self.upper)
                     )
                 )
@@ -354,7 +362,11 @@ class SparseSearch:
         try:
             with self.moved_by(until):
                 ended = run_slices(
-                    self._work, lambda: self.make_room(memory_bytes), until, report_bounds, slices
+                    self._run_slice,
+                    lambda: self.make_room(memory_bytes),
+                    until,
+                    report_bounds,
+                    slices,
                 )
         finally:  # also where Ctrl-C ends it
             self._read_bounds(finished=ended == "")
@@ -362,12 +374,12 @@ class SparseSearch:
                 nodes = self.tree(hurry=True)
                 # which may cost less than is known, or more, where the best one takes long to be
                 # laid out
-                cost = self.start_from(nodes)
+                cost = self.start_from_tree(nodes)
                 if cost > self.upper:
                     self._laid, self.upper = nodes, cost
         return ended
 
-    def _left(self, memory_bytes: int | None) -> int | None:
+    def _bytes_left(self, memory_bytes: int | None) -> int | None:
         """Return the bytes that remain for levels and memo.
 
         The table, its random words and the tree that is laid out take the rest.
@@ -380,13 +392,13 @@ class SparseSearch:
             else max(0, memory_bytes - sum(array.nbytes for array in held) - laid)
         )
 
-    def steps(
+    def work_slices(
         self, most: int, until: float | None = None, report: Callable[[], None] = lambda: None
     ) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how
         many.
         """
-        found, memory_bytes = PAUSED, self._left(self._bytes)
+        found, memory_bytes = PAUSED, self._bytes_left(self._bytes)
         with suppress(OutOfTime), self.moved_by(until):
             while (
                 self._slices < most
@@ -394,14 +406,14 @@ class SparseSearch:
                 and (until is None or time.monotonic() < until)
             ):
                 self._pace = SLICE / SLICE_SECONDS
-                found = self._work()
+                found = self._run_slice()
                 report()
                 if found == NEED_ROOM and not self.make_room(memory_bytes):
                     break
         self._read_bounds(finished=found == FINISHED)
         return self._slices
 
-    def _work(self) -> int:
+    def _run_slice(self) -> int:
         """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
 
         A slice is of ``SLICE_SECONDS`` at the pace of the last one; of the same work always where
@@ -410,7 +422,7 @@ class SparseSearch:
         self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
         timed = self._timed and not self._greedy
         work = int(self._pace * SLICE_SECONDS) if timed else fewer(SLICE)
-        levels, memo, state = self.arrays()
+        levels, memo, state = self.kernel_arguments()
         found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:
             self._pace = work / max(1e-9, time.perf_counter() - start)
@@ -425,16 +437,16 @@ class SparseSearch:
         with self._memo.moved_by(until), self._levels.moved_by(until):
             yield
 
-    def slice(self, memory_bytes: int | None) -> int:
+    def run_slice_with_room(self, memory_bytes: int | None) -> int:
         """Work for a slice, and make room; returns how it ended
         (:mod:`arboretum.kernels.solving.slices`).
         """
-        found = self._work()
+        found = self._run_slice()
         if found == NEED_ROOM:
             self.make_room(memory_bytes)
         return found
 
-    def arrays(self) -> tuple[SparseLevels, Memo, np.record]:
+    def kernel_arguments(self) -> tuple[SparseLevels, Memo, np.record]:
         """Return its levels, memo (with the log) and state, as kernels take them."""
         return (
             SparseLevels(*self._levels.values()),
@@ -442,7 +454,7 @@ class SparseSearch:
             self._state,
         )
 
-    def log_up_to(self, sets: int) -> None:
+    def log_closed_sets(self, sets: int) -> None:
         """Keep a log of so many sets that were closed last (0: none); it is empty now."""
         self._state.logged = 0
         self._log = np.empty((sets, 3), np.uint64)
@@ -460,7 +472,7 @@ class SparseSearch:
         return self._levels.make_room(dict.fromkeys(SparseLevels._fields, level + 3), left)
 
     def _read_bounds(self, finished: bool = False) -> None:
-        """Read bound and value from the root."""
+        """Set ``lower`` and ``upper`` from the root's bounds."""
         if not self._state.expanded:
             return
         node = self._levels["node"][0]
@@ -468,7 +480,7 @@ class SparseSearch:
         self.upper = best + self._equivalent_loss
         if node["state"] != EXPANDED_NODE:
             return
-        bound = self._levels["pair"][0, : node["n_features"]].min(initial=NEVER)
+        bound = self._levels["test_bound"][0, : node["n_features"]].min(initial=NEVER)
         self.lower = (
             min(self.upper, int(node["budget"]) + 1 + self._equivalent_loss)
             if finished
@@ -477,12 +489,12 @@ class SparseSearch:
             )
         )
 
-    def start_from(self, nodes: np.ndarray) -> int:
+    def start_from_tree(self, nodes: np.ndarray) -> int:
         """Go on with a tree that was found otherwise, where it is better than the best one so
         far; returns what it costs.
         """
         self._greedy = False
-        cost = self.subproblem.hang(nodes).recompute_cost() - self._equivalent_loss
+        cost = self.subproblem.build_subtree(nodes).recompute_cost() - self._equivalent_loss
         node = self._levels["node"][0]
         if cost < node["best"]:
             node["best"], node["best_feature"], self._given = cost, GIVEN, nodes
@@ -502,7 +514,7 @@ class SparseSearch:
         best, feature = self._levels["node"][["best", "best_feature"]][0].tolist()
         if feature == GIVEN:
             return self._given
-        return best_tree(
+        return find_best_tree(
             self.subproblem,
             self._virtual,
             self._random,
@@ -512,13 +524,13 @@ class SparseSearch:
             hurry,
         )
 
-    def remembered(self) -> tuple[Any, ...]:
+    def memo_for_proof(self) -> tuple[Any, ...]:
         """Return the memo as :class:`arboretum.api.Memo` has it."""
         words = np.zeros((len(self.subproblem.bits), 2), np.uint64)
         np.add.at(words, self._virtual, self._random)
         turn = int(DEPTH_KEY)
         return (
-            self.subproblem.has(),
+            self.subproblem.feature_matrix(),
             words,
             self._memo["slots"],
             self._memo["lower"],
@@ -526,7 +538,7 @@ class SparseSearch:
             turn * int(UNLIMITED),
         )
 
-    def known(
+    def bounds_of_closed_sets(
         self,
         beyond: int,
         until: float | None,
@@ -544,30 +556,32 @@ class SparseSearch:
             beyond if beyond <= self.subproblem.p // 4 else 0
         )  # as ``expand`` has it
         with self.moved_by(until):
-            run_slices(self._work, lambda: self.make_room(memory_bytes), until, report)
-        words, slots = self.remembered()[1:3]
-        end, (levels, memo, _) = int(self._state.known), self.arrays()
+            run_slices(self._run_slice, lambda: self.make_room(memory_bytes), until, report)
+        words, slots = self.memo_for_proof()[1:3]
+        end, (levels, memo, _) = int(self._state.known), self.kernel_arguments()
         n, stride = (
             levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
         )
         # of others nothing is known
         first = np.zeros(32 * self.subproblem.bits.shape[1], np.int64)
         tested = np.flatnonzero(levels.alive[0, :n])
-        pair = levels.pair[0, tested]
+        test_bound = levels.test_bound[0, tested]
         solved, seen = (
             side[0, tested] + side[0, stride + tested] for side in (levels.low, levels.upper)
         )
-        # ``pair`` is of trees that were not seen
-        first[levels.features[0, tested]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)
+        # ``test_bound`` is of trees that were not seen
+        first[levels.features[0, tested]] = np.minimum(
+            np.where(test_bound < NEVER, test_bound, solved), seen
+        )
         return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
 
-    def below(self, cost: int) -> None:
+    def search_below(self, cost: int) -> None:
         """Seek only trees that cost less, before any work; where there are none, the bound is
         ``cost`` at the end, and no tree is known.
         """
         self._levels["node"]["budget"][0] = cost - 1 - self._equivalent_loss
 
-    def start_between(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
+    def start_between_prices(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
         """Take bounds from searches of the same table, with a lower and a higher price of a
         leaf, before any work.
         """
@@ -580,23 +594,25 @@ class SparseSearch:
         if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
             self._memo.room_for(known, None)
             held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
-            self._state.known = inherit(held[0], held[1], prices, self._memo.values())
+            self._state.known = enter_bounds_between_prices(
+                held[0], held[1], prices, self._memo.values()
+            )
 
-    def path(self) -> list[tuple[int, int]]:
-        """The literals (feature, outcome) from the root to where the search stands."""
+    def literals_to_node(self) -> list[tuple[int, int]]:
+        """Return the literals (feature, outcome) from the root to where the search stands."""
         levels = range(int(self._state.level))
         node, features = self._levels["node"], self._levels["features"]
         return [(int(features[d, node[d]["child"]]), int(node[d]["side"])) for d in levels]
 
-    def resume(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
+    def resume_from_proof(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
         """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being
         features, and a tree for the first.
         """
         subproblem, known = self.subproblem, len(start) + 2 * len(self._levels["node"])
         self._memo.room_for(known, None)
-        sums = self.remembered()[1]
+        sums = self.memo_for_proof()[1]
         question, memo = np.array([subproblem.p, subproblem.q]), self._memo.values()
-        self._state.known = enter_records(
+        self._state.known = enter_proof_records(
             subproblem.bits, subproblem.weights, sums, words, start, *memo, question
         )
         # the root is there
@@ -608,4 +624,4 @@ class SparseSearch:
             self._state,
             0,
         )
-        self.start_from(nodes)
+        self.start_from_tree(nodes)

@@ -3,7 +3,7 @@ another what they found::
 
     every search: a slice of its own (:mod:`.loop`), closed sets logged
     for each pair of searches, one with room for what the other closed:
-        hand_over: keep each set that was logged, with its bounds and test, in the other's memo
+        share_bounds: keep each set that was logged, with its bounds and test, in the other's memo
             for each level, down the path of nodes that both are in:
                 the other's bounds ← the tighter ones;  the better of both tests is best
                 the feature that this search has entered comes last in the other
@@ -12,7 +12,7 @@ All work on the whole problem, but a feature that one of them has entered comes 
 and what one has proven of a set, or of the nodes that both are in, the others need not find again.
 No memory is written by two threads.
 
-Invariants: while slices run a search reads and writes its own arrays alone; ``hand_over`` runs
+Invariants: while slices run a search reads and writes its own arrays alone; ``share_bounds`` runs
 between them, in one thread.  Two levels hold the same node if the nodes and sides above them are
 equal, which the walk from the root sees to; only levels that are expanded have bounds by place.
 """
@@ -30,7 +30,7 @@ import numpy as np
 from arboretum.api import OutOfTime
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
-from arboretum_gosdt.sparse.loop import QUERIED, keep
+from arboretum_gosdt.sparse.loop import QUERIED, enter_in_memo
 from arboretum_gosdt.sparse.node import EXPANDED_NODE, RANK
 from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -39,11 +39,13 @@ LOG = 1 << 14
 
 
 @jit(borrow=True)
-def hand_over(levels, memo, state, other_levels, other_memo, other_state):
-    """Tell another search what was closed here, and what is known of the nodes that both are in."""
+def share_bounds(levels, memo, state, other_levels, other_memo, other_state):
+    """Enter into another search's memo what was closed here, and tighten its bounds of the nodes
+    that both are in.
+    """
     for r in range(state.logged):
         number = np.int64(memo.log[r, 2])
-        keep(
+        enter_in_memo(
             other_memo,
             other_state,
             memo.log[r, 0],
@@ -61,7 +63,9 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
             other_levels.low[d, place] = max(other_levels.low[d, place], levels.low[d, place])
             other_levels.many[d, place] = max(other_levels.many[d, place], levels.many[d, place])
         for f in range(node.stride):
-            other_levels.pair[d, f] = max(other_levels.pair[d, f], levels.pair[d, f])
+            other_levels.test_bound[d, f] = max(
+                other_levels.test_bound[d, f], levels.test_bound[d, f]
+            )
             other_levels.seen[d, f] &= ~np.uint8(QUERIED)
         other.least = max(other.least, node.least)
         if node.best < other.best:
@@ -86,13 +90,13 @@ class SparseTeam(SparseSearch):
         ]
         self._share: int | None = None
         self._pool: ThreadPoolExecutor | None = None
-        for search in self._all:
-            search.log_up_to(LOG)
+        for search in self._searches:
+            search.log_closed_sets(LOG)
         # nothing yet, but its kernel is loaded
-        hand_over(*self.arrays(), *self._others[0].arrays())
+        share_bounds(*self.kernel_arguments(), *self._others[0].kernel_arguments())
 
     @property
-    def _all(self) -> list[SparseSearch]:
+    def _searches(self) -> list[SparseSearch]:
         return [self, *self._others]
 
     @property
@@ -113,29 +117,31 @@ class SparseTeam(SparseSearch):
         slices: float = math.inf,
     ) -> str:
         """Go on as one search does; each thread has the same share of the bytes."""
-        self._share = None if memory_bytes is None else memory_bytes // len(self._all)
+        self._share = None if memory_bytes is None else memory_bytes // len(self._searches)
         with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
             for search in self._others:
                 moved.enter_context(search.moved_by(until))
             return super().run(until, self._share, report, slices)
 
-    def _work(self) -> int:
+    def _run_slice(self) -> int:
         """Work for a slice in all threads, then hand what each has learnt to all others; returns
         FINISHED where one has finished, else how the slice of this one ended.
 
         The first slice is this search's alone.
         """
         if self._slices == 0 or self._pool is None:  # most problems are solved by one slice
-            return super()._work()
-        helped = [self._pool.submit(search.slice, self._share) for search in self._others]
-        ended = [super()._work()]
+            return super()._run_slice()
+        helped = [
+            self._pool.submit(search.run_slice_with_room, self._share) for search in self._others
+        ]
+        ended = [super()._run_slice()]
         wait(helped)
         with suppress(OutOfTime):  # of one that has no time left for more room
             ended += [each.result() for each in helped]
-            for search in self._all:
-                for other in self._all:
+            for search in self._searches:
+                for other in self._searches:
                     if other is not search and other.make_room(self._share, LOG):
-                        hand_over(*search.arrays(), *other.arrays())
-        for search in self._all:
-            search.log_up_to(LOG)
+                        share_bounds(*search.kernel_arguments(), *other.kernel_arguments())
+        for search in self._searches:
+            search.log_closed_sets(LOG)
         return FINISHED if FINISHED in ended else ended[0]

@@ -2,17 +2,20 @@
 
 The memo holds one test per set, so the tree is laid by asking it from the root down::
 
-    quick_tree:  push all rows
-                 while the stack is not empty:
-                     pop a set s; it becomes the next node
-                     f = given at the root, else the memo's test of s with its remaining depth;
-                         unknown: the first test of the best tree of one or two levels (first_test)
-                     f = −1: a leaf;  else divide s by f, push outcome 0, then outcome 1
-    best_tree:   quick_tree; where that costs more than was proven, nodes are exchanged for the
-                 best subtrees of depth 2 (not in a hurry, where that takes long)
+    read_tree_from_memo:
+        push all rows
+        while the stack is not empty:
+            pop a set s; it becomes the next node
+            f = given at the root, else the memo's test of s with its remaining depth;
+                unknown: the first test of the best tree of one or two levels
+                (first_test_of_two_levels)
+            f = −1: a leaf;  else divide s by f, push outcome 0, then outcome 1
+    find_best_tree:
+        read_tree_from_memo; where that costs more than was proven, nodes are exchanged for the
+        best subtrees of depth 2 (not in a hurry, where that takes long)
 
-Between two prices p₀ < p < p₁ of a leaf ``inherit`` takes the line through two bounds: the least
-cost of trees of three leaves and more is concave in the price.
+Between two prices p₀ < p < p₁ of a leaf ``enter_bounds_between_prices`` takes the line through two
+bounds: the least cost of trees of three leaves and more is concave in the price.
 
 Invariants: ``order`` is a permutation of the rows, and a set that waits is its stretch low … high −
 1; stretches of waiting sets do not overlap.  Nodes stand in preorder, that of outcome 1 first.
@@ -32,7 +35,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
 from arboretum_gosdt.sparse.incumbent import SubProblem
-from arboretum_gosdt.sparse.loop import NO_TREE, below, keyed
+from arboretum_gosdt.sparse.loop import NO_TREE, depth_below, key_with_depth
 from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
 ALL = 1 << 62
@@ -57,9 +60,9 @@ WAITING = np.dtype(
 
 
 @jit(borrow=True, wraps=True)
-def quick_tree(table, prices, sums, memo, order, waiting, counts, question, nodes):
-    """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or
-    two levels.
+def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, question, nodes):
+    """Write the tree that the memo knows into ``nodes`` (int64[2 · rows + 1, 4]); where it knows
+    nothing of a set, the best one of one or two levels.
 
     table : bits (uint32[rows, words]) and weights (int64[rows, classes]).
     prices : mass and price, int64, of rows and features.
@@ -99,11 +102,11 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
         leaf = q * (total - most) + p
         feature = question[3]
         if at > 0:
-            number = find(slots, keyed(one, depth), two)
+            number = find(slots, key_with_depth(one, depth), two)
             if number >= 0 and test[number] != NO_TREE:
                 feature = np.int64(test[number])
             else:
-                feature = first_test(
+                feature = first_test_of_two_levels(
                     bits,
                     weights,
                     mass,
@@ -129,7 +132,7 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
                 end += 1
         for place in range(2):
             waiting[left].low, waiting[left].high = (end, high) if place == 0 else (low, end)
-            waiting[left].depth = below(depth)
+            waiting[left].depth = depth_below(depth)
             waiting[left].above = at
             waiting[left].place = 3 - place
             left += 1
@@ -137,9 +140,9 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
 
 
 @jit(borrow=True)
-def first_test(bits, weights, mass, price, order, counts, p, q, levels):
+def first_test_of_two_levels(bits, weights, mass, price, order, counts, p, q, levels):
     """Return the first test of the best tree of up to two levels; −1 where it is a leaf."""
-    best, found = two_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
+    best, found = best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
     if levels < 2 or best <= 2 * p:
         return found if levels > 0 else np.int64(-1)
     here = np.int64(0)
@@ -148,16 +151,18 @@ def first_test(bits, weights, mass, price, order, counts, p, q, levels):
     for f in range(price.shape[0]):
         cost = price[f] * here
         for side in range(2):
-            cost += two_leaves(bits, weights, mass, price, order, counts, p, q, f, side)[0]
+            cost += best_split_into_leaves(
+                bits, weights, mass, price, order, counts, p, q, f, side
+            )[0]
         if cost < best:
             best, found = cost, np.int64(f)
     return found
 
 
 @jit(borrow=True)
-def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
-    """Least cost of up to two leaves for the rows with a side of feature ``of`` (−1: all), and
-    their test, −1: a leaf.
+def best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
+    """Return the least cost of up to two leaves for the rows with a side of feature ``of`` (−1: all
+    rows), and their test, −1: a leaf.
     """
     classes, features, here, found = counts.shape[0], counts.shape[1] - 1, np.int64(0), np.int64(-1)
     counts[:] = 0
@@ -193,12 +198,12 @@ def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
 
 
 @jit(borrow=True, wraps=True)
-def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, question):
+def enter_proof_records(bits, weights, sums, words, start, slots, lower, upper, test, question):
     """Enter the bounds of a proof's records, without limits on leaves, into an empty memo; returns
     how many sets it knows then.
 
     words, start : see :mod:`arboretum.proof.format`, tests being features.   Others as of
-        ``quick_tree``; question : p, q.
+        ``read_tree_from_memo``; question : p, q.
     """
     known, (n, classes) = np.int64(0), weights.shape
     for record in range(start.shape[0] - 1):
@@ -227,7 +232,7 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
             total, most = total + saved, max(most, saved)
         bound = np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
         leaf = question[1] * (total - most) + question[0]
-        number = find_or_enter(slots, keyed(one, depth), two, known)
+        number = find_or_enter(slots, key_with_depth(one, depth), two, known)
         if number == known:
             known, lower[number], upper[number], test[number] = known + 1, np.int64(0), leaf, -1
         lower[number] = max(lower[number], min(bound, leaf))
@@ -235,7 +240,7 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
 
 
 @jit(borrow=True)
-def inherit(cheap, dear, prices, memo):
+def enter_bounds_between_prices(cheap, dear, prices, memo):
     """Enter bounds for one price of a leaf from those for a lower and for a higher one into an
     empty memo; returns how many sets it knows then.
 
@@ -282,7 +287,7 @@ def inherit(cheap, dear, prices, memo):
     return known
 
 
-def best_tree(
+def find_best_tree(
     subproblem: SubProblem,
     virtual: np.ndarray,
     random: np.ndarray,
@@ -291,7 +296,7 @@ def best_tree(
     search: Callable,
     hurry: bool,
 ) -> np.ndarray:
-    """int64[nodes, 4], see ``SparseSearch.tree``.
+    """Return the best tree that the memo knows, int64[nodes, 4], see ``SparseSearch.tree``.
 
     virtual : the row of each row of a group; random : its random words.
     root : least cost, and its test.
@@ -304,9 +309,9 @@ def best_tree(
     nodes = np.empty((2 * n + 1, 4), np.int64)
     question = [subproblem.p, subproblem.q, subproblem.depth, root[1], root[0]]
     for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
-        made, cost = quick_tree(
+        made, cost = read_tree_from_memo(
             (subproblem.bits, subproblem.weights),
-            subproblem.prices(),
+            subproblem.masses_and_prices(),
             sums,
             (memo["slots"], memo["upper"], memo["test"]),
             np.empty(n, np.int64),
@@ -317,11 +322,11 @@ def best_tree(
         )
         if cost <= root[0]:
             return nodes[:made].copy()
-    tree = subproblem.hang(nodes)
+    tree = subproblem.build_subtree(nodes)
     if hurry and n * subproblem.n_features**2 > LONG:
-        return tree.lay()
-    for node in [*tree.leaves(), *tree.inner()]:
-        subproblem.exchange(node, search, 2, ALL)
+        return tree.to_array()
+    for node in [*tree.leaves(), *tree.inner_nodes()]:
+        subproblem.exchange_subtree(node, search, 2, ALL)
     if tree.recompute_cost() > root[0]:
         raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
-    return tree.lay()
+    return tree.to_array()

@@ -241,7 +241,9 @@ def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
     )
     search = SparseSearch(bits, weights, m, p, 1)
     search.run(None, None, lambda low, up: None)
-    words, slots, lower, upper, first = search.known(int(rng.integers(0, 2 * p)), None, None)
+    words, slots, lower, upper, first = search.bounds_of_closed_sets(
+        int(rng.integers(0, 2 * p)), None, None
+    )
     for f in range(m):
         sides = np.flatnonzero(table[:, f]), np.flatnonzero(~table[:, f])
         if all(map(len, sides)):

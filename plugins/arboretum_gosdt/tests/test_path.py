@@ -193,15 +193,15 @@ def test_no_inherited_bound_is_above_what_a_set_costs(seed):
         one.run(None, None, lambda low, up: None)
     for dear in (None, sides[1]):
         middle = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
-        middle.start_between(sides[0], dear)
+        middle.start_between_prices(sides[0], dear)
         assert (
             middle.run(None, None, lambda low, up: None) == ""
             and middle.upper == middle.lower == alone.upper
         )
         assert cost_of(middle.tree(), has, weights, 2 * p, q)[0] == alone.upper
         below = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
-        below.below(alone.upper)  # there is no such tree
-        below.start_between(sides[0], dear)
+        below.search_below(alone.upper)  # there is no such tree
+        below.start_between_prices(sides[0], dear)
         assert (
             below.run(None, None, lambda low, up: None) == ""
             and below.lower == alone.upper <= below.upper

@@ -137,7 +137,7 @@ def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
 def stopped(problem, slices):
     """An attempt, and what it has found after some slices of the search."""
     attempt = Gosdt().begin(problem)
-    attempt.search.chosen.search.steps(slices)
+    attempt.search.chosen.search.work_slices(slices)
     return attempt, attempt.go_on(Context(deadline=0.0))
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
-from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
+from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
-from arboretum_gosdt.sparse.tree import two_leaves
+from arboretum_gosdt.sparse.tree import best_split_into_leaves
 
 
 def least_cost(
@@ -317,11 +317,11 @@ def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
         has, bits, weights, _, q, *_ = drawn(seed)
         for depth in (1, 2, 4):
             subproblem = SubProblem(bits, weights, has.shape[1], 1, q, depth)
-            nodes = first_tree(subproblem, SparseSearch, None)
+            nodes = find_first_tree(subproblem, SparseSearch, None)
             cost, found = cost_of(nodes, has, weights, 1, q)
-            assert found <= depth and cost == subproblem.hang(
+            assert found <= depth and cost == subproblem.build_subtree(
                 nodes
-            ).recompute_cost() <= subproblem.leaf(np.ones(len(has), bool)), (seed, depth)
+            ).recompute_cost() <= subproblem.leaf_cost(np.ones(len(has), bool)), (seed, depth)
             deepest = max(deepest, found)
     assert deepest > 2  # trees are not all trivial
 
@@ -345,7 +345,7 @@ def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
                 one + other + int(test_cost * mass[here].sum())
                 for one, other, test_cost in zip(leaf[1::2], leaf[2::2], price, strict=True)
             ]
-            cost, test = two_leaves(
+            cost, test = best_split_into_leaves(
                 bits, weights, mass, price, np.arange(len(has)), counts, p, q, of, side
             )
             assert cost == min(leaf[0], *divided) == (leaf[0] if test < 0 else divided[test])
