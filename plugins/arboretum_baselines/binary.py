@@ -2,8 +2,6 @@
 them as one, costs in whole numbers.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

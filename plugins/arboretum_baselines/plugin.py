@@ -1,7 +1,5 @@
 """Registration of the plugin; imports neither numba nor anything heavy."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_baselines.as_printed.solver import GosdtReference
 from arboretum_baselines.binoct import BinOct

@@ -2,8 +2,6 @@
 of this plugin's kernels.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence

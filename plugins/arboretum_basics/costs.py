@@ -1,7 +1,5 @@
 """Prices of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs

@@ -1,7 +1,5 @@
 """A tree in the DOT language, for Graphviz and the tools around it."""
 
-from __future__ import annotations
-
 from arboretum.api import Task, Tree, outline, palette, picture
 
 COUNTS = 10  # of so many classes all weights are written into a node

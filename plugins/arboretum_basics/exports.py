@@ -2,8 +2,6 @@
 :class:`arboretum.api.Tree` that it is named after.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import ClassVar
 

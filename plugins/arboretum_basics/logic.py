@@ -6,8 +6,6 @@ as they meet no other class, and those that the others cover are left out, as in
 minimisation of logic with many values (Rudell & Sangiovanni-Vincentelli 1987).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

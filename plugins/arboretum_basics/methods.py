@@ -2,8 +2,6 @@
 becomes of a row without a value.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Registration; light: no numba."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_basics.costs import (
     ByOutcome,

@@ -1,7 +1,5 @@
 """A tree as an SQL expression, to predict where the rows are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

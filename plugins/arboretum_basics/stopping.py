@@ -1,7 +1,5 @@
 """Leaf rules.  The search loop makes a node of one class a leaf by itself."""
 
-from __future__ import annotations
-
 import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param

@@ -2,8 +2,6 @@
 random.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Container, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@ in circulation; or read from scikit-learn's data folder, without importing it (w
 second).
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import itertools

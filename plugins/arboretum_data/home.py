@@ -9,8 +9,6 @@ folder of the user.  ``catalogue.json`` is the table of names; its checksums are
 its checksum is compared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

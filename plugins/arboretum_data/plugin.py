@@ -1,7 +1,5 @@
 """Data sets, splits and encoders of the laboratory."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 
 # a stored tree may hold these tests; light

@@ -14,8 +14,6 @@ fewer columns, a row is moments, and its first number is N(T_j).  Only :func:`ag
 moments; it answers NaN where U is NaN.  No kernel writes into its arguments or allocates.
 """
 
-from __future__ import annotations
-
 import math
 
 from arboretum.kernels import criterion_kernel, impurity_kernel

@@ -1,7 +1,5 @@
 """Registration of the plugin; imports neither numba nor anything heavy."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_decision_tables.complexities import COMPLEXITIES, ZeroError
 from arboretum_decision_tables.criteria import CRITERIA, OutsideMajority, UnlikePairs

@@ -1,7 +1,5 @@
 """Registration of the plugin; imports neither numba nor anything heavy."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted

@@ -1,7 +1,5 @@
 """Registration of the plugin; imports neither numba nor anything heavy."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_maxcost.fronts.solver import FrontSolver
 from arboretum_maxcost.greedy.combination import Combined

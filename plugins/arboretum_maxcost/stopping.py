@@ -1,7 +1,5 @@
 """The budget of a path as a stopping rule."""
 
-from __future__ import annotations
-
 import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param

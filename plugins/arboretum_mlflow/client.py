@@ -1,7 +1,5 @@
 """Carries requests to the process that holds MLflow, and waits no longer than allowed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

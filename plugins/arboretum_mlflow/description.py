@@ -1,7 +1,5 @@
 """The text on a run's page in the MLflow UI (Markdown)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

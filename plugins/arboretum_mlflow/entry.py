@@ -4,8 +4,6 @@ names that MLflow takes.
 Built in the command's process; written by :mod:`.writer` in the process that holds MLflow.
 """
 
-from __future__ import annotations
-
 import contextlib
 import enum
 import getpass

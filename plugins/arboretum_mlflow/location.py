@@ -2,8 +2,6 @@
 the artifacts; and what is wrong with it.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlsplit

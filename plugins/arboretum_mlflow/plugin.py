@@ -2,8 +2,6 @@
 :mod:`.client`).
 """
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_mlflow.tracker import MLflowTracker
 

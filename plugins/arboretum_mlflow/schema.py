@@ -8,8 +8,6 @@ however many processes ask.  A fresh SQLite store is made under another name and
 so that nobody ever sees half a schema; an older one is copied before it is migrated.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

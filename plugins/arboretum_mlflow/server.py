@@ -1,7 +1,5 @@
 """The MLflow UI of a store, in the foreground."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

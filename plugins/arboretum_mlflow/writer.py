@@ -2,8 +2,6 @@
 raise what MLflow raises.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Registration; light: Optuna is loaded when a search begins, and nowhere else."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_optuna.sweeper import Search
 

@@ -2,8 +2,6 @@
 :mod:`.worker`).
 """
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_peers.solvers import PEERS
 

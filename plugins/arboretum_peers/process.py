@@ -1,7 +1,5 @@
 """A peer's process, seen from here: started, waited for, given one job, ended in time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

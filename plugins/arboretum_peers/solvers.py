@@ -1,7 +1,5 @@
 """The components: what each peer minimises, what it is refused, and what its answer is worth."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

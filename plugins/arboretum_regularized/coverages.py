@@ -5,8 +5,6 @@ For an object x_i and the tests on its path, S is the set of objects that agree 
 them: the node.  Several coverages of one run mean their disjunction, 1 − Π (1 − f).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

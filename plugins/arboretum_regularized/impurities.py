@@ -15,8 +15,6 @@ and ``arboretum lint`` says whether h is what Theorem 1 asks for: 0 where one cl
 largest where all have the same share, concave, and the same for any order of the classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import attrs

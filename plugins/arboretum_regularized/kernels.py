@@ -21,8 +21,6 @@ others are not counted.  A factor whose coverage is not in the disjunction is 1 
 is p_ℓ(S_v)).  No kernel writes into its arguments or allocates.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

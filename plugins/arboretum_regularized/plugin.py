@@ -1,7 +1,5 @@
 """Registration of the plugin; imports neither numba nor anything heavy."""
 
-from __future__ import annotations
-
 from arboretum.api import hookimpl
 from arboretum_regularized.coverages import COVERAGES, RULES
 from arboretum_regularized.criteria import BASELINES, CRITERIA

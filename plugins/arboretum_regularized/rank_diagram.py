@@ -1,7 +1,5 @@
 """The critical-difference diagram, as data and as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import attrs

@@ -4,21 +4,16 @@ They read contingency tables, as the kernels do.  What the terms mean, object by
 ``literal.py``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arboretum.api import LeafRule
+from arboretum.kernels import KernelNode
 
-if TYPE_CHECKING:
-    from arboretum.kernels import KernelNode
-
-    Numbers = Sequence[float] | np.ndarray
+Numbers = Sequence[float] | np.ndarray
 
 
 def pairs(counts: Numbers) -> float:

@@ -4,8 +4,6 @@ Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation
 class; R² for numbers).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

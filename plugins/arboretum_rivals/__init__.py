@@ -1,7 +1,5 @@
 """The name that :mod:`arboretum_baselines` had before version 0.2; it goes with 0.3."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from importlib import import_module

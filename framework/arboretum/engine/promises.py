@@ -9,8 +9,6 @@ where they are compiled (:mod:`arboretum.engine.search.kernel_check`).
 A trial refutes; that it finds nothing is evidence, not proof.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator

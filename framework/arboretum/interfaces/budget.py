@@ -1,7 +1,5 @@
 """What a run may spend."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Contract: what does a whole tree cost?"""
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 import attrs

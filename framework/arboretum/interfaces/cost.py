@@ -1,7 +1,5 @@
 """Contract: what does asking a test cost?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from arboretum.interfaces.component import Component

@@ -1,7 +1,5 @@
 """Contract: how close is an object to being identified?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contract: where does the table come from?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from arboretum.interfaces.component import Component

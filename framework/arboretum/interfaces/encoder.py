@@ -1,7 +1,5 @@
 """Contract: how do raw columns become tests?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from arboretum.interfaces.component import Component

@@ -1,7 +1,5 @@
 """Contract: in which form does a tree leave?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from arboretum.interfaces.component import Component

@@ -1,7 +1,5 @@
 """Contract: how mixed is a class-weight vector?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

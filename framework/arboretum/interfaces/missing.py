@@ -1,7 +1,5 @@
 """Contract: what becomes of a row without a value?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

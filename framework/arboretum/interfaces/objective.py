@@ -1,7 +1,5 @@
 """Contract: what does an exact solver minimise?"""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Contract: which tests may a node use?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Contract: what should be cut back?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Contract: do the numbers that a paper reports come out?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Contract: what is the optimum, and who proves it?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Contract: which rows train, which test?"""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import attrs

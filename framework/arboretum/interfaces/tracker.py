@@ -1,7 +1,5 @@
 """Contract: who keeps the record?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol

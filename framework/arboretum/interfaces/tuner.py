@@ -1,7 +1,5 @@
 """Contract: which parameter value, judged on validation rows?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

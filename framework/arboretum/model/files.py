@@ -2,8 +2,6 @@
 take, and written whole or not at all.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from contextlib import suppress

@@ -9,11 +9,12 @@ import enum
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar, cast
 
 import attrs
 
-from arboretum.errors import ConfigError, ContractError
+from arboretum.errors import ConfigError, ContractError, unknown
 from arboretum.model.charts import Chart
 from arboretum.model.plain import Facts, Key, Keyed, Plain
 
@@ -275,14 +276,54 @@ class Chaptered:
 
     kind = "reproduction"
     capabilities = ()
+    modules: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Chapters whose module has another name, with that name."""
+    chapters: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+    @staticmethod
+    def listed(values: str | Iterable[str]) -> tuple[str, ...]:
+        """Converter of a field that holds words; a word alone is one of them."""
+        return (values,) if isinstance(values, str) else tuple(values)
+
+    def refuse_unknown(self, **known: Iterable[str]) -> None:
+        """Raise ConfigError where a field names none of the words known for it, or no word at all
+        although it has some by default.
+        """
+        for field, words in known.items():
+            given = getattr(self, field)
+            for value in given:
+                if value not in words:
+                    raise ConfigError(
+                        f"reproduction.{field}: "
+                        + unknown(field.removesuffix("s"), str(value), words)
+                    )
+            if not given and self._default(field):
+                raise ConfigError(
+                    f"reproduction.{field} must name at least one of {', '.join(words)}"
+                )
+
+    def wants(self, dataset: str) -> bool:
+        """Whether it is one of those to study; none named: all."""
+        return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Plain:
         """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, services)``;
         and ``judge(results)`` of its own results.
 
-        Modules will do; a key that names no ``chapter`` is of the first one.
+        By default the modules beside the study's own that ``chapters`` names, in the order of its
+        default.  A key that names no ``chapter`` is of the first one.
         """
-        raise NotImplementedError
+        home, other = type(self).__module__.rpartition(".")[0], dict(self.modules)
+        return {
+            name: import_module(f"{home}.{other.get(name, name)}")
+            for name in self._default("chapters")
+            if name in self.chapters
+        }
+
+    def _default(self, field: str) -> tuple[str, ...]:
+        study = cast(type[attrs.AttrsInstance], type(self))
+        return cast(tuple[str, ...], attrs.fields_dict(study)[field].default)
 
     def pieces(self, fraction: float) -> Sequence[Any]:
         """Of every chapter ``fraction``, its cheapest, and at least one; all cheapest first.

@@ -17,8 +17,6 @@ Kernels that sort give a missing value the last rank there may be (:mod:`arboret
 it comes last without being asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ else forbids trees only raises what the others cost, so that the bounds hold; th
 is held to all of it.
 """
 
-from __future__ import annotations
-
 import math
 
 import attrs

@@ -1,7 +1,5 @@
 """A front as a chart, and as one page on which every point opens its tree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path

@@ -2,8 +2,6 @@
 objects, and trees of two-way tests.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

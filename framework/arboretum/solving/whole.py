@@ -1,7 +1,5 @@
 """Decimals as whole numbers, whose sums are exact in any order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from fractions import Fraction

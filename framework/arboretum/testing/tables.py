@@ -5,8 +5,6 @@ Everything is deterministic in its seed; tables and objects are made once, for t
 read-only.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import attrs

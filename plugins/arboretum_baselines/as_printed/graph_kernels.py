@@ -26,8 +26,6 @@ Invariants:
 - Before a set is popped there is room for its expansion; the queue is as long as the sets are many.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

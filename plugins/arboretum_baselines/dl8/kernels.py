@@ -28,8 +28,6 @@ Invariants:
   ``enumerate_itemsets`` enters one a turn, ``join`` none.  The caller enlarges the cache.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -11,8 +11,6 @@ Invariants: block b has the words start[b] … start[b + 1] − 1.  Bits that st
 blocks do not correspond, but a set of rows is the same set in all of them.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -19,8 +19,6 @@ with x FP, 2⁶⁰ or more where there are none.  ``loss`` without entries says 
 there are no more segments than groups and two, and Room is made for groups + 4.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -13,8 +13,6 @@ Invariants: the sets grown here have no leaf that must be split (SPLIT), and are
 leaves known; ``follow`` ends where there is no room.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.bits import lowest

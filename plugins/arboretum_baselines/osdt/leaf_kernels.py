@@ -23,8 +23,6 @@ Invariants:
   found stays, and looking ahead begins at its top again.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 and sums over leaves that are below them.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

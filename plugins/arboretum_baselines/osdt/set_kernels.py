@@ -38,8 +38,6 @@ Invariants:
   called after that looks for no room.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

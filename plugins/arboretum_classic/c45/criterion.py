@@ -8,8 +8,6 @@ the known weight K = Σ W_v:
     gain / split info    (bits).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

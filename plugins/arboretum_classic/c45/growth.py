@@ -2,8 +2,6 @@
 values of the data, subtrees that save no error collapsed.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,6 @@ outcome without weight adds nothing.  Variances and deviations that rounding cou
 cut at 0.  In ``absolute_deviations`` the trees hold the objects so far by rank, from 1 on.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

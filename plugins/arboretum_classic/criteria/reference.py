@@ -2,16 +2,12 @@
 (``math.fsum``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from arboretum.kernels import KernelNode
+from arboretum.kernels import KernelNode
 
 
 def gini(weights: Sequence[float]) -> float:

@@ -2,8 +2,6 @@
 cp.
 """
 
-from __future__ import annotations
-
 import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param

@@ -2,8 +2,6 @@
 the two of rpart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import attrs

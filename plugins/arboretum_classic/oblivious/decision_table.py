@@ -1,7 +1,5 @@
 """An oblivious tree as a decision table."""
 
-from __future__ import annotations
-
 import itertools
 
 import attrs

@@ -1,7 +1,5 @@
 """Growth of oblivious trees: level by level, one test for all nodes of a level."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 

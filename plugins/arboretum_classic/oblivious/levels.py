@@ -1,7 +1,5 @@
 """The best test of a level of nodes, over all columns; what oblivious and fuzzy trees share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

@@ -1,7 +1,5 @@
 """Oblivious trees: one test per level, shared by all nodes of the level."""
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 

@@ -4,8 +4,6 @@ scored by the criterion's own ``score``.
 They also serve criteria that have no kernel.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best oblivious tree of a small depth, with proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,10 +6,8 @@ where it should help, on rows whose class is a predicate of its kind; a strategy
 empty; a pruner where labels are false.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -33,6 +31,7 @@ from arboretum.api import (
     importances,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     divided,
@@ -43,10 +42,6 @@ from arboretum_classic.paper.study import (
     with_noise,
     wrong,
 )
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 ROWS, COLUMNS = 200, 4
 """Of a drawn table, uniform between 0 and 1; as many rows again are for testing."""

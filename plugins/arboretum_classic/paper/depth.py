@@ -2,10 +2,7 @@
 overfit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,11 +22,8 @@ from arboretum.api import (
     csv_text,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import divided, mean_and_error, mostly, run, with_noise, wrong
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 NOISE = ("0", "0.2")
 """Shares of training labels that are false."""

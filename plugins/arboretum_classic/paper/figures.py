@@ -1,9 +1,6 @@
 """The figures of the slides, each drawn from what is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +20,8 @@ from arboretum.api import (
     Tree,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import divided, run
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 PETALS = ("petal_length", "petal_width")
 DARK = 13

@@ -2,10 +2,7 @@
 prefer B.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +18,8 @@ from arboretum.api import (
     Table,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 DIGIT, CLOSE = 0.01, 1e-9
 """Last digit of what a slide prints, and how far a number that follows from the text may be off

@@ -2,11 +2,8 @@
 whole trees and pruned ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +22,7 @@ from arboretum.api import (
     csv_text,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     divided,
@@ -34,10 +32,6 @@ from arboretum_classic.paper.study import (
     with_noise,
     wrong,
 )
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 METHODS: Mapping[str, Mapping[str, str]] = {"whole": {}, "pruned": {"pruner": "error_based"}}
 LEVELS = (0.0, 0.1, 0.2, 0.3)

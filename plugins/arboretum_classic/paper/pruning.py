@@ -2,10 +2,7 @@
 data sets, against post-pruning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +20,7 @@ from arboretum.api import (
     csv_text,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     divided,
@@ -36,10 +34,6 @@ from arboretum_classic.paper.study import (
     wrong,
 )
 from arboretum_classic.stopping.kernels import PLAIN, p_value
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 DIGITS = 1e-4
 WAYS: Mapping[str, Plain] = {

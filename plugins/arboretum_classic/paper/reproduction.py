@@ -2,21 +2,13 @@
 trees.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
+from arboretum.api import Chaptered, Services, param
 from arboretum_classic.paper.study import SMALL
 
 CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "choices", "figures")
 DATASETS = (*SMALL, "digits", "diabetes")
-
-
-def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values)
 
 
 @attrs.frozen
@@ -31,14 +23,15 @@ class Lecture(Chaptered):
     """
 
     name = "lecture"
+    modules = (("play_tennis", "tennis"),)
     paper = (
         "Kartysheva & Alenicheva 2022: Decision trees (lecture, Introduction to machine learning)"
     )
     chapters: tuple[str, ...] = param(
-        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=_chosen
+        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=Chaptered.listed
     )
     datasets: tuple[str, ...] = param(
-        DATASETS, "what trees grow on: " + ", ".join(DATASETS), converter=_chosen
+        DATASETS, "what trees grow on: " + ", ".join(DATASETS), converter=Chaptered.listed
     )
     seeds: int = param(
         10, "divisions of each data set into rows that train and rows that test", ge=2
@@ -47,47 +40,8 @@ class Lecture(Chaptered):
     times: bool = param(True, "measure the seconds of growth with pruning, too")
 
     def __attrs_post_init__(self) -> None:
-        for field, known in (("chapters", CHAPTERS), ("datasets", DATASETS)):
-            for value in getattr(self, field):
-                if value not in known:
-                    raise ConfigError(
-                        f"reproduction.{field}: "
-                        + unknown(field.removesuffix("s"), str(value), known)
-                    )
-            if not getattr(self, field):
-                raise ConfigError(
-                    f"reproduction.{field} must name at least one of {', '.join(known)}"
-                )
-
-    def parts(self) -> Plain:
-        """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
-        from arboretum_classic.paper import (
-            choices as lecture_choices,
-            depth as lecture_depth,
-            figures as lecture_figures,
-            impurity as lecture_impurity,
-            noise as lecture_noise,
-            pruning as lecture_pruning,
-            tennis as lecture_tennis,
-        )
-
-        modules = (
-            lecture_impurity,
-            lecture_tennis,
-            lecture_depth,
-            lecture_noise,
-            lecture_pruning,
-            lecture_choices,
-            lecture_figures,
-        )
-        return {
-            name: part
-            for name, part in zip(CHAPTERS, modules, strict=True)
-            if name in self.chapters
-        }
+        self.refuse_unknown(chapters=CHAPTERS, datasets=DATASETS)
 
     def warm_up(self, services: Services) -> None:
         """Compile and load, on the smallest tables."""
-        from arboretum_classic.paper import impurity as lecture_impurity
-
-        lecture_impurity.work({"chapter": "impurity"}, 0, services)
+        Lecture().work({"chapter": "impurity"}, 0, services)

@@ -2,10 +2,7 @@
 information gain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -26,11 +23,8 @@ from arboretum.api import (
     csv_text,
     sure,
 )
+from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
-
-if TYPE_CHECKING:
-    from arboretum_classic.paper.reproduction import Lecture
-
 
 TABLE, DIGITS = "play-tennis at the root", 1e-6
 """Of the gains that an independent program computed, and their last digit."""

@@ -1,7 +1,5 @@
 """Tests of an interval: is a number within [a, b]?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import attrs

@@ -4,8 +4,6 @@ share.
 Costs are told with n rows at the node and p columns.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 

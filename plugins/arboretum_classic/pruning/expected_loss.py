@@ -2,8 +2,6 @@
 them: by altered priors.
 """
 
-from __future__ import annotations
-
 import math
 
 import attrs

@@ -34,8 +34,6 @@ Invariants:
   added up anew.  When its branches are pruned, ``errors`` is of its subtree as it is then.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

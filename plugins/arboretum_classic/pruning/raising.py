@@ -2,8 +2,6 @@
 it answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import attrs

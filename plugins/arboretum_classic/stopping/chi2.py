@@ -2,8 +2,6 @@
 the class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import attrs

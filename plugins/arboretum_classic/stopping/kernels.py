@@ -13,8 +13,6 @@ While :func:`fisher` lists tables, ``left`` is what the rows of the table still 
 holds the choices so far: the cells before ``at`` fit the margins.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ category of its own it is the last bin; otherwise a missing value has the code `
 outcome (``has_missing``).
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable
 

@@ -6,8 +6,6 @@ upper bin are translated: an edge always lies in ``[largest value of the lower b
 upper bin)``, so codes and raw tests agree on every row to the last bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -2,8 +2,6 @@
 sparse decision tree optimization via reference ensembles").
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.api import ColumnKind, Table, Task

@@ -7,8 +7,6 @@ a backslash escapes as in Java.  Beyond Weka, a value with blanks needs no quote
 between the values.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,6 @@
 in one place.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping, Sequence
 

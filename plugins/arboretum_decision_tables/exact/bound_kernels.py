@@ -46,8 +46,6 @@ Invariants:
 - ``most[r, d]`` is G_r(d) for d ≥ 1, 0 for none; column 0 is not used.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

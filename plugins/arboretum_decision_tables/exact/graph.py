@@ -2,8 +2,6 @@
 that divide it.
 """
 
-from __future__ import annotations
-
 import time
 
 import attrs

@@ -21,8 +21,6 @@ Invariants, w being the most bins of a feature, at least 2:
   are then not summed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

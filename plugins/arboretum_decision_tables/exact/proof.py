@@ -2,8 +2,6 @@
 minimum as its bound.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

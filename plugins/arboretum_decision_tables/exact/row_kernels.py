@@ -38,8 +38,6 @@ Invariants:
   It is asked for before anything is written; hash tables stay at most half full.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

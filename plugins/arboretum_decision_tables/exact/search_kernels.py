@@ -49,8 +49,6 @@ Invariants:
   With ``unwind`` nothing is pushed, and no room is needed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

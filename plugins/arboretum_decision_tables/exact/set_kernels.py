@@ -26,8 +26,6 @@ Invariants:
 - ``late`` holds state.late notes; its last entry is no note: it takes what only loads the slots.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -16,8 +16,6 @@ Invariants:
 - ``kept_stream`` is written from the front, node by node; it never needs more than ``stream`` has.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_complexity

@@ -33,8 +33,6 @@ Invariants:
 - ``optimal_trees`` reads ``best`` and ``deep`` as ``five_minima`` left them, of the same table.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the paper reports: Tables 1 to 4 and Table 5, as data."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path

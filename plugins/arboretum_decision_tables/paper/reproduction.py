@@ -2,8 +2,6 @@
 algorithms, five exact minima.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import attrs

@@ -1,7 +1,5 @@
 """Random tables: the five minima of each, sixteen greedy trees, and a check of all of them."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

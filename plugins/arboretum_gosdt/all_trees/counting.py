@@ -18,8 +18,6 @@ A set is counted whole or not at all: NEED_ROOM comes before its costs are writt
 anew.  At most about half of the bag is in use.  Counts are exact below 2⁵³, or mod ``modulus``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All trees of two and three leaves, from the sums of all pairs of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

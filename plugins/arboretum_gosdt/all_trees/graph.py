@@ -48,8 +48,6 @@ Invariants:
   test; half of ``slots`` stays free).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

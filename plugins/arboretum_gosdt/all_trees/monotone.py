@@ -6,8 +6,6 @@ cost less.  Several such lines, each about as the loss falls where the others le
 little or nothing of the staircases.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any, NamedTuple

@@ -24,8 +24,6 @@ sides, so that a tree can be laid.  NEED_ROOM comes before one is written, and t
 anew.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

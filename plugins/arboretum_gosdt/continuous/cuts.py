@@ -19,8 +19,6 @@ Nodes of a column are linked by ``after`` in the order of their ranks.  ``choose
 ``frame.slack`` the weight between the outer two of the cuts that are not closed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -15,8 +15,6 @@ is free again.  ``seeds`` has at most one entry for each weight up to a cut, non
 whole.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

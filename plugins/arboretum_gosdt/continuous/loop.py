@@ -46,8 +46,6 @@ Invariants:
   there is no room leaves none.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

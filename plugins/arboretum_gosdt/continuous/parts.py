@@ -21,8 +21,6 @@ Invariants:
   above, which its parent copies first.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -8,8 +8,6 @@ bounds that a set of rows leaves at the cuts of its own columns are handed to th
 it lies (see :mod:`.lists`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import accumulate

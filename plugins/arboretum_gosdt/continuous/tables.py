@@ -18,8 +18,6 @@ read all places.  ``lay_out`` forgets the level's ranks (``slot`` −1).  ``shap
 level's arrays is in use; a child has no more rows, so that its table fits.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -15,8 +15,6 @@ root. All arrays of ``arena`` begin at multiples of 64 bytes in one piece of mem
 HUGE is the loss of what is not known, and two of them add up.
 """
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from collections.abc import Sequence

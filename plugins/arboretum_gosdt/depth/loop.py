@@ -48,8 +48,6 @@ Invariants:
   where a line is full.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -13,8 +13,6 @@ lanes are repeated behind the last feature.  Vectors are written whole: ``append
 overwrite as many rows behind its end as a word has.
 """
 
-from __future__ import annotations
-
 from llvmlite import ir
 from numba.core import cgutils, types
 

@@ -37,8 +37,6 @@ Invariants:
   word longer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

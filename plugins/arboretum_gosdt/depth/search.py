@@ -2,8 +2,6 @@
 budget of bytes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import accumulate

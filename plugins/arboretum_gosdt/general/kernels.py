@@ -17,8 +17,6 @@ and the problem's objects.  ``both`` is symmetric in its tests.  FAR is above al
 them add up.  ``costs[1]`` is −1 where no second test beats a leaf.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

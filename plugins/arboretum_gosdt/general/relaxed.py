@@ -7,8 +7,6 @@ best of them costs no more.  A limit of k leaves is relaxed by a higher price p 
 leaves, which is at least the fast search's minimum less more · k.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache

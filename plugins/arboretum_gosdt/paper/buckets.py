@@ -2,10 +2,7 @@
 there are more dimensions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,11 +26,8 @@ from arboretum.api import (
     Task,
     csv_text,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import CALLED, published, run, there
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA = "gosdt-fig1"
 ENCODERS = {"midpoints": {}, "bucketized": {"numeric": "bucketised"}}

@@ -1,15 +1,8 @@
 """One-against-rest iris with every threshold, and the same optimum with several cores."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Piece, Services, csv_text
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import loaded, released, run
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
 LAM = 0.01

@@ -7,10 +7,7 @@ single leaf; AUC and pAUC are also compared on a grid of λ and θ.  It trains o
 negative rows; the nearest of five contiguous folds leaves 242 of 689.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,11 +29,8 @@ from arboretum.api import (
     Tree,
     csv_text,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import CALLED, fold_of, loaded, run, there
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA, FOLD, LAM, THETA = "fourclass", 1, 0.01, 0.1
 ENCODER = {"numeric": "quantile", "n_bins": 6, "bin_tests": "thresholds"}

@@ -2,11 +2,8 @@
 sets, λ = 0.005.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Axis,
@@ -23,11 +20,8 @@ from arboretum.api import (
     Services,
     csv_text,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA = (
     "bar-7",

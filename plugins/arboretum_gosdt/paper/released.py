@@ -5,10 +5,8 @@ Those of GOSDT and OSDT against the least risk for their λ; those of BinOCT and
 time, and those of CART, against the most accurate tree of their depth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arboretum.api import (
     Cell,
@@ -22,11 +20,8 @@ from arboretum.api import (
     Services,
     Table,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 WORDS = "GOSDT's results as released: errors / n + λ · leaves"
 BY_DEPTH = "{}'s results as released: errors / n of the best tree of a depth"

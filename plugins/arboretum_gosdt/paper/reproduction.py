@@ -1,12 +1,8 @@
 """``arboretum reproduce gosdt``: every experiment of the GOSDT paper, and its sentences judged."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
+from arboretum.api import Chaptered, Services, param
 
 CHAPTERS = (
     "buckets",
@@ -20,10 +16,6 @@ CHAPTERS = (
     "table_a",
     "table_2",
 )
-
-
-def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values)
 
 
 @attrs.frozen
@@ -44,10 +36,12 @@ class GosdtStudy(Chaptered):
         "decision trees"
     )
     chapters: tuple[str, ...] = param(
-        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=_chosen
+        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=Chaptered.listed
     )
     datasets: tuple[str, ...] = param(
-        (), "data sets to study, where a chapter has several; none named: all", converter=_chosen
+        (),
+        "data sets to study, where a chapter has several; none named: all",
+        converter=Chaptered.listed,
     )
     seconds: float = param(
         20.0,
@@ -60,56 +54,7 @@ class GosdtStudy(Chaptered):
         """Raise ConfigError for an unknown chapter or data set, and where no chapter is named."""
         from arboretum_gosdt.paper.study import published
 
-        for field, known in (("chapters", CHAPTERS), ("datasets", tuple(published()["table_2"]))):
-            for value in getattr(self, field):
-                if value not in known:
-                    raise ConfigError(
-                        f"reproduction.{field}: "
-                        + unknown(field.removesuffix("s"), str(value), known)
-                    )
-        if not self.chapters:
-            raise ConfigError(
-                f"reproduction.chapters must name at least one of {', '.join(CHAPTERS)}"
-            )
-
-    def wants(self, dataset: str) -> bool:
-        """Whether it is one of those to study."""
-        return not self.datasets or dataset in self.datasets
-
-    def parts(self) -> Plain:
-        """Chapter → the module with its ``pieces``, ``work`` and ``judge``, of the chapters chosen,
-        in the order of CHAPTERS.
-        """
-        from arboretum_gosdt.paper import (
-            buckets,
-            iris,
-            objectives,
-            progress,
-            released,
-            scaling,
-            sparsity,
-            table_2,
-            table_a,
-            trees,
-        )
-
-        modules = (
-            buckets,
-            objectives,
-            sparsity,
-            released,
-            scaling,
-            progress,
-            trees,
-            iris,
-            table_a,
-            table_2,
-        )
-        return {
-            name: part
-            for name, part in zip(CHAPTERS, modules, strict=True)
-            if name in self.chapters
-        }
+        self.refuse_unknown(chapters=CHAPTERS, datasets=published()["table_2"])
 
     def warm_up(self, services: Services) -> None:
         """Nothing: a run loads its kernels before its clock starts."""

@@ -5,10 +5,7 @@ Trees of depth 5 and at most 32 leaves, or λ = 1/32.  Sentences about growth ar
 looked at (sets of rows, itemsets, leaf sets), which is exact; those about who is faster by seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +26,7 @@ from arboretum.api import (
     csv_text,
     sure,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import (
     CALLED,
     COLOURS,
@@ -41,9 +39,6 @@ from arboretum_gosdt.paper.study import (
     run,
     there,
 )
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
 
 Curves = Mapping[tuple[str, str, str], list[list[float]]]
 """(way, data set, method) → points."""

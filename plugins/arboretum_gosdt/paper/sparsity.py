@@ -2,10 +2,7 @@
 every method with all its settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -25,6 +22,7 @@ from arboretum.api import (
     Services,
     csv_text,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import (
     CALLED,
     COLOURS,
@@ -35,10 +33,6 @@ from arboretum_gosdt.paper.study import (
     run,
     there,
 )
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA = ("monk1", "monk2", "monk3", "tic-tac-toe", "car-gosdt", "compas-binary")
 FOLDS = 5

@@ -2,8 +2,6 @@
 them, and timed runs that are replayed.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,15 +1,8 @@
 """Table 2: rows and encoded binary features of the eighteen data sets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from arboretum.api import Cell, ColumnKind, Judgement, Key, Keyed, Known, Piece, Services, csv_text
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import binary, loaded, published
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-binary")
 

@@ -6,10 +6,8 @@ it is *stated*: a sentence of this file, counted apart and judged by nothing.  W
 printed nothing is claimed, and nothing is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -29,11 +27,8 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.buckets import random_table
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import choices_of, loaded, published, run, there
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 NA, YES, NO = "N/A", "Yes", "No"
 MAYBE = "Maybe"

@@ -2,12 +2,9 @@
 21), and a dependency graph (Figure 10).
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Cell,
@@ -23,11 +20,8 @@ from arboretum.api import (
     Tree,
     csv_text,
 )
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import CALLED, binary, loaded, published, released, run, there
-
-if TYPE_CHECKING:
-    from arboretum_gosdt.paper.reproduction import GosdtStudy
-
 
 DATA = {"monk1": 3, "monk2": 3, "tic-tac-toe": 4}
 """Data set → depth of the trees of BinOCT and DL8.5."""

@@ -12,8 +12,6 @@ so that every search ends.  Of equal signs or hashes all bits are compared, so t
 depends on them.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -4,8 +4,6 @@ All numbers are known exactly: a weight, a cost, λ and μ are the decimals that
 (0.1 is one tenth), so that solvers work with integers.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Sequence

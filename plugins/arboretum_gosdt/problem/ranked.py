@@ -5,8 +5,6 @@ The second class is the positive one (``dataset.positive=CLASS`` chooses).  A tr
 λ · leaves (section 2, R(d)).
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

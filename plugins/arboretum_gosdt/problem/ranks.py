@@ -9,8 +9,6 @@ Invariants: an entry is its row, and bit ``shift`` above it, which is 1 where th
 greater; each row has one entry in a column, so that every rank is written.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -8,8 +8,6 @@ Invariants: node 0 is the root, test −1 a leaf.  Ranks are at least 0, so that
 that saves no more than a leaf is none (column −1), and the first of equally good ones stays.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From the nodes that a search hands over to a tree that predicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import attrs

@@ -14,8 +14,6 @@ from which j on each is the best, both ascending; it needs no more than n + 1 pl
 is appended once.  Objects have to be sorted by target, and have positive weights.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

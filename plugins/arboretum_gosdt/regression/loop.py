@@ -46,8 +46,6 @@ Invariants:
 - With PAUSED and TOO_LONG, ``state.bound`` is what level 0 proves of the whole so far.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

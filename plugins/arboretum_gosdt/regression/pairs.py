@@ -20,8 +20,6 @@ fit into.  Sums are whole numbers; only gains, and all of absolute errors, are f
 are rounded.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 predicted yes at about the same rates.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 best of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from string import Template

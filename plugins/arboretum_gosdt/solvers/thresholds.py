@@ -2,8 +2,6 @@
 worth.
 """
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 

@@ -27,8 +27,6 @@ trees of three leaves and more.  All but ``raise_bounds_of_supersets`` write ``s
 ``bound_three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -40,8 +40,6 @@ Invariants:
   it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

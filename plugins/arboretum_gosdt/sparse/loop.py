@@ -52,8 +52,6 @@ Invariants:
   the next call can go on.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

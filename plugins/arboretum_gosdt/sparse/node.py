@@ -33,8 +33,6 @@ Invariants:
   reads them out of the compiled kernel.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

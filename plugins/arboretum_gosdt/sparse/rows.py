@@ -25,8 +25,6 @@ Invariants:
   ``bound_by_features`` calls unless the child must be a leaf.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

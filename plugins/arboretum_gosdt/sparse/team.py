@@ -17,8 +17,6 @@ between them, in one thread.  Two levels hold the same node if the nodes and sid
 equal, which the walk from the root sees to; only levels that are expanded have bounds by place.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -23,8 +23,6 @@ NO_TREE as a set's test: the memo has only a bound.  In these kernels sets are k
 their rows' random words, as in :mod:`.loop`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

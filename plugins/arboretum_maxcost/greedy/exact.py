@@ -2,8 +2,6 @@
 equal, and no rounding ranks trees.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

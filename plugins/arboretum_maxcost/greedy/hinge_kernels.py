@@ -9,8 +9,6 @@ from ``node``.  An outcome that nobody has lowers F to 0, so it is not the minim
 F(G) is 0, −1e300 that some outcome does not lower F.
 """
 
-from __future__ import annotations
-
 from arboretum.kernels import criterion_kernel, kernel_part
 
 ROUNDING = 2.0**-50

@@ -17,8 +17,6 @@ takes one division for all outcomes, as c / x is greatest where x is least; wher
 not lower g it answers NO_PROGRESS.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable

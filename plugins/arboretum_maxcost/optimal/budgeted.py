@@ -2,8 +2,6 @@
 least price by errors or leaf rule.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress

@@ -15,8 +15,6 @@ of x where used[t] = x, so that nothing is cleared between objects.  ``begin`` h
 number from 0 to all tests, and one more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

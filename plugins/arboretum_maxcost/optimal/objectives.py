@@ -1,7 +1,5 @@
 """The maximum path cost, over the trees that err little enough."""
 
-from __future__ import annotations
-
 import math
 
 import attrs

@@ -27,8 +27,6 @@ Invariants:
 - ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -57,8 +57,6 @@ Invariants:
   enlarges.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

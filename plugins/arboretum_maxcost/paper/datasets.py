@@ -2,10 +2,6 @@
 appendix has them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from arboretum.api import (
@@ -21,11 +17,8 @@ from arboretum.api import (
     Services,
     csv_text,
 )
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import encoded, published
-
-if TYPE_CHECKING:
-    from arboretum_maxcost.paper.reproduction import MaxCostStudy
-
 
 WORDS = "datasets of the appendix"
 

@@ -4,11 +4,8 @@ The appendix computes hinged Pairs without the −α² of its equation (10), and
 there is a tie.  Both are done here.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +27,8 @@ from arboretum.api import (
     Task,
     csv_text,
 )
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of, published
-
-if TYPE_CHECKING:
-    from arboretum_maxcost.paper.reproduction import MaxCostStudy
-
 
 HINGED = {
     "hinged Pairs": {"subtract_square": True},

@@ -6,16 +6,13 @@ objects, those it grew on, that it has wrong.  Powers(l) is grown once, to the e
 all δ that differ; hinged Pairs is grown with α = 0, 1, 2 … up to n/2.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
 
 from arboretum.api import Context, Encoded, Facts, Key, Piece, Services, VerificationError
 from arboretum_maxcost.greedy.tradeoff import Curve, by_delta, curve_of, hinges, stopped, sweep
 from arboretum_maxcost.optimal.budgeted import pareto_step_function
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import (
     Measured,
     encoded,
@@ -25,10 +22,6 @@ from arboretum_maxcost.paper.study import (
     published,
     verified,
 )
-
-if TYPE_CHECKING:
-    from arboretum_maxcost.paper.reproduction import MaxCostStudy
-
 
 HINGED = "hinged Pairs"
 POWERS = tuple(f"Powers({l})" for l in (2, 3, 4, 5))

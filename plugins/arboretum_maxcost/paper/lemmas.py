@@ -6,12 +6,9 @@ leaf, among those with P_α = 0.  The theorem speaks of GREEDYTREE, so it is tri
 two-way tests, against the least depth that allows so many errors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +27,8 @@ from arboretum.api import (
     Task,
     csv_text,
 )
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of
-
-if TYPE_CHECKING:
-    from arboretum_maxcost.paper.reproduction import MaxCostStudy
-
 
 PARTS, DRAWS = 4, 250
 """Pieces of each kind; leaves of so many trees in each."""

@@ -2,20 +2,11 @@
 data sets and their trade-off curves.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-from types import SimpleNamespace
-
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
+from arboretum.api import Chaptered, Services, param
 
 CHAPTERS = ("figure1", "lemmas", "synthetic", "datasets", "figure4")
-
-
-def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values)
 
 
 @attrs.frozen
@@ -31,44 +22,21 @@ class MaxCostStudy(Chaptered):
     """
 
     name = "maxcost"
+    modules = (("figure4", "verdicts"),)
     paper = (
         "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
     )
     chapters: tuple[str, ...] = param(
-        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=_chosen
+        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=Chaptered.listed
     )
     datasets: tuple[str, ...] = param(
-        (), "of the nine, those to study; none named: all", converter=_chosen
+        (), "of the nine, those to study; none named: all", converter=Chaptered.listed
     )
 
     def __attrs_post_init__(self) -> None:
         from arboretum_maxcost.paper.study import published
 
-        for field, known in (("chapters", CHAPTERS), ("datasets", tuple(published()["datasets"]))):
-            for value in getattr(self, field):
-                if value not in known:
-                    raise ConfigError(
-                        f"reproduction.{field}: "
-                        + unknown(field.removesuffix("s"), str(value), known)
-                    )
-        if not self.chapters:
-            raise ConfigError(
-                f"reproduction.chapters must name at least one of {', '.join(CHAPTERS)}"
-            )
-
-    def wants(self, dataset: str) -> bool:
-        """Whether it is one of those to study."""
-        return not self.datasets or dataset in self.datasets
-
-    def parts(self) -> Plain:
-        """Chapter → what has its ``pieces``, ``work`` and ``judge``, of the chapters chosen, in the
-        order of CHAPTERS.
-        """
-        from arboretum_maxcost.paper import datasets, figure1, figure4, lemmas, synthetic, verdicts
-
-        curves = SimpleNamespace(pieces=figure4.pieces, work=figure4.work, judge=verdicts.judge)
-        parts = dict(zip(CHAPTERS, (figure1, lemmas, synthetic, datasets, curves), strict=True))
-        return {name: part for name, part in parts.items() if name in self.chapters}
+        self.refuse_unknown(chapters=CHAPTERS, datasets=published()["datasets"])
 
     def warm_up(self, services: Services) -> None:
         """Compile and load, on sixteen objects and a data set that needs no file."""

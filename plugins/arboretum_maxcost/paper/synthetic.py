@@ -2,11 +2,8 @@
 log n, the one with four errors does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -34,6 +31,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_maxcost.greedy.tradeoff import by_budget, by_delta, stopped
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import (
     Measured,
     encoded,
@@ -43,10 +41,6 @@ from arboretum_maxcost.paper.study import (
     published,
     verified,
 )
-
-if TYPE_CHECKING:
-    from arboretum_maxcost.paper.reproduction import MaxCostStudy
-
 
 BITS = range(4, 15)
 PUBLISHED = 10

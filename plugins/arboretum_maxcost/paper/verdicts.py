@@ -4,8 +4,6 @@ The paper gives no numbers here, so its words are given some, which were fixed b
 looked at: FEW, MINIMAL and what is small and large.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
@@ -24,7 +22,15 @@ from arboretum.api import (
     Plain,
     csv_text,
 )
-from arboretum_maxcost.paper.figure4 import FUNCTIONS, HINGED, LEAST, POWERS, TOP
+from arboretum_maxcost.paper.figure4 import (
+    FUNCTIONS,
+    HINGED,
+    LEAST,
+    POWERS,
+    TOP,
+    pieces as pieces,
+    work as work,
+)
 from arboretum_maxcost.paper.study import published
 
 FEW = 0.5

@@ -7,11 +7,8 @@ A tree of the program may ask tests that divide nothing, which no cheapest tree 
 are those on which the minimum is proven within some seconds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from arboretum.api import (
     Chapter,
@@ -32,12 +29,9 @@ from arboretum.api import (
     sure,
 )
 from arboretum_regularized.paper.protocol import Measured, TrainingSplit, price_list, training_split
+from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import PROVEN, RANDOM, UNIT
 from arboretum_regularized.paper.study import recipe
-
-if TYPE_CHECKING:
-    from arboretum_regularized.paper.reproduction import Regularized
-
 
 METHODS = {name: (name, UNIT) for name in ("C4.5", "EC4.5", "ECART", "ASR", "IP")} | {
     "CC4.5": ("C4.5", RANDOM)

@@ -7,8 +7,6 @@ which they can be measured.  A no is explained where the published means say no 
 the other reading says yes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -5,10 +5,6 @@ No branch below 1 % of the data set (the paper's "minimum leaf size"), unit pric
 EC4.5.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from arboretum.api import (
@@ -23,11 +19,8 @@ from arboretum.api import (
     sure,
 )
 from arboretum_regularized.paper.means import cell_of_runs
+from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import UNIT, published
-
-if TYPE_CHECKING:
-    from arboretum_regularized.paper.reproduction import Regularized
-
 
 DATASETS = {
     "breast-w": 20.0,

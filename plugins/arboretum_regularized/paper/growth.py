@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -38,12 +38,10 @@ from arboretum_regularized.paper.protocol import (
     training_objects,
     training_split,
 )
+from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import PAPER, UNIT
 from arboretum_regularized.paper.study import recipe
 from arboretum_regularized.scores import Scores
-
-if TYPE_CHECKING:
-    from arboretum_regularized.paper.reproduction import Regularized
 
 Row = Sequence[Any]
 """What is noted of a growth."""

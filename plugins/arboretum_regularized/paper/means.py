@@ -1,7 +1,5 @@
 """Means of our runs beside published means of runs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,13 +2,9 @@
 price settings, two readings.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
+from arboretum.api import Chaptered, Services, param
 from arboretum_regularized.paper.results import AUTHORS, PRICES, PROVEN, UNIT, VARIANTS, published
 
 COST = {
@@ -42,10 +38,6 @@ CHAPTERS = ("study", "certified", "drawn", "growth")
 """The twenty data sets; Theorem 1 beside proven minima; the trees that are drawn; Figure 15."""
 
 
-def _chosen(values: str | Iterable[str]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values)
-
-
 @attrs.frozen
 class Regularized(Chaptered):
     """Test AUC, expected cost and size of eleven algorithms on twenty data sets, with unit and with
@@ -60,12 +52,13 @@ class Regularized(Chaptered):
     """
 
     name = "regularized"
+    modules = (("study", "verdicts"),)
     paper = (
         "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with "
         "complexity guarantees"
     )
     datasets: tuple[str, ...] = param(
-        (), "of the twenty, those to study; none named: all", converter=_chosen
+        (), "of the twenty, those to study; none named: all", converter=Chaptered.listed
     )
     seeds: int = param(5, "splits per data set, as in the paper", ge=1)
     seeds_small: int = param(
@@ -81,41 +74,21 @@ class Regularized(Chaptered):
         "pruned tree's cost falls in steps, and five splits may all miss one",
         ge=1,
     )
-    prices: tuple[str, ...] = param(PRICES, "price settings: unit, random", converter=_chosen)
+    prices: tuple[str, ...] = param(
+        PRICES, "price settings: unit, random", converter=Chaptered.listed
+    )
     variants: tuple[str, ...] = param(
-        VARIANTS, "readings of the score: authors, paper", converter=_chosen
+        VARIANTS, "readings of the score: authors, paper", converter=Chaptered.listed
     )
     times: bool = param(True, "measure the seconds of each growth, too")
     chapters: tuple[str, ...] = param(
-        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=_chosen
+        CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=Chaptered.listed
     )
 
     def __attrs_post_init__(self) -> None:
-        known = {"prices": PRICES, "variants": VARIANTS, "chapters": CHAPTERS, "datasets": ()}
+        self.refuse_unknown(prices=PRICES, variants=VARIANTS, chapters=CHAPTERS)
         if self.datasets:
-            known["datasets"] = tuple(dict.fromkeys([*published().datasets, *PROVEN]))
-        for field, values in known.items():
-            for value in getattr(self, field):
-                if value not in values:
-                    raise ConfigError(
-                        f"reproduction.{field}: "
-                        + unknown(field.removesuffix("s"), str(value), values)
-                    )
-            if field != "datasets" and not getattr(self, field):
-                raise ConfigError(
-                    f"reproduction.{field} must name at least one of {', '.join(values)}"
-                )
-
-    def wants(self, dataset: str) -> bool:
-        """Whether it is one of those to study."""
-        return not self.datasets or dataset in self.datasets
-
-    def parts(self) -> Plain:
-        """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
-        from arboretum_regularized.paper import certified, drawn, growth, verdicts
-
-        parts = dict(zip(CHAPTERS, (verdicts, certified, drawn, growth), strict=True))
-        return {name: part for name, part in parts.items() if name in self.chapters}
+            self.refuse_unknown(datasets=dict.fromkeys([*published().datasets, *PROVEN]))
 
     def cost(self, dataset: str) -> float:
         """Of each of its pieces."""

@@ -2,8 +2,6 @@
 times.
 """
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -7,11 +7,8 @@ inside the prediction, within two standard errors of a cell: half of what a cell
 for these reasons were looked for afterwards.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,6 +34,7 @@ from arboretum.api import (
 )
 from arboretum_regularized.paper.claims import claims
 from arboretum_regularized.paper.means import REACH, cell_of_runs, known_between, standard_error
+from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import (
     ALGORITHMS,
     JUDGED,
@@ -52,10 +50,6 @@ from arboretum_regularized.paper.results import (
     published,
 )
 from arboretum_regularized.paper.showing import pictures_of, rank_tables
-
-if TYPE_CHECKING:
-    from arboretum_regularized.paper.reproduction import Regularized
-
 
 NO_DROP = 0.01
 """What the paper's own rule calls no drop of a validation AUC."""

@@ -4,8 +4,6 @@ A score has to lie between those of the sum that is more, and less, by what roun
 search leaves out what is below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 

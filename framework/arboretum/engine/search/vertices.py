@@ -6,8 +6,6 @@ the promise is that no division of them scores above the best that keeps each of
 together; the scan then leaves bins out whose vertices are below the best cut known.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 
