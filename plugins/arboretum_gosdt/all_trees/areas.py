@@ -47,7 +47,7 @@ class RankedLoss:
         self._least: dict[Tangents, int] = {}
         self._trees: list[np.ndarray] = []
         self._slopes = self._asked = (
-            0.5 * (self._pieces()[0] / objective.false_positive_limit()[0]) ** -0.5
+            0.5 * (self._positions_and_lengths()[0] / objective.false_positive_limit()[0]) ** -0.5
         )
         self._again, self._bound = 0, -math.inf
 
@@ -56,8 +56,8 @@ class RankedLoss:
         """int64[objects, 1, 2]: positives and negatives."""
         return np.ascontiguousarray(self.of_class[:, None, ::-1])
 
-    def values(self, trees: Any) -> np.ndarray:
-        """R of trees."""
+    def values_of_trees(self, trees: Any) -> np.ndarray:
+        """Return float64[trees], R of each."""
         found: np.ndarray = (
             self.objective.curve_loss(
                 trees.value[:, :, 0].astype(float), trees.value[:, :, 1].astype(float)
@@ -66,14 +66,14 @@ class RankedLoss:
         )
         return found
 
-    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
-        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+    def value_of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
         answers, the heavier class.
         """
         value = self.objective.ranked_loss(leaves[:, 1].astype(float), leaves[:, 0].astype(float))
         return value + self.objective.lam * len(leaves), leaves.argmax(axis=1)
 
-    def next(self, best: np.ndarray, value: float) -> Tangents | None:
+    def next_cost(self, best: np.ndarray, value: float) -> Tangents | None:
         """Return the tangents to search next, those that bound all trees best that are known; None:
         no others.
 
@@ -83,8 +83,8 @@ class RankedLoss:
         if len(self._least) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
             return None
         while self._again <= MOST_AGAIN:
-            slopes = self._steepest() if self._least else self._asked
-            found = Tangents(self, *self._rounded(slopes))
+            slopes = self._find_best_slopes() if self._least else self._asked
+            found = Tangents(self, *self._round_pieces(slopes))
             if found not in self._least:
                 self._asked = slopes
                 return found
@@ -92,43 +92,45 @@ class RankedLoss:
             self._slopes = np.sqrt(self._slopes * slopes)
         return None
 
-    def learn(self, cost: Tangents, least: int, leaves: np.ndarray | None = None) -> None:
-        """Learn that no tree costs less than ``least``.
+    def record_least_cost(
+        self, cost: Tangents, least: int, leaves: np.ndarray | None = None
+    ) -> None:
+        """Record that no tree costs less than ``least`` by the tangents ``cost``.
 
         leaves : int64[leaves, 2], of the one that costs so much.
         """
-        bound = cost.value(least)
+        bound = cost.value_of_cost(least)
         self._again += bound < self._bound + PROGRESS * self.objective.lam
         if bound > self._bound:
             self._slopes, self._bound = self._asked, bound
         self._least[cost] = least
         self._trees += [] if leaves is None else [leaves]
 
-    def bound(self, value: float) -> float:
-        """No tree has a lower value; at most ``value``."""
+    def lower_bound(self, value: float) -> float:
+        """Return a bound that no tree's value is below; at most ``value``."""
         return max(0.0, min(value, self._bound))
 
-    def tightest(self, value: float) -> Room:
+    def tightest_room(self, value: float) -> Room:
         """Return the searched tangents that bound all trees best, and the room that they leave to
         trees whose value is below ``value``.
         """
-        cost = max(self._least, key=lambda one: one.value(self._least[one]))
+        cost = max(self._least, key=lambda one: one.value_of_cost(self._least[one]))
         theta, unit = self.objective.false_positive_limit()
         # no two leaves are better, and one is not
         if value <= 1 - theta / unit + 2 * self.objective.lam:
             return Room(cost, -1, -1.0)
-        budget = cost.budget(value)
+        budget = cost.budget_below(value)
         return Room(cost, budget, (budget - self._least[cost]) / max(cost.p, 1))
 
-    def _steepest(self) -> np.ndarray:
-        """float64[PIECES], slopes of tangents that bound all known trees best, not far from the
-        best slopes searched: a bundle method.
+    def _find_best_slopes(self) -> np.ndarray:
+        """Return float64[FINEST], slopes of tangents that bound all known trees best, not far from
+        the best slopes searched: a bundle method.
 
         The bound that slopes give for one tree is a concave function of them, and so is the least
         of all trees'.
         """
         theta, unit = self.objective.false_positive_limit()
-        lam, (middle, length) = self.objective.lam, self._pieces()
+        lam, (middle, length) = self.objective.lam, self._positions_and_lengths()
         held = min(lam, 1.0)  # to the best slopes
         rise, run = (
             np.concatenate([tree[:, k] / one for tree in self._trees])
@@ -157,17 +159,21 @@ class RankedLoss:
         made: np.ndarray = np.exp(found)
         return made
 
-    def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
-        """Middles and lengths of the finest pieces, shorter where curves bend most."""
+    def _positions_and_lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return float64[FINEST] each, middles and lengths of the finest pieces of the axis of
+        false positive rates, shorter where curves bend most.
+        """
         ends = self.objective.false_positive_limit()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
         return (ends[1:] + ends[:-1]) / 2, np.diff(ends)
 
-    def _rounded(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Lengths in θ / PARTS and what they gain per negative, of few pieces, neighbours of
-        like slopes made one; the steepest first.
+    def _round_pieces(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Join neighbours of like slopes until there are PIECES; return their lengths in θ / PARTS
+        and what they gain, length · slope · N⁺ / N⁻, the steepest first.
+
+        slopes : float64[FINEST], of the finest pieces.
         """
         theta = self.objective.false_positive_limit()[0]
-        pieces = list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True))
+        pieces = list(zip(self._positions_and_lengths()[1].tolist(), slopes.tolist(), strict=True))
         while len(pieces) > PIECES:
             bends = [
                 v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2
@@ -201,20 +207,20 @@ class Tangents:
     lengths : of the pieces, in θ / PARTS.   gains : length · slope · N⁺ / N⁻ of each.
     """
 
-    of: RankedLoss = attrs.field(repr=False, eq=False)
+    loss: RankedLoss = attrs.field(repr=False, eq=False)
     lengths: tuple[int, ...]
     gains: tuple[int, ...]
 
     @property
-    def _theta(self) -> tuple[Fraction, Fraction]:
-        theta, divisor = self.of.objective.false_positive_limit()
+    def _limit_and_unit(self) -> tuple[Fraction, Fraction]:
+        theta, divisor = self.loss.objective.false_positive_limit()
         return decimal(theta), decimal(divisor)
 
     @property
     def _scale(self) -> Fraction:
-        """What value 1 is in units of gain."""
-        theta, divisor = self._theta
-        found: Fraction = PARTS / theta * self.of.positives * divisor
+        """Value 1 in units of gain."""
+        theta, divisor = self._limit_and_unit
+        found: Fraction = PARTS / theta * self.loss.positives * divisor
         return found
 
     @property
@@ -222,7 +228,7 @@ class Tangents:
         """Factor of ``cost`` in what is minimised, q · Σ cost + p · leaves: the denominator of λ in
         units of gain, 2¹⁶ at most.
         """
-        found = (decimal(self.of.objective.lam) * self._scale).denominator
+        found = (decimal(self.loss.objective.lam) * self._scale).denominator
         return min(found, 1 << 16)
 
     @property
@@ -232,8 +238,8 @@ class Tangents:
         """
         # a lower price is a bound as well
         return min(
-            math.floor(decimal(self.of.objective.lam) * self._scale * self.q),
-            MOST // (4 * len(self.of.of_class)),
+            math.floor(decimal(self.loss.objective.lam) * self._scale * self.q),
+            MOST // (4 * len(self.loss.of_class)),
         )
 
     @property
@@ -243,7 +249,7 @@ class Tangents:
         omega, slope = (
             np.array([sum(one[i:]) for i in k], np.int64) for one in (self.lengths, self.gains)
         )
-        return self.of.of_class[:, 1:] * omega - self.of.of_class[:, :1] * slope
+        return self.loss.of_class[:, 1:] * omega - self.loss.of_class[:, :1] * slope
 
     @property
     def cost(self) -> np.ndarray:
@@ -259,16 +265,16 @@ class Tangents:
         """Value of a tree of cost 0, in units of gain."""
         # Σ_j gain_j · N⁻ · middle of the piece, on the axis from 0 to 1
         at, area = Fraction(0), Fraction(0)
-        theta, _ = self._theta
+        theta, _ = self._limit_and_unit
         for length, gain in zip(self.lengths, self.gains, strict=True):
             middle = (at + Fraction(length, 2)) * theta / PARTS
-            area, at = area + gain * self.of.negatives * middle, at + length
+            area, at = area + gain * self.loss.negatives * middle, at + length
         return self._scale - area - int(self._gain.max(axis=1).sum())
 
-    def budget(self, value: float) -> int:
-        """What trees of a lower value can cost at most."""
+    def budget_below(self, value: float) -> int:
+        """Return what trees of a lower value can cost at most."""
         return math.floor((Fraction(value) * self._scale - self._shift) * self.q)
 
-    def value(self, cost: int) -> float:
-        """No tree that costs so much at least has a lower value."""
+    def value_of_cost(self, cost: int) -> float:
+        """Return the value that no tree is below which costs so much or more."""
         return float((Fraction(cost, self.q) + self._shift) / self._scale)

@@ -8,7 +8,8 @@ of outcome 1 and 0 of edge e::
                   N(one(e), a) · N(rest(e), b)                    (count_trees, smallest set first)
     above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + test_cost =
     c:
-        above(one(e), a) += above(s, c) · N(rest(e), b), and the other way round         (meetings)
+        above(one(e), a) += above(s, c) · N(rest(e), b), and the other way round
+                                                                        (count_trees_above_sets)
     list_trees: by cost; of one cost in the order of (edge, a), node by node: the last node that
         can be something else is changed, and all behind it begin with their first choice
 
@@ -28,7 +29,7 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 FREE = np.int64(-1)
 
 
-class Counted(NamedTuple):
+class TreeCounts(NamedTuple):
     """The costs of the trees of every set, ascending, and how many trees have each.
 
     first, last : int64[sets], places of a set.
@@ -42,7 +43,7 @@ class Counted(NamedTuple):
     count: np.ndarray
 
 
-class Bag(NamedTuple):
+class CostTable(NamedTuple):
     """The costs of one set while they are found.
 
     slots : int64[2^k], costs, else FREE.
@@ -57,8 +58,8 @@ class Bag(NamedTuple):
 
 @jit
 def count_trees(graph, counted, bag, state, without, modulus, steps):
-    """Count from the smallest set up; returns FINISHED, NEED_ROOM, or PAUSED once ``steps`` pairs
-    of costs were added.
+    """Count the trees of each cost, from the smallest set up; returns FINISHED, NEED_ROOM, or
+    PAUSED once ``steps`` pairs of costs were added.
 
     state : int64[2], sets left, places taken.
     without : bool[tests], tests whose trees do not count.
@@ -71,7 +72,7 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
         s = graph.order[state[0] - 1]
         most, n = graph.set[s].most, np.int64(0)
         if graph.set[s].alone <= most:
-            n = add(bag, mask, n, graph.set[s].alone, bag.sums[0] * 0 + 1, modulus)
+            n = add_trees_of_cost(bag, mask, n, graph.set[s].alone, bag.sums[0] * 0 + 1, modulus)
         for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
             one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
             if without[graph.edge[e].test]:
@@ -84,26 +85,28 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
                         break
                     steps -= 1
                     if 2 * n > mask:
-                        clear(bag, n, mask)
+                        free_slots(bag, n, mask)
                         return NEED_ROOM
-                    n = add(bag, mask, n, cost, counted.count[a] * counted.count[b], modulus)
+                    n = add_trees_of_cost(
+                        bag, mask, n, cost, counted.count[a] * counted.count[b], modulus
+                    )
         if state[1] + n > counted.cost.shape[0]:
-            clear(bag, n, mask)
+            free_slots(bag, n, mask)
             return NEED_ROOM
         listed = bag.found[:n]
         listed.sort()
         counted.first[s], counted.last[s] = state[1], state[1] + n
         for i in range(n):
             counted.cost[state[1] + i] = listed[i]
-            counted.count[state[1] + i] = bag.sums[slot(bag.slots, mask, listed[i])]
-        clear(bag, n, mask)
+            counted.count[state[1] + i] = bag.sums[place_of_cost(bag.slots, mask, listed[i])]
+        free_slots(bag, n, mask)
         state[0], state[1] = state[0] - 1, state[1] + n
     return FINISHED
 
 
 @jit(inline=True, borrow=True, wraps=True)
-def slot(slots, mask, cost):
-    """Return the place of a cost in the table, or where it would be."""
+def place_of_cost(slots, mask, cost):
+    """Return the slot of a cost, or the free one where it would be."""
     at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
     while slots[at] != FREE and slots[at] != cost:
         at = (at + 1) & mask
@@ -111,9 +114,12 @@ def slot(slots, mask, cost):
 
 
 @jit(inner=True, borrow=True)
-def add(bag, mask, n, cost, count, modulus):
-    """Count trees of a cost; returns how many costs there are."""
-    at = slot(bag.slots, mask, cost)
+def add_trees_of_cost(bag, mask, n, cost, count, modulus):
+    """Add ``count`` trees of a cost to the table; returns how many costs are in it.
+
+    n : how many were.
+    """
+    at = place_of_cost(bag.slots, mask, cost)
     if bag.slots[at] == FREE:
         bag.slots[at], bag.found[n], bag.sums[at] = cost, cost, 0
         n += 1
@@ -124,16 +130,18 @@ def add(bag, mask, n, cost, count, modulus):
 
 
 @jit(inner=True, borrow=True)
-def clear(bag, n, mask):
-    """Free the slots; all are found before the first is freed, which would hide others."""
+def free_slots(bag, n, mask):
+    """Free the slots of the n costs in the table; all are found before the first is freed, which
+    would hide others.
+    """
     for i in range(n):
-        bag.found[i] = slot(bag.slots, mask, bag.found[i])
+        bag.found[i] = place_of_cost(bag.slots, mask, bag.found[i])
     for i in range(n):
         bag.slots[bag.found[i]] = FREE
 
 
 @jit(borrow=True)
-def meetings(graph, counted, state, above):
+def count_trees_above_sets(graph, counted, state, above):
     """Count in how many trees of all objects a set has one of its trees of a cost, each of these
     counted once: above[c], float64, out, by place in ``counted``.
 
@@ -164,7 +172,7 @@ def meetings(graph, counted, state, above):
 NODE = np.dtype(
     [
         ("set", "i8"),
-        ("cost", "i8"),  # its place in ``Counted``
+        ("cost", "i8"),  # its place in ``TreeCounts``
         ("edge", "i8"),  # −1: a leaf
         ("left", "i8"),  # places of the costs of both sides
         ("right", "i8"),
@@ -175,7 +183,7 @@ NODE = np.dtype(
 
 
 @jit(borrow=True)
-def choice(graph, counted, s, place, edge, left):
+def split_of_cost(graph, counted, s, place, edge, left):
     """Return the first (edge, places of both sides) from (edge, left) on that makes a cost of set
     s; edge −1: a leaf, −2: there is none.
     """
@@ -219,20 +227,22 @@ def list_trees(graph, counted, nodes, state, tests, starts):
         at, edge, a, b = state[0] - 1, np.int64(-2), np.int64(0), np.int64(0)
         if at < 0:
             nodes[0].set, nodes[0].cost = root, state[1]
-            edge, a, b = choice(graph, counted, root, state[1], np.int64(-1), np.int64(-1))
+            edge, a, b = split_of_cost(graph, counted, root, state[1], np.int64(-1), np.int64(-1))
             at = 0
         while edge == -2 and at >= 0 and state[0] > 0:  # the last node that can be something else
             s, place, now = nodes[at].set, nodes[at].cost, nodes[at].edge
             if now < 0:
-                edge, a, b = choice(graph, counted, s, place, graph.set[s].first_edge, np.int64(-1))
+                edge, a, b = split_of_cost(
+                    graph, counted, s, place, graph.set[s].first_edge, np.int64(-1)
+                )
             else:
-                edge, a, b = choice(graph, counted, s, place, now, nodes[at].left + 1)
+                edge, a, b = split_of_cost(graph, counted, s, place, now, nodes[at].left + 1)
             at -= edge == -2
         if edge == -2:
             state[0], state[1] = 0, state[1] + 1
             continue
         nodes[at].edge, nodes[at].left, nodes[at].right = edge, a, b
-        state[0] = complete(graph, counted, nodes, at)
+        state[0] = complete_tree(graph, counted, nodes, at)
         for i in range(state[0]):
             tests[end + i] = graph.edge[nodes[i].edge].test if nodes[i].edge >= 0 else -1
         end += state[0]
@@ -242,7 +252,7 @@ def list_trees(graph, counted, nodes, state, tests, starts):
 
 
 @jit(inner=True, borrow=True)
-def complete(graph, counted, nodes, at):
+def complete_tree(graph, counted, nodes, at):
     """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there
     are.
     """
@@ -260,7 +270,7 @@ def complete(graph, counted, nodes, at):
         edge = graph.edge[above.edge]
         s = edge.one if first_side else edge.rest
         nodes[n].set, nodes[n].cost = s, above.left if first_side else above.right
-        nodes[n].edge, nodes[n].left, nodes[n].right = choice(
+        nodes[n].edge, nodes[n].left, nodes[n].right = split_of_cost(
             graph, counted, s, nodes[n].cost, np.int64(-1), np.int64(-1)
         )
         first_side = nodes[n].edge >= 0

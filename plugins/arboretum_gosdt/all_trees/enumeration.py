@@ -58,22 +58,22 @@ class Rows:
     price: np.ndarray
 
     @staticmethod
-    def of(merged: Merged, cost: np.ndarray | None = None) -> Rows:
+    def of_merged(merged: Merged, cost: np.ndarray | None = None) -> Rows:
         """Return the objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
 
         cost : other costs of other answers; None: its own.
         """
         cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
-        return Rows(outcomes_of(merged), cost, merged.rows, merged.mass, merged.price)
+        return Rows(unpack_outcomes(merged), cost, merged.rows, merged.mass, merged.price)
 
     @property
-    def own(self) -> int:
+    def equivalent_loss(self) -> int:
         """Losses of the objects' best answers, which every tree has."""
         return int(self.cost.min(axis=1).sum())
 
 
-def outcomes_of(merged: Merged) -> np.ndarray:
-    """uint8[objects, tests], from the bits."""
+def unpack_outcomes(merged: Merged) -> np.ndarray:
+    """Return the outcomes of all tests, uint8[objects, tests], from the bits."""
     bits = np.unpackbits(
         merged.bits.astype("<u4").view(np.uint8).reshape(len(merged.bits), -1),
         axis=1,
@@ -109,8 +109,12 @@ class AllTrees:
         from arboretum_gosdt.sparse.node import UNLIMITED
 
         self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
-        words, answers, self.own = -(-n // 64), table.cost.shape[1], q * table.own
-        budget -= self.own
+        words, answers, self.equivalent_cost = (
+            -(-n // 64),
+            table.cost.shape[1],
+            q * table.equivalent_loss,
+        )
+        budget -= self.equivalent_cost
         keys = (random_words(n) if known is None else known[0]).view(kind)
         padded = np.zeros((tests, words * 64), np.uint8)
         padded[:, :n] = table.outcome.T
@@ -242,11 +246,11 @@ class AllTrees:
         return self._kernels.Graph(*self._graph.values())
 
     @property
-    def taken(self) -> int:
+    def n_sets(self) -> int:
         """Sets of objects whose trees within the budget are known."""
         return int(self._state.taken)
 
-    def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
+    def count_trees_of_sets(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
         """Return how many trees of each cost every set has
         (:class:`arboretum_gosdt.all_trees.counting.Counted`).  In the seconds of :meth:`run`.
 
@@ -261,9 +265,9 @@ class AllTrees:
         kept = Arrays({"cost": np.empty(4 * sets, np.int64), "count": np.empty(4 * sets, kind)}, ())
         first = np.empty(sets, np.int64)
         last = np.empty(sets, np.int64)
-        state = np.array([self.taken, 0])
+        state = np.array([self.n_sets, 0])
         without = np.zeros(self._table.outcome.shape[1], bool) if without is None else without
-        bag = kernels.Bag(
+        bag = kernels.CostTable(
             np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64)
         )
 
@@ -273,7 +277,7 @@ class AllTrees:
             """
             nonlocal bag
             room = 2 * len(bag.slots)
-            bag = kernels.Bag(
+            bag = kernels.CostTable(
                 np.full(room, kernels.FREE), np.zeros(room, kind), np.empty(room, np.int64)
             )
             return kept.make_room(
@@ -284,7 +288,7 @@ class AllTrees:
             """Count for a slice; returns how it ended (:mod:`arboretum.kernels.solving.slices`)."""
             found: int = kernels.count_trees(
                 self.graph,
-                kernels.Counted(first, last, *kept.values()),
+                kernels.TreeCounts(first, last, *kept.values()),
                 bag,
                 state,
                 without,
@@ -304,14 +308,16 @@ class AllTrees:
                 f"the costs of the trees of {sets:,} sets take more than "
                 f"{self._bytes / 1e6:,.0f} MB; lower the budget of cost, as solver.epsilon"
             )
-        return kernels.Counted(first, last, *kept.values())
+        return kernels.TreeCounts(first, last, *kept.values())
 
-    def costs(self, counted: Any) -> tuple[np.ndarray, list[int]]:
-        """(costs, ascending, with what every tree has; how many trees of each), of the whole;
-        numbers that floats do not hold by remainders.
+    def costs_and_counts(self, counted: Any) -> tuple[np.ndarray, list[int]]:
+        """Return the costs of the trees of all objects, int64, ascending, with what every tree has,
+        and how many trees have each; numbers that floats do not hold by remainders.
+
+        counted : of ``count_trees_of_sets``.
         """
         root = slice(counted.first[0], counted.last[0])
-        cost, count = counted.cost[root] + self.own, counted.count[root]
+        cost, count = counted.cost[root] + self.equivalent_cost, counted.count[root]
         most = float(count.max(initial=0.0))
         if most < EXACT:
             return cost, [int(one) for one in count]
@@ -319,7 +325,7 @@ class AllTrees:
         for prime in PRIMES:
             if product > most * (1 + 1e-6):
                 break
-            rest = self.counted(modulus=prime).count[root].tolist()
+            rest = self.count_trees_of_sets(modulus=prime).count[root].tolist()
             inverse = pow(product, -1, prime)
             whole = [
                 x + product * ((r - x) * inverse % prime) for x, r in zip(whole, rest, strict=True)
@@ -327,13 +333,17 @@ class AllTrees:
             product *= prime
         return cost, whole
 
-    def asked(self, counted: Any) -> np.ndarray:
-        """float64[objects, answers]: the share of the trees that give each object each answer."""
+    def shares_of_answers(self, counted: Any) -> np.ndarray:
+        """Return float64[objects, answers], the share of the trees that give each object each
+        answer.
+
+        counted : of ``count_trees_of_sets``.
+        """
         from arboretum_gosdt.all_trees import counting as kernels
 
-        graph, taken, found = self.graph, self.taken, np.zeros_like(self._table.excess, float)
+        graph, taken, found = self.graph, self.n_sets, np.zeros_like(self._table.excess, float)
         above = np.empty(len(counted.cost))
-        kernels.meetings(graph, counted, np.array([taken]), above)
+        kernels.count_trees_above_sets(graph, counted, np.array([taken]), above)
         for order in np.array_split(graph.order[:taken], -(-taken // 4096)):
             inside = np.unpackbits(graph.bits[order].view(np.uint8), axis=1, bitorder="little")[
                 :, : len(found)
@@ -376,7 +386,7 @@ class AllTrees:
         numbers = self._table.numbers
         return Fronts(
             self.graph,
-            self.taken,
+            self.n_sets,
             columns,
             (numbers.q * self._table.excess, numbers.p, width, self._bytes),
             curves,
@@ -384,8 +394,10 @@ class AllTrees:
         )
 
 
-def load() -> None:
-    """Compile, or load, all kernels: their types are the same for every table."""
+def load_kernels() -> None:
+    """Compile all kernels, or load them from the cache: their types are the same for every
+    table.
+    """
     outcome, ones = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), np.ones(4, np.int64)
     all_trees = AllTrees(
         Rows(
@@ -396,9 +408,9 @@ def load() -> None:
         8,
     )
     all_trees.run()
-    counted = all_trees.counted()
+    counted = all_trees.count_trees_of_sets()
     list(all_trees.trees(counted))
-    all_trees.asked(counted)
+    all_trees.shares_of_answers(counted)
     fronts = all_trees.fronts(np.ones((4, 2, 2), np.int64))
     fronts.run()
     list(fronts.trees())
@@ -427,7 +439,7 @@ class Fronts:
         self._first = np.empty(len(graph.set), np.int64)
         self._last = np.empty(len(graph.set), np.int64)
 
-        def room(n: int) -> Arrays:
+        def allocate(n: int) -> Arrays:
             """Return arrays for n partial solutions, whose value is int64[n, width, 2]."""
             whole = {name: np.empty(n, np.int64) for name in ("size", "leaves", "cost")}
             return Arrays(
@@ -439,11 +451,11 @@ class Fronts:
                 (),
             )
 
-        self._kept, self._own = room(1 << 12), room(1 << 10)
+        self._kept, self._own = allocate(1 << 12), allocate(1 << 10)
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
-        """Find the partial solutions of all sets but that of all objects; "" when they are found,
-        else "seconds" or "bytes".
+        """Find the partial solutions of all sets but that of all objects; returns "" when they are
+        found, else "seconds" or "bytes".
         """
         names = self._kernels.PartialSolutions._fields
 
@@ -451,7 +463,7 @@ class Fronts:
             """Find partial solutions for a slice; returns how it ended."""
             own = self._kernels.PartialSolutions(*self._own.values())
             kept = self._partial_solutions()
-            found: int = self._kernels.fronts(
+            found: int = self._kernels.find_partial_solutions(
                 self._graph,
                 self._first,
                 self._last,
@@ -482,8 +494,8 @@ class Fronts:
         return self._kernels.PartialSolutions(*self._kept.values())
 
     def trees(self) -> Iterator[Any]:
-        """Trees of all objects, many at a time, as partial solutions; all that no other beats are
-        among them.  Valid until the next are taken.
+        """Yield trees of all objects, many at a time, as partial solutions; all that no other beats
+        are among them.  Valid until the next are taken.
         """
         state, (begin, end) = (
             np.array([-1, -1]),
@@ -497,7 +509,7 @@ class Fronts:
         )
         while True:
             own = self._kernels.PartialSolutions(*self._own.values())
-            n = self._kernels.whole_trees(
+            n = self._kernels.write_whole_trees(
                 self._graph,
                 self._first,
                 self._last,
@@ -511,9 +523,11 @@ class Fronts:
                 return
             yield self._kernels.PartialSolutions(*(one[:n] for one in own))
 
-    def nodes(self, origin: np.ndarray) -> list[tuple[int, int]]:
-        """(test, −1) of every inner node and (−1, answer) of every leaf of a tree, in preorder,
-        the side of outcome 1 first.
+    def nodes_of_tree(self, origin: np.ndarray) -> list[tuple[int, int]]:
+        """Return (test, −1) of every inner node and (−1, answer) of every leaf of a tree, in
+        preorder, the side of outcome 1 first.
+
+        origin : int64[3], of its partial solution.
         """
         found, waiting = [], [origin.tolist()]
         while waiting:

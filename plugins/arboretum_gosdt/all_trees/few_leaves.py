@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     leaves: tuple[np.ndarray, ...]
     last: int
 
-    def tests(self, at: tuple[np.intp, ...]) -> list[int]:
+    def tests_of_tree(self, at: tuple[np.intp, ...]) -> list[int]:
         """Return the tests of a tree, −1: a leaf, in order.
 
         at : its index in an array of the shape's trees.
@@ -33,9 +33,12 @@ class Shape(NamedTuple):
         return [int(at[which]) if which >= 0 else -1 for which in self.order]
 
 
-def most_leaves(outcome: np.ndarray, limit: int | None, depth: int | None) -> int:
-    """Up to how many leaves there are all trees: 3, fewer with limits or many tests, 1: none but
-    the leaf.
+def most_leaves_listed(outcome: np.ndarray, limit: int | None, depth: int | None) -> int:
+    """Return up to how many leaves all trees are enumerated: 3, fewer with limits or many tests, 1:
+    none but the leaf.
+
+    outcome : uint8[objects, tests].
+    limit : most leaves of a tree; None: no limit.
     """
     n, tests = outcome.shape
     most = 3 if tests * tests * n <= PAIRS else 2
@@ -45,7 +48,7 @@ def most_leaves(outcome: np.ndarray, limit: int | None, depth: int | None) -> in
     )
 
 
-def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[Shape]:
+def shapes_of_few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[Shape]:
     """Yield the shapes of all trees of two leaves, and of three if ``most`` is, with what is
     counted in their leaves.
 
@@ -88,14 +91,18 @@ def best_tree_of_each_shape(
     weights : int64[objects, classes], what an answer saves.
     depth : most tests on a path; None: no limit.
     """
-    for shape in few_leaves(outcome, weights, most_leaves(outcome, None, depth)):
+    for shape in shapes_of_few_leaves(outcome, weights, most_leaves_listed(outcome, None, depth)):
         saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
         at = np.unravel_index(int(saved.argmax()), saved.shape)
-        yield int(weights.sum() - saved[at]), len(shape.leaves), nodes_of(shape.tests(at))
+        yield (
+            int(weights.sum() - saved[at]),
+            len(shape.leaves),
+            nodes_of_preorder(shape.tests_of_tree(at)),
+        )
 
 
-def nodes_of(tests: Iterable[int]) -> np.ndarray:
-    """int64[nodes, 4], as a search hands them over, of tests in order, outcome 1 first, −1: a
-    leaf.
+def nodes_of_preorder(tests: Iterable[int]) -> np.ndarray:
+    """Return int64[nodes, 4], as a search hands them over, of tests in preorder, outcome 1 first,
+    −1: a leaf.
     """
     return np.insert(laid(tests), 1, 0, axis=1)

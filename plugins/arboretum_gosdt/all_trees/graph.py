@@ -10,9 +10,10 @@ set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
 
     the set of all objects waits, with the budget of the whole
     for n = number of objects … 1, while a set s of n objects waits:
-        take s: push it at level 0, its limit B(s)                                        (take)
+        take s: push it at level 0, its limit B(s)                               (take_next_set)
         while the stack is not empty, with t the set on top:
-            if t is new: bound the sides of its tests by pairs and by the memo          (expand)
+            if t is new: bound the sides of its tests by pairs and by the memo
+                                                                          (bound_sides_of_tests)
             limit = B(s) if t is s, else min(budget of t, ub(t) − 1)
             i = the most balanced test of bound[i] ≤ limit with a side that is not solved
             if there is one:
@@ -21,7 +22,7 @@ set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
                 for every test, both sides solved, with cost(one) + cost(rest) + test_cost ≤ B(s):
                     keep an edge; both sides wait, if they do not yet, and
                     B(one) = max(B(one), B(s) − cost(rest) − test_cost), the same for rest
-                pop                                                                 (keep_edges)
+                pop                                                                 (write_edges)
             else:
                 memo(t) = min(ub(t), least bound[i]) and ub(t); pop
                 bounds of the set below follow, and of the sides of its other tests
@@ -226,9 +227,10 @@ STATE = np.dtype(
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def count_tests(table, levels, scratch, d):
-    """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer),
-    and the tests that divide the set; returns how many.
+def sum_sides_of_tests(table, levels, scratch, d):
+    """Sum excess, keys, mass, rows and the worst answer over the objects with outcome 1 of each
+    test (``scratch.sums``) and over all (``scratch.side``), and list the tests that divide the set;
+    returns how many.
     """
     outcome = table.outcome
     excess = table.excess
@@ -288,11 +290,11 @@ def add_masked(into, value, mask):
 
 @jit(inner=True, borrow=True)
 def count_pairs(table, levels, scratch, d, m, limit):
-    """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests;
-    both[answers] : of the greatest excess.
+    """Sum ``excess[r, c]`` over the objects r of the set with both tests i and j into both[c, i,
+    j], and the greatest excess into both[answers, i, j].
 
-    For the tests i that may be asked first within the limit, of which a side is not solved, and all
-    j.
+    For the m tests j that divide the set, and those i of them that may be asked first within the
+    limit and of which a side is not solved.
     """
     outcome = table.outcome
     excess = table.excess
@@ -329,14 +331,16 @@ def count_pairs(table, levels, scratch, d, m, limit):
 
 
 @jit(borrow=True, wraps=True)
-def expand(table, levels, scratch, memo, d):
-    """Write what the pairs of its tests say of a set, and what is known of the sides."""
+def bound_sides_of_tests(table, levels, scratch, memo, d):
+    """Bound the least cost of both sides of every test of a set: by leaves, by the memo, by pairs
+    of tests, and by one another.
+    """
     node = levels.node[d]
     n_answers = table.excess.shape[1]
     p = table.numbers.p
     q = table.numbers.q
     node.child, node.width, node.open = -1, 0, 0
-    m = count_tests(table, levels, scratch, d)
+    m = sum_sides_of_tests(table, levels, scratch, d)
     sums, total = scratch.sums, scratch.side
     least = total[0]
     for c in range(1, n_answers):
@@ -371,8 +375,8 @@ def expand(table, levels, scratch, memo, d):
                 if known >= 0:
                     low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
             levels.low[d, side, i], levels.high[d, side, i] = low, high
-        refresh(levels, d, i)
-    count_pairs(table, levels, scratch, d, m, limit_of(node, d))
+        refresh_bound_of_test(levels, d, i)
+    count_pairs(table, levels, scratch, d, m, cost_limit(node, d))
     both, near, square, priced = scratch.both, levels.near[d], m * m, False
     for i in range(m):
         priced |= table.price[levels.test[d, i]] != 0
@@ -388,7 +392,7 @@ def expand(table, levels, scratch, memo, d):
             here = sums[n_answers + 2, i] if side == ONE else mass - sums[n_answers + 2, i]
             if n_answers == 2 and not priced:
                 one, rest = both[i * m : i * m + m], both[square + i * m : square + i * m + m]
-                two, three = two_and_three(
+                two, three = losses_of_two_and_three_leaves(
                     one,
                     rest,
                     sums[0, :m],
@@ -417,7 +421,7 @@ def expand(table, levels, scratch, memo, d):
             low = min(high, min(two, three))
             high = min(high, two) if table.numbers.least <= 1 else high
             levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
-        refresh(levels, d, i)
+        refresh_bound_of_test(levels, d, i)
     if table.numbers.similar:
         for i in range(m):
             for side in range(2):
@@ -425,9 +429,9 @@ def expand(table, levels, scratch, memo, d):
 
 
 @jit(inner=True, borrow=True)
-def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side):
-    """Least loss of two leaves on a side of a test, and of one of them, by the second test, for two
-    answers.
+def losses_of_two_and_three_leaves(one, other, first, second, with_1, with_2, all_1, all_2, side):
+    """Return the least loss of two leaves on a side of a test, and the least of one leaf beside
+    others (of three leaves and more), over all second tests, for two answers.
 
     one, other : int64[tests], of both answers on what the two tests share.
     first, second : on all with the second test, with_1, with_2 : with the first, all_1, all_2 : of
@@ -448,8 +452,8 @@ def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side)
 
 
 @jit(inline=True, borrow=True)
-def limit_of(node, d):
-    """What trees may cost by a test that is still asked."""
+def cost_limit(node, d):
+    """Return what trees of the set of level d may cost by a test that is still asked."""
     return node.budget if d == 0 else min(node.budget, node.best - 1)
 
 
@@ -460,7 +464,7 @@ def is_open(levels, d, side, i):
 
 
 @jit(inline=True, borrow=True)
-def lightest(levels, d, i):
+def lightest_side(levels, d, i):
     """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
@@ -472,7 +476,7 @@ def cost_of_sides(costs, d, i):
 
 
 @jit(inline=True, borrow=True)
-def raise_bound(levels, d, side, i, lower):
+def raise_bound_of_side(levels, d, side, i, lower):
     """Enter a lower bound of a side of test i; return whether it is higher than the known one."""
     low = levels.low[d, side, i]
     levels.low[d, side, i] = max(low, min(lower, levels.high[d, side, i]))
@@ -480,8 +484,8 @@ def raise_bound(levels, d, side, i, lower):
 
 
 @jit(inline=True, borrow=True)
-def refresh(levels, d, i):
-    """Bound and best tree by test i."""
+def refresh_bound_of_test(levels, d, i):
+    """Compute the bound of the trees that ask test i first, and the best tree's cost, anew."""
     node, test_cost = levels.node[d], levels.test_cost[d, i]
     levels.bound[d, i] = max(cost_of_sides(levels.low, d, i) + test_cost, levels.known_bound[d, i])
     node.best = min(node.best, cost_of_sides(levels.high, d, i) + test_cost)
@@ -489,7 +493,9 @@ def refresh(levels, d, i):
 
 @jit(inner=True, borrow=True)
 def propagate_to_siblings(table, levels, d, i, side):
-    """R(S) ≥ R(T) − q · w(T ∖ S): what is known of one side bounds those of all tests (B.10)."""
+    """Raise the bounds of the sides S of all open tests by that of one side T:
+    R(S) ≥ R(T) − q · w(T ∖ S) (B.10).
+    """
     m, q, low = levels.node[d].width, table.numbers.q, levels.low[d, side, i]
     if low <= 2 * table.numbers.p:
         return
@@ -498,14 +504,14 @@ def propagate_to_siblings(table, levels, d, i, side):
         j = levels.open[d, k]
         near = levels.near[d, j * m + i]
         common = near if side == ONE else levels.weight[d, ONE, j] - near
-        one = raise_bound(levels, d, ONE, j, low - q * (whole - common))
-        rest = raise_bound(levels, d, REST, j, low - q * common)
+        one = raise_bound_of_side(levels, d, ONE, j, low - q * (whole - common))
+        rest = raise_bound_of_side(levels, d, REST, j, low - q * common)
         if one or rest:
-            refresh(levels, d, j)
+            refresh_bound_of_test(levels, d, j)
 
 
 @jit(inner=True, borrow=True)
-def descend(table, levels, d, i, side, budget):
+def push_side(table, levels, d, i, side, budget):
     """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, cost ≤
     ``budget``.
 
@@ -527,12 +533,12 @@ def descend(table, levels, d, i, side, budget):
 
 
 @jit(inner=True, borrow=True)
-def next_open(levels, d, limit):
+def most_balanced_open_test(levels, d, limit):
     """Return the most balanced test within the limit of which a side is not solved; −1: none."""
     found, most = np.int64(-1), np.int64(-1)
     for k in range(levels.node[d].open):
         i = levels.open[d, k]
-        balance = levels.weight[d, lightest(levels, d, i), i]
+        balance = levels.weight[d, lightest_side(levels, d, i), i]
         if (levels.bound[d, i] <= limit and balance > most) and (
             is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)
         ):
@@ -541,7 +547,7 @@ def next_open(levels, d, limit):
 
 
 @jit(inner=True, borrow=True)
-def know(memo, state, one, two, depth):
+def number_of_set(memo, state, one, two, depth):
     """Return the number of a set, given to it where it is new."""
     number = find_or_enter(
         memo.slots, key_with_depth(np.uint64(one), depth), np.uint64(two), state.known
@@ -553,12 +559,12 @@ def know(memo, state, one, two, depth):
 
 
 @jit(inner=True, borrow=True)
-def meet(table, levels, memo, graph, state, i, side, most):
+def place_in_graph(table, levels, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``."""
     one = levels.side_key[0, side, i, 0]
     two = levels.side_key[0, side, i, 1]
     depth = depth_below(levels.node[0].depth)
-    number = know(memo, state, one, two, depth)
+    number = number_of_set(memo, state, one, two, depth)
     at = memo.place[number]
     if at < 0:
         at = state.sets
@@ -584,7 +590,7 @@ def meet(table, levels, memo, graph, state, i, side, most):
 
 
 @jit(inner=True, borrow=True)
-def take(levels, graph, state):
+def take_next_set(levels, graph, state):
     """Make the next set of the graph that of level 0."""
     at, end = graph.waiting[state.objects], np.int64(0)
     graph.waiting[state.objects] = graph.set[at].next
@@ -604,7 +610,7 @@ def take(levels, graph, state):
 
 
 @jit(inner=True, borrow=True)
-def keep_edges(table, levels, memo, graph, state):
+def write_edges(table, levels, memo, graph, state):
     """Keep the tests of level 0 that some tree within its budget asks first, as edges."""
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
@@ -616,8 +622,12 @@ def keep_edges(table, levels, memo, graph, state):
         if one + rest + test_cost <= node.budget:
             edge = graph.edge[state.edges]
             edge.test, edge.test_cost = levels.test[0, i], test_cost
-            edge.one = meet(table, levels, memo, graph, state, i, 0, node.budget - rest - test_cost)
-            edge.rest = meet(table, levels, memo, graph, state, i, 1, node.budget - one - test_cost)
+            edge.one = place_in_graph(
+                table, levels, memo, graph, state, i, 0, node.budget - rest - test_cost
+            )
+            edge.rest = place_in_graph(
+                table, levels, memo, graph, state, i, 1, node.budget - one - test_cost
+            )
             state.edges += 1
     graph.set[at].end_edge = state.edges
 
@@ -640,7 +650,7 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 or state.edges + tests > graph.edge.shape[0]
             ):
                 return NEED_ROOM
-            take(levels, graph, state)
+            take_next_set(levels, graph, state)
             d = state.level = np.int64(0)
         node = levels.node[d]
         if node.child == NEW:
@@ -653,30 +663,30 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             if step > most:
                 return TOO_LONG
             work -= 1000 + step
-            expand(table, levels, scratch, memo, d)
-        limit = limit_of(node, d)
-        i = next_open(levels, d, limit)
+            bound_sides_of_tests(table, levels, scratch, memo, d)
+        limit = cost_limit(node, d)
+        i = most_balanced_open_test(levels, d, limit)
         if i >= 0:
-            side = lightest(levels, d, i)
+            side = lightest_side(levels, d, i)
             side = side if is_open(levels, d, side, i) else 1 - side
             budget = limit - levels.low[d, 1 - side, i] - levels.test_cost[d, i]
-            descend(table, levels, d, i, side, budget)
+            push_side(table, levels, d, i, side, budget)
             state.level = d + 1
             continue
         if d == 0:
-            keep_edges(table, levels, memo, graph, state)
+            write_edges(table, levels, memo, graph, state)
             state.level = -1
             continue
         lower = node.best
         for i in range(node.width):
             lower = min(lower, levels.bound[d, i])
-        number = know(memo, state, node.key[0], node.key[1], node.depth)
+        number = number_of_set(memo, state, node.key[0], node.key[1], node.depth)
         memo.lower[number] = max(memo.lower[number], lower)
         memo.upper[number] = min(memo.upper[number], node.best)
         state.level = d - 1
         i, side = levels.node[d - 1].child, levels.node[d - 1].side
         levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])
         levels.high[d - 1, side, i] = min(levels.high[d - 1, side, i], memo.upper[number])
-        refresh(levels, d - 1, i)
+        refresh_bound_of_test(levels, d - 1, i)
         if table.numbers.similar:
             propagate_to_siblings(table, levels, d - 1, i, side)

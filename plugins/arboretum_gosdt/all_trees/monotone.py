@@ -1,9 +1,9 @@
 """Losses of false positives and false negatives, bounded by additive costs.
 
-Trees of H leaves with R(d) = loss + λ · leaves below some R lie below a staircase, loss(FP, FN) < R
-− λ H.  If the least a · FP + b · FN + p · leaves of all trees is known, no tree lies where it would
-cost less.  Several such lines, each about as the loss falls where the others leave most room, leave
-little or nothing of the staircases.
+Trees of H leaves with R(d) = loss + λ · leaves below some R lie below a step function of FP, where
+loss(FP, FN) < R − λ H.  If the least a · FP + b · FN + p · leaves of all trees is known, no tree
+lies where it would cost less.  Several such lines, each about as the loss falls where the others
+leave most room, leave little or nothing of these regions.
 """
 
 import itertools
@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import monotone_losses
-from arboretum_gosdt.all_trees.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.all_trees.few_leaves import most_leaves_listed, shapes_of_few_leaves
 from arboretum_gosdt.problem.prepared import SMALL
 
 PARTS, FEWEST = 1000, 30
@@ -22,7 +22,7 @@ PARTS, FEWEST = 1000, 30
 Fewer, but so many, where half a lane then holds all.
 """
 CELLS, STRIDE = 20_000, 16
-"""Steps of all staircases together, at most; false positives within a step count as its end."""
+"""Steps of all step functions together, at most; false positives within a step count as its end."""
 NEAR = 1e-4
 """Of a class: how far a loss is followed to see how fast it grows."""
 TRIED = 200
@@ -68,12 +68,12 @@ class Line:
 
     @property
     def cost(self) -> np.ndarray:
-        """int64[objects, 2]"""
+        """int64[objects, 2], what an object costs by its answer."""
         return np.stack([self.b * self.of_class[:, 1], self.a * self.of_class[:, 0]], axis=1)
 
 
 @attrs.frozen(eq=False)
-class Stairs:
+class StepRegion:
     """Where trees lie that are below a value.
 
     leaves : int64[counts, 1].
@@ -86,18 +86,18 @@ class Stairs:
     end: np.ndarray
     fn: np.ndarray
 
-    def cost(self, line: Line) -> np.ndarray:
-        """int64[counts, steps], the most that trees of a step cost."""
+    def greatest_costs(self, line: Line) -> np.ndarray:
+        """Return int64[counts, steps], the most that trees of a step cost."""
         found: np.ndarray = line.a * self.end + line.b * self.fn + line.p * self.leaves
         return found
 
-    def room(self, lines: dict[Line, int]) -> np.ndarray:
-        """float64[counts, steps]: by how many leaves' price a step's trees may cost more than
-        the line's least that allows least; below 0: none are left.
+    def room_below(self, lines: dict[Line, int]) -> np.ndarray:
+        """Return float64[counts, steps]: by how many leaves' price a step's trees may cost more
+        than the line's least that allows least; below 0: none are left.
         """
         found = np.where(self.fn < 0, -1.0, math.inf)
         for line, least in lines.items():
-            np.minimum(found, (self.cost(line) - least) / max(line.p, 1), out=found)
+            np.minimum(found, (self.greatest_costs(line) - least) / max(line.p, 1), out=found)
         return found
 
 
@@ -125,7 +125,7 @@ class MonotoneLoss:
         self._parts = self._parts if self._parts >= FEWEST else PARTS
         self._seen = 0  # trees of so many leaves have been gone through
         self._lines: dict[Line, int] = {}
-        self._stairs: tuple[float, Any] = (math.nan, None)
+        self._last_region: tuple[float, Any] = (math.nan, None)
         self._widest: list[float] = []
 
     @property
@@ -136,8 +136,8 @@ class MonotoneLoss:
         return found
 
     def loss(self, fp: Any, fn: Any) -> np.ndarray:
-        """float64, of the arguments' shape: the objective's loss, without λ, at false positives and
-        false negatives in whole units of weight (numbers, or arrays of one shape).
+        """Return float64, of the arguments' shape: the objective's loss, without λ, at false
+        positives and false negatives in whole units of weight (numbers, or arrays of one shape).
         """
         return np.asarray(
             self.objective.loss(
@@ -149,16 +149,16 @@ class MonotoneLoss:
             float,
         )
 
-    def values(self, trees: Any) -> np.ndarray:
-        """R of trees."""
+    def values_of_trees(self, trees: Any) -> np.ndarray:
+        """Return float64[trees], R of each."""
         found: np.ndarray = (
             self.loss(trees.value[:, 0, 0], trees.value[:, 1, 0])
             + self.objective.lam * trees.leaves
         )
         return found
 
-    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
-        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+    def value_of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
         answers, by the best threshold on the share of positives.
         """
         order = np.argsort(-leaves[:, 1] / np.maximum(leaves.sum(axis=1), 1), kind="stable")
@@ -168,7 +168,7 @@ class MonotoneLoss:
             np.argsort(order) < losses.argmin()
         ).astype(np.int64)
 
-    def smallest(
+    def best_small_tree(
         self, table: Any, limits: Any
     ) -> tuple[float, list[tuple[int, int]], np.ndarray] | None:
         """Return the best tree of two leaves, or of three where that is quick: its R, its nodes as
@@ -178,7 +178,7 @@ class MonotoneLoss:
         limits : :class:`arboretum.api.TreeLimits`.   None: no tree is allowed, or leaves cost
             nothing.
         """
-        most = most_leaves(table.outcome, limits.leaves, limits.depth)
+        most = most_leaves_listed(table.outcome, limits.leaves, limits.depth)
         if not self.objective.lam or most < 2:
             return None
         self._seen = most
@@ -187,23 +187,29 @@ class MonotoneLoss:
             [],
             np.empty((0, 2), np.int64),
         )
-        for shape in few_leaves(table.outcome, np.column_stack([self.of_class, table.rows]), most):
+        for shape in shapes_of_few_leaves(
+            table.outcome, np.column_stack([self.of_class, table.rows]), most
+        ):
             allowed = np.min([leaf[2] for leaf in shape.leaves], axis=0) >= max(1, limits.least)
-            for says in itertools.product((0, 1), repeat=len(shape.leaves)):
-                if says[shape.last] == says[shape.last + 1]:  # as without the last test
+            for answers in itertools.product((0, 1), repeat=len(shape.leaves)):
+                if answers[shape.last] == answers[shape.last + 1]:  # as without the last test
                     continue
                 fp, fn = (
-                    sum(leaf[k] for leaf, one in zip(shape.leaves, says, strict=True) if one != k)
+                    sum(
+                        leaf[k] for leaf, one in zip(shape.leaves, answers, strict=True) if one != k
+                    )
                     for k in range(2)
                 )
                 value = np.where(allowed, self.loss(fp, fn), math.inf) + self.objective.lam * len(
-                    says
+                    answers
                 )
                 at = np.unravel_index(int(value.argmin()), value.shape)
                 there: tuple[slice | np.intp, ...] = (slice(2), *at)
                 if value[at] < found[0]:
-                    answer = iter(says)
-                    nodes = [(test, -1 if test >= 0 else next(answer)) for test in shape.tests(at)]
+                    each = iter(answers)
+                    nodes = [
+                        (test, -1 if test >= 0 else next(each)) for test in shape.tests_of_tree(at)
+                    ]
                     found = (
                         float(value[at]),
                         nodes,
@@ -211,14 +217,14 @@ class MonotoneLoss:
                     )
         return found
 
-    def next(self, best: np.ndarray, value: float) -> Line | None:
+    def next_cost(self, best: np.ndarray, value: float) -> Line | None:
         """Return the line to search next: where trees better than ``value`` have most room; None:
         there is none, or no other line.
 
         best : leaves of a tree.
         """
-        stairs = self._below(value)
-        room = stairs.room(self._lines)
+        region = self._region_below(value)
+        room = region.room_below(self._lines)
         steps = np.flatnonzero(room.ravel() >= 0)
         self._widest.append(float(room.max(initial=-1.0)))
         if self._widest[-1] < ENOUGH or (
@@ -229,9 +235,9 @@ class MonotoneLoss:
             about = max(len(best), self._seen + 1)
             steps = (
                 np.flatnonzero(
-                    (room >= 0).ravel() & (stairs.leaves == about).repeat(len(stairs.fp))
+                    (room >= 0).ravel() & (region.leaves == about).repeat(len(region.fp))
                 )
-                if about in stairs.leaves
+                if about in region.leaves
                 else steps
             )
             steps = (
@@ -241,21 +247,21 @@ class MonotoneLoss:
             )
         steps = steps[np.argsort(-room.ravel()[steps], kind="stable")]
         for at in steps[np.linspace(0, len(steps) - 1, 5).astype(int)]:
-            line = self._line_along_slope(stairs, *divmod(int(at), len(stairs.fp)))
+            line = self._line_along_slope(region, *divmod(int(at), len(region.fp)))
             if line not in self._lines:
                 return line
         return None
 
-    def _line_along_slope(self, stairs: Stairs, row: int, step: int) -> Line:
+    def _line_along_slope(self, region: StepRegion, row: int, step: int) -> Line:
         """Return the line that weighs false positives and false negatives about as the loss grows
         with each of them at the top of a step.
 
         Every line bounds truly, whatever its weights, which only say how tightly.  Where the loss
         falls, or grows infinitely, or not at all, each error counts one over the size of its class.
 
-        row : of the stairs, of trees of ``stairs.leaves[row]`` leaves.
+        row : of the region, of trees of ``region.leaves[row]`` leaves.
         """
-        fp, fn = float(stairs.fp[step]), float(stairs.fn[row, step])
+        fp, fn = float(region.fp[step]), float(region.fn[row, step])
         dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
         grows = (
             (float(self.loss(fp + dx, fn)) - here) / dx,
@@ -272,42 +278,47 @@ class MonotoneLoss:
             self.of_class, max(1, round(grows[0] * scale)), max(1, round(grows[1] * scale)), p
         )
 
-    def learn(self, line: Line, least: int, leaves: np.ndarray | None = None) -> None:
-        """No tree costs less.   leaves : of the one that costs so much; not asked."""
+    def record_least_cost(self, line: Line, least: int, leaves: np.ndarray | None = None) -> None:
+        """Record that no tree costs less than ``least`` by the line.
+
+        leaves : of the tree that costs so much; not used.
+        """
         self._lines[line] = max(least, self._lines.get(line, 0))
 
-    def bound(self, value: float) -> float:
+    def lower_bound(self, value: float) -> float:
         """Return a bound that no tree's value is below; at most ``value``."""
-        if not self._left(value).any():
+        if not self._may_hold_trees(value).any():
             return value
         low, high = 0.0, value
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            low, high = (low, middle) if self._left(middle).any() else (middle, high)
+            low, high = (low, middle) if self._may_hold_trees(middle).any() else (middle, high)
         return low
 
-    def _left(self, value: float) -> np.ndarray:
-        """bool[counts, steps]: where trees better than ``value`` may lie."""
-        return self._below(value).room(self._lines) >= 0
+    def _may_hold_trees(self, value: float) -> np.ndarray:
+        """Return bool[counts, steps]: where trees better than ``value`` may lie."""
+        return self._region_below(value).room_below(self._lines) >= 0
 
-    def tightest(self, value: float) -> Room:
+    def tightest_room(self, value: float) -> Room:
         """Return the searched line that leaves the least room to trees whose value is below
         ``value``.
         """
-        stairs, left = self._below(value), self._left(value)
+        region, left = self._region_below(value), self._may_hold_trees(value)
         if not self._lines:  # a leaf costs so much that nothing was left before any line
             return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
-        most = {line: int(stairs.cost(line)[left].max(initial=-1)) for line in self._lines}
+        most = {
+            line: int(region.greatest_costs(line)[left].max(initial=-1)) for line in self._lines
+        }
         room = {line: (most[line] - least) / max(line.p, 1) for line, least in self._lines.items()}
         line = min(room, key=room.__getitem__)
         return Room(line, most[line], room[line])
 
-    def _below(self, value: float) -> Stairs:
-        """Return the stairs of trees better than ``value``, by more than rounding; those of the
-        last value that was asked for are kept.
+    def _region_below(self, value: float) -> StepRegion:
+        """Return the region of trees better than ``value``, by more than rounding; that of
+        the last value is kept.
         """
-        if self._stairs[0] == value:
-            found: Stairs = self._stairs[1]
+        if self._last_region[0] == value:
+            found: StepRegion = self._last_region[1]
             return found
         lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
         leaves = np.arange(
@@ -320,7 +331,7 @@ class MonotoneLoss:
         )
         room, none = value - ROUNDING - lam * leaves, np.full((len(leaves), 1), -1)
         few = fp[::STRIDE]  # the others are searched between their neighbours here
-        rough = self._most(
+        rough = self._most_false_negatives(
             few,
             room,
             np.repeat(none, len(few), axis=1),
@@ -330,14 +341,23 @@ class MonotoneLoss:
             np.repeat(one, STRIDE, axis=1)[:, : len(fp)]
             for one in (rough, np.append(rough[:, 1:], none, axis=1))
         )
-        low = self._most(fp, room, low, high)
-        self._stairs = value, Stairs(leaves, fp, np.append(fp[1:] - 1, self.negatives), low)
-        return self._stairs[1]
+        low = self._most_false_negatives(fp, room, low, high)
+        self._last_region = (
+            value,
+            StepRegion(leaves, fp, np.append(fp[1:] - 1, self.negatives), low),
+        )
+        return self._last_region[1]
 
-    def _most(
+    def _most_false_negatives(
         self, fp: np.ndarray, room: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> np.ndarray:
-        """int64[counts, steps]: the most FN with a loss below ``room``, between both; −1: none."""
+        """Return int64[counts, steps]: the most false negatives, from ``low`` to ``high``, with a
+        loss below ``room``; −1: none.
+
+        fp : int64[steps].
+        room : float64[counts, 1].
+        low, high : int64[counts, steps].
+        """
         while (low < high).any():
             middle = (low + high + 1) // 2
             below = (

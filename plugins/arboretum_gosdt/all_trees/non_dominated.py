@@ -8,14 +8,14 @@ set only partial solutions are kept that no other one dominates: with any other 
 better one is better for the whole.  For curves: the curve of two sets of leaves is the Minkowski
 sum of their curves, so that a curve above another stays above it::
 
-    for the sets s of the graph but the first, from the smallest up:                     (fronts)
+    for the sets s of the graph but the first, from the smallest up:       (find_partial_solutions)
         own = partial solutions of s as a leaf, one for each answer (a curve: one), of cost ≤
               MOST of s
         for every edge of s, partial solution a of its side of outcome 1, b of the other:
             cost = cost(a) + cost(b) + test_cost ≤ MOST of s: keep a + b in own, unless one there
-            beats it; drop those that it beats                                             (keep)
+            beats it; drop those that it beats                             (keep_unless_beaten)
         partial solutions of s = own
-    of the first set the leaves and all such a + b are handed out, none dropped     (whole_trees)
+    of the first set the leaves and all such a + b are handed out, none dropped (write_whole_trees)
 
 Invariants: partial solutions of s are first[s] … last[s] − 1, and sides are done before their set.
 One beats another only if it has no more leaves and costs no more.  Segments of a curve are the
@@ -50,8 +50,8 @@ class PartialSolutions(NamedTuple):
 
 
 @jit(inner=True, borrow=True)
-def reaches(partial, a, x, y):
-    """Return whether curve a lies at y or above, at x."""
+def curve_reaches(partial, a, x, y):
+    """Return whether the curve of solution a lies at y or above, at x."""
     right, up = np.int64(0), np.int64(0)
     for i in range(partial.size[a]):
         rise, run = partial.value[a, i, 0], partial.value[a, i, 1]
@@ -73,7 +73,7 @@ def beats(partial, a, b, curves, equal):
     for i in range(partial.size[b]):
         if curves:
             y, x = y + partial.value[b, i, 0], x + partial.value[b, i, 1]
-            if not reaches(partial, a, x, y):
+            if not curve_reaches(partial, a, x, y):
                 return False
         elif partial.value[a, i, 0] > partial.value[b, i, 0] or (
             equal[i] and partial.value[a, i, 0] != partial.value[b, i, 0]
@@ -83,8 +83,10 @@ def beats(partial, a, b, curves, equal):
 
 
 @jit(inner=True, borrow=True)
-def join(partial, a, b, own, n, curves):
-    """Write the sum of two sides' values as number n of ``own``."""
+def add_values(partial, a, b, own, n, curves):
+    """Add the values of solutions a and b of two sides (curves: their Minkowski sum), as number n
+    of ``own``.
+    """
     value, size = own.value[n], np.int64(0)
     if not curves:
         own.size[n] = partial.size[a]
@@ -112,7 +114,7 @@ def join(partial, a, b, own, n, curves):
 
 
 @jit(inner=True, borrow=True)
-def move(partial, a, own, n):
+def copy_solution(partial, a, own, n):
     """Copy solution a as number n of ``own``."""
     own.size[n], own.leaves[n], own.cost[n] = partial.size[a], partial.leaves[a], partial.cost[a]
     for i in range(3):
@@ -122,9 +124,9 @@ def move(partial, a, own, n):
 
 
 @jit(inner=True, borrow=True)
-def keep(own, n, curves, equal):
-    """Keep the solution that was laid as number n, unless one before beats it, and drop those that
-    it beats; returns how many there are.
+def keep_unless_beaten(own, n, curves, equal):
+    """Keep the solution that was written as number n, unless one before beats it, and drop those
+    that it beats; returns how many there are.
     """
     for k in range(n):
         if beats(own, k, n, curves, equal):
@@ -133,16 +135,16 @@ def keep(own, n, curves, equal):
     for k in range(n):
         if not beats(own, n, k, curves, equal):
             if left != k:
-                move(own, k, own, left)
+                copy_solution(own, k, own, left)
             left += 1
     if left != n:
-        move(own, n, own, left)
+        copy_solution(own, n, own, left)
     return left + 1
 
 
 @jit(inner=True, borrow=True)
-def lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
-    """Lay set s as a leaf with that answer as number n of ``own``."""
+def write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
+    """Write set s as a leaf with an answer as number n of ``own``."""
     own.value[n] = 0
     own.size[n], own.leaves[n], own.cost[n] = 1 if curves else columns.shape[2], 1, price_of_leaf
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = -1, answer, s
@@ -159,15 +161,15 @@ def lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
 
 
 @jit(inner=True, borrow=True)
-def lay_tree(partial, a, b, e, cost, own, n, curves):
-    """Lay the tree of two solutions below edge e as number n of ``own``."""
-    join(partial, a, b, own, n, curves)
+def write_tree(partial, a, b, e, cost, own, n, curves):
+    """Write the tree of solutions a and b of the sides of edge e as number n of ``own``."""
+    add_values(partial, a, b, own, n, curves)
     own.leaves[n], own.cost[n] = partial.leaves[a] + partial.leaves[b], cost
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = e, a, b
 
 
 @jit(borrow=True)
-def fronts(
+def find_partial_solutions(
     graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves, equal, work
 ):
     """Find the partial solutions of all sets but the first, from the smallest up; returns FINISHED,
@@ -186,9 +188,9 @@ def fronts(
         s = graph.order[state[0] - 1]
         most, n = graph.set[s].most, np.int64(0)
         for answer in range(1 if curves else excess.shape[1]):
-            lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves)
+            write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves)
             if own.cost[n] <= most:
-                n = keep(own, n, curves, equal)
+                n = keep_unless_beaten(own, n, curves, equal)
         for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
             one, rest, test_cost = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].test_cost
             work -= (last[one] - first[one]) * (last[rest] - first[rest]) * (2 + n)
@@ -198,19 +200,21 @@ def fronts(
                     if cost <= most:
                         if n + 2 > own.size.shape[0]:
                             return NEED_ROOM
-                        lay_tree(partial, a, b, e, cost, own, n, curves)
-                        n = keep(own, n, curves, equal)
+                        write_tree(partial, a, b, e, cost, own, n, curves)
+                        n = keep_unless_beaten(own, n, curves, equal)
         if state[1] + n > partial.size.shape[0]:
             return NEED_ROOM
         first[s], last[s] = state[1], state[1] + n
         for k in range(n):
-            move(own, k, partial, state[1] + k)
+            copy_solution(own, k, partial, state[1] + k)
         state[0], state[1] = state[0] - 1, state[1] + n
     return FINISHED
 
 
 @jit(borrow=True)
-def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves):
+def write_whole_trees(
+    graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves
+):
     """Write the next trees of all objects, as many as ``own`` holds; returns how many, 0 at the
     end.
 
@@ -222,7 +226,7 @@ def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf
     if state[0] < 0:
         state[0], state[1] = graph.set[root].first_edge, -1
         for answer in range(1 if curves else excess.shape[1]):
-            lay_leaf(graph, root, own, n, columns, excess, answer, price_of_leaf, curves)
+            write_leaf(graph, root, own, n, columns, excess, answer, price_of_leaf, curves)
             n += own.cost[n] <= most
     while state[0] < graph.set[root].end_edge:
         e = state[0]
@@ -234,7 +238,7 @@ def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf
             for b in range(first[rest], last[rest]):
                 cost = partial.cost[a] + partial.cost[b] + test_cost
                 if cost <= most:
-                    lay_tree(partial, a, b, e, cost, own, n, curves)
+                    write_tree(partial, a, b, e, cost, own, n, curves)
                     own.value[n, own.size[n] :] = 0
                     n += 1
         state[0], state[1] = e + 1, -1

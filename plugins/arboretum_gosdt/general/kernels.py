@@ -193,7 +193,7 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
             floors[side, i] = min(leaf[side, i], min(two, three))
 
 
-def load() -> None:
+def load_kernels() -> None:
     """Compile, or load, the kernels: on a few objects relaxing leaves nothing for them."""
     two, table = np.zeros(2, np.int64), np.zeros((2, 6), np.int64)
     outcome, cube = np.zeros((2, 1), np.uint8), np.zeros((6, 1, 1), np.int64)

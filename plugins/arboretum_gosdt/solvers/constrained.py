@@ -24,7 +24,7 @@ from arboretum.api import (
     sure,
     unknown,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import alike, pack
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS
@@ -107,9 +107,9 @@ class Constrained:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
-        from arboretum_gosdt.all_trees.enumeration import load
+        from arboretum_gosdt.all_trees.enumeration import load_kernels
 
-        load()
+        load_kernels()
         Gosdt().warm_up(problem, context)
 
     def _check(self, problem: Problem) -> None:
@@ -184,11 +184,11 @@ class ConstrainedSearch:
         self.space = Space(found, asked.increasing, asked.decreasing) if self.monotone else None
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
         self.tilt: LagrangianCost | None = None
-        self.outcome = outcomes_of(merged)
+        self.outcome = unpack_outcomes(merged)
         self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best = [(-1, int(total.argmin()))]
-        self.least = sure(found.chosen).search.lower - found.own
+        self.least = sure(found.chosen).search.lower - found.equivalent_cost
         self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
             int.from_bytes(column.tobytes(), "little")
@@ -202,17 +202,17 @@ class ConstrainedSearch:
         self.context, self.report, search = context, report, sure(self.found.chosen).search
 
         def learn(low: int, up: int) -> None:
-            self.least = low - self.found.own
+            self.least = low - self.found.equivalent_cost
             report()
 
         try:
             ended = search.run(context.deadline, context.memory_bytes, learn)
         finally:  # also where Ctrl-C ends it
-            self.least = search.lower - self.found.own
+            self.least = search.lower - self.found.equivalent_cost
             self._keep_tree(sure(self.found.chosen).tests(search.tree()))
         if ended:
             return ended
-        self.least = search.upper - self.found.own
+        self.least = search.upper - self.found.equivalent_cost
         return self._search()
 
     def tree(self) -> Tree:
@@ -228,12 +228,12 @@ class ConstrainedSearch:
     @property
     def lower(self) -> float:
         """No tree that keeps the limits has a lower value."""
-        return self.found.value(min(self.least, self.cost_of_best) + self.found.own)
+        return self.found.value(min(self.least, self.cost_of_best) + self.found.equivalent_cost)
 
     @property
     def upper(self) -> float:
         """Of the best tree known."""
-        return self.found.value(self.cost_of_best + self.found.own)
+        return self.found.value(self.cost_of_best + self.found.equivalent_cost)
 
     def _keep_tree(self, nodes: np.ndarray, features: bool = False) -> None:
         """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
@@ -371,7 +371,7 @@ class ConstrainedSearch:
         )
         most = tilt.budget(aim)
         all_trees = AllTrees(
-            Rows.of(found.merged, tilt.cost),
+            Rows.of_merged(found.merged, tilt.cost),
             tilt.p,
             tilt.q,
             most,
@@ -380,7 +380,9 @@ class ConstrainedSearch:
             context.memory_bytes,
         )
         report = lambda: context.progress(
-            0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}"
+            0,
+            None,
+            f"all trees that may have a value up to {found.value(aim + found.equivalent_cost):.4f}",
         )
         if ended := all_trees.run(context.deadline, report):
             return ended
@@ -411,7 +413,10 @@ class ConstrainedSearch:
                 start += len(one.sizes) - 1
             for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
                 if self._keeps(sums[i].tolist()):
-                    self.cost_of_best, self.best = int(cost[i]), fronts.nodes(trees.origin[i])
+                    self.cost_of_best, self.best = (
+                        int(cost[i]),
+                        fronts.nodes_of_tree(trees.origin[i]),
+                    )
                     break
         return ""
 
@@ -430,10 +435,10 @@ class ConstrainedSearch:
         that keep all constraints; those up to ``before`` are done.  Returns what ran out, or "".
         """
         found = self.found
-        if ended := found.find(aim - sure(found.chosen).search.upper + found.own):
+        if ended := found.find(aim - sure(found.chosen).search.upper + found.equivalent_cost):
             return ended
         costs = itertools.chain.from_iterable(
-            itertools.repeat(int(cost) - found.own, count)
+            itertools.repeat(int(cost) - found.equivalent_cost, count)
             for cost, count in zip(found.costs, found.counts, strict=True)
         )
         for number, (cost, preorder) in enumerate(zip(costs, found.preorders(), strict=False)):

@@ -33,7 +33,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
@@ -67,23 +67,29 @@ class BoundedLoss(Protocol):
     def columns(self) -> np.ndarray:
         """What is added up over leaves: int64[objects, answers, values]."""
 
-    def values(self, trees: Any) -> np.ndarray:
-        """R of trees."""
+    def values_of_trees(self, trees: Any) -> np.ndarray:
+        """Return float64[trees], R of each."""
 
-    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
-        """R of a tree whose leaves hold so much of each class, and their best answers."""
+    def value_of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+        best answers.
+        """
 
-    def next(self, best: np.ndarray, value: float) -> Any:
-        """The cost to search next, given the leaves of the best tree and its R; None: none."""
+    def next_cost(self, best: np.ndarray, value: float) -> Any:
+        """Return the cost to search next, given the leaves of the best tree and its R; None:
+        none.
+        """
 
-    def learn(self, cost: Any, least: int, leaves: np.ndarray | None = None) -> None:
-        """No tree costs less."""
+    def record_least_cost(self, cost: Any, least: int, leaves: np.ndarray | None = None) -> None:
+        """Record that no tree costs less than ``least``, and the leaves of one that costs so
+        much.
+        """
 
-    def bound(self, value: float) -> float:
-        """No tree has a lower R; at most ``value``."""
+    def lower_bound(self, value: float) -> float:
+        """Return a bound that no tree's R is below; at most ``value``."""
 
-    def tightest(self, value: float) -> Room:
-        """The least room that a searched cost leaves to trees whose R is below ``value``."""
+    def tightest_room(self, value: float) -> Room:
+        """Return the least room that a searched cost leaves to trees whose R is below ``value``."""
 
 
 @attrs.frozen
@@ -111,11 +117,11 @@ class NonDominated:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
-        from arboretum_gosdt.all_trees.enumeration import load
+        from arboretum_gosdt.all_trees.enumeration import load_kernels
         from arboretum_gosdt.sparse.search import SparseSearch
 
         context.progress(0, None, "loading the kernels of fronts")
-        load()
+        load_kernels()
         wide = 1 << 20  # costs of all but the smallest tables ask for wide lanes
         search = SparseSearch(
             np.arange(4, dtype=np.uint32)[:, None],
@@ -172,14 +178,14 @@ class NonDominatedSearch:
         )
         ones = np.zeros(len(self.merged.tests), np.int64)
         self.table = Rows(
-            outcomes_of(self.merged),
+            unpack_outcomes(self.merged),
             np.zeros((n, 2), np.int64),
             self.merged.rows,
             self.merged.mass,
             ones,
         )
         total = self.merged.class_loss.sum(axis=0)[None]
-        self.upper, answers = self.loss.of_leaves(total)
+        self.upper, answers = self.loss.value_of_leaves(total)
         self.best, self.leaves = [(-1, int(answers[0]))], total
         self.bound, self.subproblems = 0.0, 0
         self.searches: dict[Any, Any] = {}
@@ -197,15 +203,17 @@ class NonDominatedSearch:
         limits = self.limits
         limits = limits if quick else attrs.evolve(limits, leaves=min(2, limits.leaves or 2))
         found = (
-            self.loss.smallest(self.table, limits) if isinstance(self.loss, MonotoneLoss) else None
+            self.loss.best_small_tree(self.table, limits)
+            if isinstance(self.loss, MonotoneLoss)
+            else None
         )
         if found is not None and found[0] < self.upper:
             self.upper, self.best, self.leaves = found
         if ended := self._bounding():
             return ended
-        room = self.loss.tightest(self.upper).leaves
+        room = self.loss.tightest_room(self.upper).leaves
         steps = STEPS if room > NEAR else STEPS[-1:]
-        self.bound = self.loss.bound(self.upper) if room > NEAR else self.bound
+        self.bound = self.loss.lower_bound(self.upper) if room > NEAR else self.bound
         while room >= 0:
             for step in steps:
                 report()
@@ -220,14 +228,14 @@ class NonDominatedSearch:
     @property
     def lower(self) -> float:
         """What additive costs say of all trees, and those that were gone through."""
-        return max(self.bound, self.loss.bound(self.upper))
+        return max(self.bound, self.loss.lower_bound(self.upper))
 
     def _bounding(self) -> str:
         """Minimise additive costs, as long as they promise a better bound or tree; returns what
         ran out, or "".
         """
-        while (cost := self.loss.next(self.leaves, self.upper)) is not None:
-            self.loss.learn(cost, *self._least(cost))
+        while (cost := self.loss.next_cost(self.leaves, self.upper)) is not None:
+            self.loss.record_least_cost(cost, *self._least(cost))
             if self.context.late:
                 return "seconds"
         return ""
@@ -300,7 +308,7 @@ class NonDominatedSearch:
         held = np.array(leaves)
         if min(rows) < self.limits.least or len(leaves) > (self.limits.leaves or len(leaves)):
             return held
-        value, answers = self.loss.of_leaves(held)
+        value, answers = self.loss.value_of_leaves(held)
         if value < self.upper:
             answer = iter(answers.tolist())
             self.upper, self.leaves = value, held
@@ -309,7 +317,7 @@ class NonDominatedSearch:
 
     def _below(self, aim: float) -> str:
         """Find the best of all trees whose value is below ``aim``; returns what ran out, or ""."""
-        context, (cost, budget, room) = self.context, self.loss.tightest(aim)
+        context, (cost, budget, room) = self.context, self.loss.tightest_room(aim)
         report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None
         if cost in self.searches and room < NEAR:
@@ -321,7 +329,7 @@ class NonDominatedSearch:
             attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
         )
         ended = all_trees.run(context.deadline, report)
-        self.subproblems += all_trees.taken
+        self.subproblems += all_trees.n_sets
         fronts = all_trees.fronts(self.loss.columns, curves=self.loss.curves)
         ended = ended or fronts.run(context.deadline, report)
         if ended:
@@ -329,12 +337,12 @@ class NonDominatedSearch:
         for trees in fronts.trees():
             if context.late:
                 return "seconds"
-            values = self.loss.values(trees)
+            values = self.loss.values_of_trees(trees)
             if self.limits.leaves is not None:
                 values[trees.leaves > self.limits.leaves] = math.inf
             i = int(values.argmin())
             if values[i] < self.upper:
-                self.upper, self.best = float(values[i]), fronts.nodes(trees.origin[i])
+                self.upper, self.best = float(values[i]), fronts.nodes_of_tree(trees.origin[i])
         return ""
 
     def tree(self) -> Tree:

@@ -190,9 +190,9 @@ class Gosdt:
         if warmed.interrupted:
             raise warmed.interrupted
         if which is Which.general:
-            from arboretum_gosdt.general.kernels import load
+            from arboretum_gosdt.general.kernels import load_kernels
 
-            load()
+            load_kernels()
         rehash(*np.zeros((2, 2, 2), np.uint64))  # few objects never ask for a longer memo
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:

@@ -27,8 +27,12 @@ from arboretum.api import (
     shape_of,
     sure,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
-from arboretum_gosdt.all_trees.few_leaves import best_tree_of_each_shape, most_leaves, nodes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.few_leaves import (
+    best_tree_of_each_shape,
+    most_leaves_listed,
+    nodes_of_preorder,
+)
 from arboretum_gosdt.problem.prepared import (
     Merged,
     Tests,
@@ -97,10 +101,10 @@ class Path:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
-        from arboretum_gosdt.all_trees.enumeration import load
+        from arboretum_gosdt.all_trees.enumeration import load_kernels
 
         if self.exact:
-            load()
+            load_kernels()
         Gosdt().warm_up(problem, context)
 
 
@@ -127,18 +131,20 @@ class _Search:
         tests: Tests = self.tests
         self.merged: Merged = merge_equal_rows(problem, tests, units, context)
         total = self.merged.weights.sum(axis=0)
-        self.own = int(self.merged.weights.sum() - self.merged.weights.max(axis=1).sum())
+        self.equivalent_loss = int(
+            self.merged.weights.sum() - self.merged.weights.max(axis=1).sum()
+        )
         self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))
         self.steps: list[Step] = []  # most leaves first
         self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
         # numbers of leaves between which every best tree is known
         self.filled: set[tuple[int, int]] = set()
         # p, q, least: all trees have q · loss + p · leaves ≥ least
-        self.lines = [(units.p, units.q, self.own * units.q + units.p)]
+        self.lines = [(units.p, units.q, self.equivalent_loss * units.q + units.p)]
         self.search: SparseSearch | None = None  # the last one
         self.searches: list[SparseSearch] = []  # from which bounds are taken
         # of the value at the smallest λ, as long as that is not solved
-        self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
+        self.floor: Fraction | None = self.equivalent_loss + Fraction(units.p, units.q)
         self.trees: dict[int, Tree] = {}
         self.ended = Ended()
         self.sets = 0
@@ -244,14 +250,16 @@ class _Search:
 
     def _least(self, leaves: int) -> int:
         """No tree of so many leaves loses less: losses are whole, and no tree lies below a line."""
-        return max(self.own, *(-((p * leaves - least) // q) for p, q, least in self.lines))
+        return max(
+            self.equivalent_loss, *(-((p * leaves - least) // q) for p, q, least in self.lines)
+        )
 
     def _few(self) -> tuple[int, list[Step]]:
         """Return up to how many leaves all trees were gone through, and the best of two and of
         three leaves.
         """
-        outcome = outcomes_of(self.merged)
-        return most_leaves(outcome, None, self.limits.depth), [
+        outcome = unpack_outcomes(self.merged)
+        return most_leaves_listed(outcome, None, self.limits.depth), [
             Step(*one)
             for one in best_tree_of_each_shape(outcome, self.merged.weights, self.limits.depth)
         ]
@@ -328,8 +336,8 @@ class _Search:
         """Add the best trees of numbers of leaves between two steps to ``found``, where they beat
         those of fewer leaves; returns what ran out, or "".
         """
-        table = Rows.of(self.merged)
-        own = self.own
+        table = Rows.of_merged(self.merged)
+        own = self.equivalent_loss
         for a, b in pairwise(self.steps):
             if a.leaves - b.leaves < 2:
                 continue
@@ -349,7 +357,7 @@ class _Search:
             ended = all_trees.run(self.context.deadline, report)
             fronts = all_trees.fronts(np.ascontiguousarray(table.cost[:, :, None]))
             ended = ended or fronts.run(self.context.deadline, report)
-            self.sets += all_trees.taken
+            self.sets += all_trees.n_sets
             if ended:
                 return ended
             best: dict[int, tuple[int, np.ndarray]] = {}
@@ -370,7 +378,9 @@ class _Search:
                         Step(
                             loss,
                             leaves,
-                            nodes_of(test for test, _ in fronts.nodes(best[leaves][1])),
+                            nodes_of_preorder(
+                                test for test, _ in fronts.nodes_of_tree(best[leaves][1])
+                            ),
                         )
                     )
             self.filled.add((a.leaves, b.leaves))
@@ -391,7 +401,7 @@ class _Search:
             if any(few <= leaves < many for many, few in self.filled):
                 low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
             corners.append((self._loss(low), float(leaves)))
-            if low <= self.own:
+            if low <= self.equivalent_loss:
                 break
         return Front(
             ("train_error", "n_leaves"),

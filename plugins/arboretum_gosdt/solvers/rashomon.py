@@ -36,7 +36,7 @@ from arboretum.api import (
     shape_of,
     sure,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import laid, tree_of
 from arboretum_gosdt.solvers.additive import AdditiveSearch
@@ -138,7 +138,7 @@ class Rashomon:
             )
             note = (
                 f"the set is not known: {ended.why} after "
-                f"{found.all_trees.taken:,} sets of objects; {ways}"
+                f"{found.all_trees.n_sets:,} sets of objects; {ways}"
             )
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
         if self.page:
@@ -158,7 +158,7 @@ class Rashomon:
         )
         details = {
             "details": details,
-            "subproblems": found.all_trees.taken,
+            "subproblems": found.all_trees.n_sets,
             "notes": (*solution.notes, note),
         }
         # the search's may be another of the best
@@ -166,9 +166,9 @@ class Rashomon:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
-        from arboretum_gosdt.all_trees.enumeration import load
+        from arboretum_gosdt.all_trees.enumeration import load_kernels
 
-        load()
+        load_kernels()
         Gosdt().warm_up(problem, context)
 
 
@@ -184,9 +184,9 @@ class TreeSet:
         self.chosen, self.value = of.chosen, of.value
         weights = merged.weights
         # of all trees, in what searches tell
-        self.own = of.units.q * int(weights.sum() - weights.max(axis=1).sum())
+        self.equivalent_cost = of.units.q * int(weights.sum() - weights.max(axis=1).sum())
         self.all_trees: AllTrees
-        self.counted: Any
+        self.tree_counts: Any
         self.costs: np.ndarray
         self.counts: list[int]
 
@@ -246,7 +246,7 @@ class TreeSet:
             q * int(weights.max(axis=1).sum())
             + self.units.p * len(weights)
             + test_cost
-            + self.own
+            + self.equivalent_cost
             - least
         )
         while True:
@@ -269,9 +269,9 @@ class TreeSet:
         more : in 1/q losses.
         """
         least = sure(self.chosen).search.upper
-        most, limits = least - self.own + more, self.limits
+        most, limits = least - self.equivalent_cost + more, self.limits
         self.all_trees = AllTrees(
-            Rows.of(self.merged),
+            Rows.of_merged(self.merged),
             self.units.p,
             self.units.q,
             most,
@@ -293,16 +293,16 @@ class TreeSet:
         if ended := self.search(more):
             return ended
         try:
-            self.counted = self.all_trees.counted()
-            costs, self.counts = self.all_trees.costs(self.counted)
+            self.tree_counts = self.all_trees.count_trees_of_sets()
+            costs, self.counts = self.all_trees.costs_and_counts(self.tree_counts)
         except OutOfTime:
             return "seconds"
-        self.costs = costs + self.own
+        self.costs = costs + self.equivalent_cost
         return ""
 
     def preorders(self) -> Iterator[np.ndarray]:
         """The trees, best first, by their tests in preorder."""
-        return self.all_trees.trees(self.counted)
+        return self.all_trees.trees(self.tree_counts)
 
     def first(self, most: int) -> Iterator[np.ndarray]:
         """Yield so many of the trees, best first, by their tests in preorder, or fewer when the
@@ -330,7 +330,7 @@ class TreeSet:
         columns = self._columns()
         usage = {}
         for name, mask in columns.items():
-            _, counts = self.all_trees.costs(self.all_trees.counted(mask))
+            _, counts = self.all_trees.costs_and_counts(self.all_trees.count_trees_of_sets(mask))
             usage[name] = {"asked": 1 - sum(counts) / total, "by_all": sum(counts) == 0}
         trees, reliance = self._reliance(columns, compared)
         for name, (low, high) in reliance.items():
@@ -358,7 +358,7 @@ class TreeSet:
     @cached_property
     def said(self) -> np.ndarray:
         """float64[objects, classes]: the share of trees that say each class."""
-        return self.all_trees.asked(self.counted)
+        return self.all_trees.shares_of_answers(self.tree_counts)
 
     def _columns(self) -> dict[str, np.ndarray]:
         """bool[tests] of every column: which tests ask it."""
@@ -374,7 +374,7 @@ class TreeSet:
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
         2019), no shuffle.
         """
-        outcome = outcomes_of(self.merged).astype(bool)
+        outcome = unpack_outcomes(self.merged).astype(bool)
         weights = self.merged.weights
         mass = self.merged.mass
         loss = weights.max(axis=1, keepdims=True) - weights
@@ -420,7 +420,7 @@ class TreeSet:
         """Return the groups of equal rows on which the trees disagree most: their rows, the share
         of trees by what they say, and what holds for them.
         """
-        classes, outcome = self.problem.objects.table.target.classes, outcomes_of(self.merged)
+        classes, outcome = self.problem.objects.table.target.classes, unpack_outcomes(self.merged)
         rules = legible(
             [self.tests.rule(int(test)) for test in self.merged.tests], self.problem.objects.table
         )

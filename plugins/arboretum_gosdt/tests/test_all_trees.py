@@ -72,8 +72,8 @@ def test_counts_and_lists_are_those_of_all_trees(limits):
         expected = every_tree(table, p, q, most, limit, least)
         all_trees = AllTrees(table, p, q, most, depth, least)
         assert all_trees.run() == ""
-        counted = all_trees.counted()
-        costs, counts = all_trees.costs(counted)
+        counted = all_trees.count_trees_of_sets()
+        costs, counts = all_trees.costs_and_counts(counted)
         assert dict(zip(costs.tolist(), counts, strict=True)) == Counter(
             cost for cost, _ in expected
         )
@@ -94,7 +94,9 @@ def test_costs_beyond_the_narrow_lanes_give_the_same_trees():
         wide = attrs.evolve(table, cost=table.cost * times)
         plain, scaled = AllTrees(table, 2, 1, most), AllTrees(wide, 2 * times, 1, most * times)
         assert plain.run() == scaled.run() == ""
-        (costs, counts), (large, again) = (one.costs(one.counted()) for one in (plain, scaled))
+        (costs, counts), (large, again) = (
+            one.costs_and_counts(one.count_trees_of_sets()) for one in (plain, scaled)
+        )
         assert (large == costs * times).all() and again == counts
 
 
@@ -103,7 +105,7 @@ def test_a_budget_below_the_optimum_has_no_tree():
     least = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1))
     all_trees = AllTrees(table, 2, 1, least - 1)
     assert all_trees.run() == ""
-    assert list(all_trees.trees(all_trees.counted())) == []
+    assert list(all_trees.trees(all_trees.count_trees_of_sets())) == []
 
 
 def test_large_counts_are_exact_by_remainders(monkeypatch):
@@ -117,29 +119,29 @@ def test_large_counts_are_exact_by_remainders(monkeypatch):
         40,
     )
     assert all_trees.run() == ""
-    counted = all_trees.counted()
-    _, whole = all_trees.costs(counted)
+    counted = all_trees.count_trees_of_sets()
+    _, whole = all_trees.costs_and_counts(counted)
     assert max(whole) > 1000
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.EXACT", 1.0)
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PRIMES", (101, 103, 107, 109))
-    assert all_trees.costs(counted)[1] == whole
+    assert all_trees.costs_and_counts(counted)[1] == whole
 
 
 def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     rng, looks = np.random.default_rng(6), []
     all_trees = AllTrees(random_table(rng, priced=False), 2, 1, 30)
     assert all_trees.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
-    whole, before = all_trees.costs(all_trees.counted()), len(looks)
+    whole, before = all_trees.costs_and_counts(all_trees.count_trees_of_sets()), len(looks)
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PAIRS", 1)
-    counted = all_trees.counted()
+    counted = all_trees.count_trees_of_sets()
     assert (
-        all_trees.costs(counted)[1] == whole[1]
-        and (all_trees.costs(counted)[0] == whole[0]).all()
+        all_trees.costs_and_counts(counted)[1] == whole[1]
+        and (all_trees.costs_and_counts(counted)[0] == whole[0]).all()
         and len(looks) >= before + 3
     )
     monkeypatch.setattr("arboretum.kernels.solving.slices.time.monotonic", lambda: float("inf"))
     with pytest.raises(OutOfTime, match="while trees were counted"):
-        all_trees.counted()
+        all_trees.count_trees_of_sets()
 
 
 def test_what_the_trees_have_in_common_is_counted_without_listing_them():
@@ -154,12 +156,14 @@ def test_what_the_trees_have_in_common_is_counted_without_listing_them():
         assert all_trees.run() == ""
         for test in range(table.outcome.shape[1]):
             without = np.arange(table.outcome.shape[1]) == test
-            _, counts = all_trees.costs(all_trees.counted(without))
+            _, counts = all_trees.costs_and_counts(all_trees.count_trees_of_sets(without))
             assert sum(counts) == sum(test not in tree for _, tree in trees)
         said = np.zeros_like(table.cost, float)
         for _, tree in trees:
             answers(table, iter(tree), np.arange(len(table.cost)), said)
-        assert all_trees.asked(all_trees.counted()) == pytest.approx(said / len(trees))
+        assert all_trees.shares_of_answers(all_trees.count_trees_of_sets()) == pytest.approx(
+            said / len(trees)
+        )
 
 
 def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():

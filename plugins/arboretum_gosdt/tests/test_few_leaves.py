@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from arboretum_gosdt.all_trees.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.all_trees.few_leaves import most_leaves_listed, shapes_of_few_leaves
 
 
 def leaves_of(outcome, tests):
@@ -31,9 +31,9 @@ def test_they_are_all_trees_with_what_lies_in_their_leaves(seed):
     n, tests = rng.integers(1, 9, 2)
     outcome, planes = rng.integers(0, 2, (n, tests), np.uint8), rng.integers(0, 5, (n, 3))
     found = set()
-    for shape in few_leaves(outcome, planes, 3):
+    for shape in shapes_of_few_leaves(outcome, planes, 3):
         for at in itertools.product(range(tests), repeat=shape.leaves[0].ndim - 1):
-            order = shape.tests(at)
+            order = shape.tests_of_tree(at)
             held = leaves_of(outcome, order)
             np.testing.assert_array_equal(
                 [leaf[(slice(3), *at)] for leaf in shape.leaves], held @ planes
@@ -52,9 +52,12 @@ def test_they_are_all_trees_with_what_lies_in_their_leaves(seed):
 def test_limits_and_many_tests_leave_fewer():
     table = np.zeros((4, 3), np.uint8)
     assert [
-        most_leaves(table, *more)
+        most_leaves_listed(table, *more)
         for more in ((None, None), (2, None), (9, 2), (None, 1), (1, None), (None, 0))
     ] == [3, 2, 3, 2, 1, 1]
-    assert most_leaves(np.zeros((1, 1 << 15), np.uint8), None, None) == 2
-    assert most_leaves(np.zeros((4, 0), np.uint8), None, None) == 1
-    assert not list(few_leaves(table, table, 1)) and len(list(few_leaves(table, table, 2))) == 1
+    assert most_leaves_listed(np.zeros((1, 1 << 15), np.uint8), None, None) == 2
+    assert most_leaves_listed(np.zeros((4, 0), np.uint8), None, None) == 1
+    assert (
+        not list(shapes_of_few_leaves(table, table, 1))
+        and len(list(shapes_of_few_leaves(table, table, 2))) == 1
+    )

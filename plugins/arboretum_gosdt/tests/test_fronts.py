@@ -163,14 +163,14 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
         trees = [
             np.rint(np.array(tree) / unit).astype(np.int64) for tree in leaf_sets(problem, 9, 1)
         ]
-        values, answers = zip(*map(loss.of_leaves, trees), strict=True)
+        values, answers = zip(*map(loss.value_of_leaves, trees), strict=True)
         worst = int(np.argmax(values))
         searched = []
-        while (cost := loss.next(trees[worst], values[worst] + 0.01)) is not None and len(
+        while (cost := loss.next_cost(trees[worst], values[worst] + 0.01)) is not None and len(
             searched
         ) < 8:
             searched.append(cost)
-            loss.learn(
+            loss.record_least_cost(
                 cost,
                 min(
                     cost_of(cost, tree, says)
@@ -178,9 +178,9 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                     for says in itertools.product(range(2), repeat=len(tree))
                 ),
             )
-            assert loss.bound(9.0) <= min(values) + 1e-8
+            assert loss.lower_bound(9.0) <= min(values) + 1e-8
             for value in values:
-                chosen, most, room = loss.tightest(value + 1e-6)
+                chosen, most, room = loss.tightest_room(value + 1e-6)
                 assert chosen in searched
                 assert room >= 0
                 cheaper = [
@@ -199,10 +199,10 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
 def test_stairs_end_where_the_loss_reaches_the_value(kind, value):
     of_class = np.random.default_rng(kind).integers(0, 30, (9, 2))
     loss = MonotoneLoss(OBJECTIVES[kind](lam=0.07), of_class, 0.5, 9)
-    stairs, (n, p) = loss._below(value), of_class.sum(axis=0)
-    assert stairs.fp.tolist() == stairs.end.tolist() == list(range(n + 1))
+    region, (n, p) = loss._region_below(value), of_class.sum(axis=0)
+    assert region.fp.tolist() == region.end.tolist() == list(range(n + 1))
     losses = loss.loss(*np.broadcast_arrays(np.arange(n + 1.0)[:, None], np.arange(p + 1.0)))
-    for leaves, most in zip(stairs.leaves[:, 0], stairs.fn, strict=True):
+    for leaves, most in zip(region.leaves[:, 0], region.fn, strict=True):
         assert most.tolist() == ((losses + 0.07 * leaves < value - 1e-9).sum(axis=1) - 1).tolist()
 
 
@@ -235,7 +235,7 @@ def additive(cost, leaves, answers):
     ]
     objects = [
         [p * sum(cost.lengths[k:]) - n * sum(cost.gains[k:]) for k in steps]
-        for n, p in cost.of.of_class.tolist()
+        for n, p in cost.loss.of_class.tolist()
     ]
     return sum(map(max, objects)) - sum(map(max, gains))
 

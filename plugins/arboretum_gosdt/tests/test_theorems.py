@@ -77,7 +77,7 @@ def test_labels_of_f_by_the_sweep_are_the_best_of_all_labelings():
             f_loss(*_wrong(leaves, labels), positives)
             for labels in itertools.product((0, 1), repeat=len(leaves))
         )
-        value, labels = MonotoneLoss(FScore(lam=0.0), leaves, 1.0, 99).of_leaves(leaves)
+        value, labels = MonotoneLoss(FScore(lam=0.0), leaves, 1.0, 99).value_of_leaves(leaves)
         assert f_loss(
             *_wrong(leaves, labels.tolist()), positives
         ) == best and value == pytest.approx(float(best), rel=1e-12)
@@ -94,7 +94,7 @@ def test_the_label_of_a_leaf_depends_on_the_others():
     """
     for beside, says in (((0, 5), 0), ((6, 1), 1)):
         leaves = np.array([beside, (4, 2)])
-        _, labels = MonotoneLoss(FScore(lam=0.0), leaves, 1.0, 99).of_leaves(leaves)
+        _, labels = MonotoneLoss(FScore(lam=0.0), leaves, 1.0, 99).value_of_leaves(leaves)
         assert labels[1] == says
 
 
