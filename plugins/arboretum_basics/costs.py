@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import ColumnKind, DataError, Encoded, Prices, TestRule, param, unknown
+from arboretum.api import DataError, Encoded, Prices, TestRule, param, unknown
 
 SIGNS = {"≤": "at_most", ">": "above", "≠": "other"}
 """First letter of an outcome's label → its name in a price list, where no sign can be written."""
@@ -58,7 +58,7 @@ class Unit:
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
         """A price of 1 for every test, fixed or on a raw column."""
-        return Prices(np.ones(int(objects.test_offset[-1])), np.ones(len(objects.raw_features)))
+        return Prices(np.ones(objects.n_fixed), np.ones(len(objects.raw_features)))
 
 
 @attrs.frozen
@@ -104,7 +104,7 @@ class RandomIntegers:
         column, for all its thresholds.
         """
         generator = np.random.Generator(np.random.PCG64([seed, 0xC057]))
-        n_fixed, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
+        n_fixed, n_raw = objects.n_fixed, len(objects.raw_features)
         drawn = generator.integers(self.low, self.high, size=n_fixed + n_raw, endpoint=True).astype(
             np.float64
         )
@@ -251,10 +251,7 @@ class ByOutcome:
         for column, each in own.items():
             for outcome, price in each.items():
                 _check_price(f"prices[{column}][{outcome}]", price)
-        values = {
-            c.name: () if c.kind is ColumnKind.continuous else c.categories
-            for c in objects.table.columns
-        }
+        values = {c.name: () if c.is_continuous else c.categories for c in objects.table.columns}
         named: dict[str, set[str]] = {
             feature.column: {SIGNS["≤"], SIGNS[">"]} for feature in objects.raw_features
         }

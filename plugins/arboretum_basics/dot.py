@@ -1,6 +1,6 @@
 """A tree in the DOT language, for Graphviz and the tools around it."""
 
-from arboretum.api import Task, Tree, outline, palette, picture
+from arboretum.api import Tree, outline, palette, picture
 
 COUNTS = 10  # of so many classes all weights are written into a node
 
@@ -28,7 +28,7 @@ def tree_dot(
 
 
 def _node(tree: Tree, item: outline.Item) -> str:
-    listed = tree.task is Task.classification and len(tree.classes) <= COUNTS
+    listed = tree.is_classification and len(tree.classes) <= COUNTS
     weights = ["[" + ", ".join(map(outline.spell_short, item.weights)) + "]"] if listed else []
     text = "\n".join([*picture.lines_of(tree, item), *weights, *([item.note] if item.note else [])])
     fill = (

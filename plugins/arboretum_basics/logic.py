@@ -199,7 +199,7 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
     specs = {column.name: column for column in tree.columns}
     dimensions: list[Dimension] = []
     place: dict[str | TestRule, int] = {}
-    for node in (~tree.is_leaf).nonzero()[0].tolist():
+    for node in tree.inner.tolist():
         rule = tree.rule(node)
         key = _key(rule, specs)
         if key in place:
@@ -212,7 +212,7 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
         missing = (None,) * (
             spec.missing or any(getattr(one, "missing_outcome", False) for one in own)
         )
-        if spec.kind is ColumnKind.continuous:
+        if spec.is_continuous:
             digits = {cut: getattr(one, "digits", 6) for one in own for cut in one.cuts or ()}
             cuts = tuple(sorted(digits))
             dimensions.append(

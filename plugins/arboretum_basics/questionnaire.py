@@ -15,13 +15,11 @@ import numpy as np
 from arboretum.api import (
     Bins,
     CapabilityError,
-    ColumnKind,
     ColumnSpec,
     ConfigError,
     Equals,
     Facts,
     Interval,
-    Task,
     TestRule,
     Threshold,
     Tree,
@@ -103,7 +101,7 @@ def _nodes(tree: Tree) -> Facts:
     """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule,
     outcome → outcome).
     """
-    if tree.task is Task.classification:
+    if tree.is_classification:
         answers = {
             "classes": [*map(visible, tree.classes)],
             "label": tree.label.tolist(),
@@ -151,7 +149,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
             "labels": labels,
             "lost": rule.outcome_of(dict.fromkeys(rule.columns)),
         }
-        if alone and spec.kind is not ColumnKind.continuous:
+        if alone and not spec.is_continuous:
             about["outcomes"] = [
                 rule.outcome_of({spec.name: category}) for category in spec.categories
             ]
@@ -199,7 +197,7 @@ def _of_column(spec: ColumnSpec, words: dict[str, str]) -> Facts:
     said = words.get(spec.name) or spec.question
     answer = (
         {"options": [*map(visible, spec.categories)]}
-        if spec.kind is not ColumnKind.continuous
+        if not spec.is_continuous
         else INPUTS[spec.unit]
     )
     return {"name": visible(spec.name), "words": visible(said), **answer}

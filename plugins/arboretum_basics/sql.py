@@ -11,7 +11,6 @@ from arboretum.api import (
     Equals,
     Interval,
     OrdinalThreshold,
-    Task,
     TestRule,
     Threshold,
     Tree,
@@ -71,7 +70,7 @@ def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
     last = [-1] * tree.n_nodes
     edges = tree.child.tolist()
     start = tree.child_offset.tolist()
-    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():  # children come before their parents
+    for node in tree.inner[::-1].tolist():  # children come before their parents
         below = [
             levels[child] + 1 if child >= 0 else 0 for child in edges[start[node] : start[node + 1]]
         ]
@@ -188,7 +187,7 @@ def _within(
 def _answer(tree: Tree, node: int) -> str:
     return (
         repr(float(tree.value[node]))
-        if tree.task is Task.regression
+        if tree.is_regression
         else _text(tree.classes[tree.label[node]])
     )
 

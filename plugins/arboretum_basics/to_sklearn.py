@@ -14,11 +14,9 @@ import numpy as np
 from arboretum.api import (
     NO_OUTCOME,
     CapabilityError,
-    ColumnKind,
     DataError,
     Facts,
     Interval,
-    Task,
     TestRule,
     Threshold,
     Tree,
@@ -50,7 +48,7 @@ def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
     from sklearn.tree._tree import Tree as Core
 
     _refuse(tree)
-    features, classification = _features(tree), tree.task is Task.classification
+    features, classification = _features(tree), tree.is_classification
     core = Core(len(features), np.array([max(len(tree.classes), 1)], np.intp), 1)
     core.__setstate__(_state(tree, features, core.__getstate__()["nodes"].dtype))
     estimator = DecisionTreeClassifier() if classification else DecisionTreeRegressor()
@@ -134,7 +132,7 @@ def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _cuts(tree: Tree) -> dict[str, np.ndarray]:
     """Raw numeric column → its thresholds, rising."""
     found: dict[str, set[float]] = {
-        column.name: set() for column in tree.columns if column.kind is ColumnKind.continuous
+        column.name: set() for column in tree.columns if column.is_continuous
     }
     for rule in tree.rules:
         if isinstance(rule, Threshold):
@@ -172,7 +170,7 @@ def _refuse(tree: Tree) -> None:
             )
     odd = (
         np.flatnonzero(tree.label != tree.weights.argmax(axis=1))
-        if tree.task is Task.classification
+        if tree.is_classification
         else np.zeros(0)
     )
     if len(odd):
@@ -187,9 +185,7 @@ def _features(tree: Tree) -> list[str | TestRule]:
     """Raw numeric columns by name, then the other tests, in the order in which the tree holds
     them.
     """
-    raw: list[str | TestRule] = [
-        column.name for column in tree.columns if column.kind is ColumnKind.continuous
-    ]
+    raw: list[str | TestRule] = [column.name for column in tree.columns if column.is_continuous]
     return raw + [rule for rule in tree.rules if _bound(rule) is None] or [CONSTANT]
 
 
@@ -253,11 +249,7 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts
     records["impurity"] = tree.plain_impurity()[source]
     records["n_node_samples"] = tree.counts[source] * real
     records["weighted_n_node_samples"] = tree.mass[source] * real
-    values = (
-        tree.distribution()[source]
-        if tree.task is Task.classification
-        else tree.value[source, None]
-    )
+    values = tree.distribution()[source] if tree.is_classification else tree.value[source, None]
     return {
         "max_depth": deepest,
         "node_count": len(found),

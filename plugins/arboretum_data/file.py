@@ -157,16 +157,14 @@ class FileDataset:
             # a tree that asks nothing still answers every row
             return {"": np.full(cells[0].n_rows, None)}
         kept = [without_words(c, words, specs[c.name].categories) for c in found]
-        text = frozenset(
-            spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit
-        )
+        text = frozenset(spec.name for spec in columns if not spec.is_continuous or spec.unit)
         kept, _ = interpret(kept, SIGNS[self.decimal], text)
         return {c.name: _values(c, specs[c.name], path) for c in kept}
 
 
 def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     """Values of one column as outside rows give them."""
-    if spec.kind is not ColumnKind.continuous or (spec.unit and cells.numbers is None):
+    if not spec.is_continuous or (spec.unit and cells.numbers is None):
         text = cells.as_text()
         return by_code(text.values, text.codes, None, dtype=object)
     values = cells.as_numbers()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Division, Table, Task, param
+from arboretum.api import ConfigError, DataError, Division, Table, param
 
 
 def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
@@ -32,7 +32,7 @@ def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division
 
 def _strata(table: Table, stratify: bool) -> np.ndarray:
     """int64[n_rows]: the class of each row where the split is stratified, else 0."""
-    by_class = stratify and table.task is Task.classification
+    by_class = stratify and table.is_classification
     return (
         np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
     )

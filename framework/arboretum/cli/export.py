@@ -16,7 +16,7 @@ from arboretum.model.judgement import csv_text
 from arboretum.model.missing import UNSEEN
 from arboretum.model.record import Record
 from arboretum.model.shown import visible
-from arboretum.model.table import ColumnKind, Table
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import read_assignment, split_values
 from arboretum.plugin.build import build
@@ -94,9 +94,7 @@ def predict_main(argv: list[str]) -> int:
     record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     table = read_table(arguments.file, record, tree, own, registry)
     read = {name for rule in tree.rules for name in rule.columns}
-    for column in (
-        one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous
-    ):
+    for column in (one for one in table.columns if one.name in read and not one.is_continuous):
         if len(rows := np.flatnonzero(column.values == UNSEEN)):
             found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
             terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")

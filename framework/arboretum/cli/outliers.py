@@ -17,7 +17,7 @@ from arboretum.interfaces.method import Parts
 from arboretum.model.charts import DARK, Axis, Line, LineChart
 from arboretum.model.plain import Facts
 from arboretum.model.record import Record
-from arboretum.model.table import Column, ColumnKind, Table, Task
+from arboretum.model.table import Column, Table
 from arboretum.model.tree import Tree
 from arboretum.report.charts import chart_svg
 from arboretum.report.palette import ranked_classes
@@ -55,7 +55,7 @@ class Outliers:
     def of(record: Record, parts: Parts, table: Table) -> "Outliers":
         """Grow the tree without limits.   parts : of the run, built again.   table : its data."""
         tree = sure(record.tree)
-        if tree.task is not Task.classification:
+        if tree.is_regression:
             raise CapabilityError(
                 "outliers are rows of another class than the tree's; this tree predicts numbers"
             )
@@ -177,7 +177,7 @@ def _axis(column: Column) -> tuple[np.ndarray, Axis]:
     """Where rows lie on an axis: a number as it is, a category about its place, wherever chance
     puts it.
     """
-    if column.kind is ColumnKind.continuous:
+    if column.is_continuous:
         return column.values.astype(np.float64), Axis(column.name)
     absent = int(column.missing.any())  # a place of its own before the first category
     names = ("missing",) * absent + tuple(column.categories)

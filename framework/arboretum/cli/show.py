@@ -19,7 +19,6 @@ from arboretum.errors import ConfigError, StoreError, sure
 from arboretum.interfaces.tracker import Tracker
 from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record
-from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import split_values, tracker_of
 from arboretum.plugin.discovery import load_registry
@@ -467,7 +466,7 @@ def _standing(tree: Tree, found: Reasons) -> str:
         f"mass {spell_cell(node.mass)} of {spell_cell(node.total_mass)}",
         f"depth {node.depth}",
     ]
-    if tree.task is Task.classification:
+    if tree.is_classification:
         words.append(
             " ".join(
                 f"{name}:{spell_cell(w)}"
@@ -499,7 +498,7 @@ def _row(tree: Tree, rank: int, one: ScoredTest) -> Facts:
         "": "▸" if one.chosen else "",
         "rank": rank,
         "test": one.rule.describe(),
-        "by outcome" if tree.task is Task.classification else "Σw Σwy Σwy² by outcome": brackets,
+        "by outcome" if tree.is_classification else "Σw Σwy Σwy² by outcome": brackets,
         "price": one.price,
         "score": one.score if math.isfinite(one.score) else "−inf",
         **one.terms,

@@ -13,7 +13,6 @@ not interchangeable.
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -23,7 +22,7 @@ from arboretum.engine.check import lacks, tasks_of
 from arboretum.errors import ArboretumError
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.impurity import Impurity
-from arboretum.model.table import Task, frozen_array
+from arboretum.model.table import Target, Task, frozen_array
 
 Function = Callable[[np.ndarray], np.ndarray]
 """float64[sets, classes] → float64[sets]."""
@@ -325,7 +324,7 @@ def examine(
     task = task or tasks_of(impurity)[0]
     # it stands for another per kind of target
     if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):
-        impurity = impurity.for_objects(SimpleNamespace(task=task))
+        impurity = impurity.for_objects(Target("", task))
     f, found = function_of(impurity, task), dict[str, Finding]()
     many = not lacks(impurity, Capability.multiclass) or task is Task.regression
     with np.errstate(all="ignore"):

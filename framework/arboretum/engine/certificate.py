@@ -35,7 +35,6 @@ from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.plain import Facts
 from arboretum.model.record import Certificate, Certified, Solution, Status
-from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
 from arboretum.model.walk import EPS, summed
 
@@ -223,7 +222,7 @@ def beyond(tree: Tree, limits: Limits) -> str:
 
 def _refuse_unknown(problem: Problem) -> None:
     """Raise CapabilityError for a problem whose minima nobody knows."""
-    if problem.objects.task is not Task.classification and problem.parts.objective is None:
+    if problem.objects.is_regression and problem.parts.objective is None:
         raise CapabilityError(
             "without an objective minima are known for classes only, but the target is a "
             "number; choose a data set with classes"

@@ -64,7 +64,7 @@ def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
     """
     returned(prices, Prices, cost, "price_list")
     for name, found, n in (
-        ("tests", prices.tests, int(objects.test_offset[-1])),
+        ("tests", prices.tests, objects.n_fixed),
         ("raw", prices.raw, len(objects.raw_features)),
     ):
         found = np.asarray(found)
@@ -280,7 +280,7 @@ def check_table(parts: Parts, table: Table) -> None:
             example = (
                 ""
                 if part.kind != "impurity"
-                else f" (impurity={'variance' if table.task is Task.regression else 'gini'}, or "
+                else f" (impurity={'variance' if table.is_regression else 'gini'}, or "
                 "impurity=auto)"
             )
             does = f"{label(part)} does {' and '.join(task.value for task in tasks)}"

@@ -16,7 +16,6 @@ from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import TestRule
-from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_STOPS, Tree
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
     tree = assemble(
         objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum()))
     )
-    if objects.task is Task.classification:
+    if objects.is_classification:
         # the majority class, where all are as good
         trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]
     else:

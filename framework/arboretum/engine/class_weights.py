@@ -13,7 +13,7 @@ import numpy as np
 
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.model.spelling import positions
-from arboretum.model.table import Table, Target, Task
+from arboretum.model.table import Table, Target
 
 BALANCED = "balanced"
 ClassWeight = str | Mapping[str, float] | None
@@ -38,7 +38,7 @@ def weights_of_classes(given: str | Mapping[str, float], target: Target) -> np.n
     Raises ConfigError, and DataError for a target that is a number or has no such class.
     """
     check_class_weight(given)
-    if target.task is not Task.classification:
+    if target.is_regression:
         raise DataError(
             f"class_weight weighs classes, but the target {target.name!r} is a number; leave it out"
         )

@@ -146,7 +146,7 @@ def four_trees(problem: Problem) -> list[Tree] | None:
 def _tests(problem: Problem) -> list[TestRule]:
     """Some fixed tests, evenly spaced, and thresholds in the middle of raw columns."""
     objects = problem.objects
-    fixed, found = int(objects.test_offset[-1]), []
+    fixed, found = objects.n_fixed, []
     for test in np.unique(np.linspace(0, fixed - 1, min(fixed, TESTS)).astype(np.int64)).tolist():
         found.append(objects.rule(test))
     for feature, column in zip(objects.raw_features[:TESTS], objects.raw.T, strict=False):

@@ -41,7 +41,7 @@ from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 VOLATILE = frozenset(
@@ -148,12 +148,12 @@ def one_value(rows: Table) -> tuple[str, ...]:
     grows.
     """
     target = rows.target
-    values = target.codes if rows.task is Task.classification else target.values
+    values = target.codes if rows.is_classification else target.values
     if (values != values[0]).any():
         return ()
     said = (
         f"one class, {target.classes[values[0]]!r}"
-        if rows.task is Task.classification
+        if rows.is_classification
         else f"one value, {values[0]:g}"
     )
     return (

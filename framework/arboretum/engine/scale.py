@@ -20,7 +20,7 @@ from arboretum.errors import DataError
 from arboretum.interfaces.method import Parts
 from arboretum.model.encoded import Prices
 from arboretum.model.record import Solution
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 NEAR = 256
@@ -48,7 +48,7 @@ class Scale:
         if parts.pruner is not None or parts.solver is not None or _in_units(parts):
             return Scale()
         weight = 0 if table.weights is None else _exponent(table.weights)
-        if table.task is Task.classification:
+        if table.is_classification:
             return Scale(weight)
         return Scale(weight, _exponent(table.target.values, NEAR if not weight else 0))
 
@@ -178,7 +178,7 @@ def check_range(given: Table, scale: Scale) -> Table:
                 f"{given.row_weights().max():g}"
             )
             raise DataError(f"{reach}, and float64 cannot hold their squares; {way}")
-        if table.task is Task.regression:
+        if table.is_regression:
             y, total = table.target.values, weight.sum()
             far = np.abs(y - y[0]).max()
             if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):

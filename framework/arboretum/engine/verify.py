@@ -35,7 +35,7 @@ from arboretum.model.plain import Plain
 from arboretum.model.record import RECOMPUTED, Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.steps import LARGE
-from arboretum.model.table import Column, ColumnKind, Table, Task
+from arboretum.model.table import Column, Table
 from arboretum.model.tree import LEAF, MISSING_SPLITS, MISSING_STOPS, Tree
 from arboretum.model.walk import EPS, NEGLIGIBLE, Arrivals
 
@@ -75,7 +75,7 @@ def verify(
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
     if "covering_cost" in metrics:
         known["covering_cost"] = covering_cost(tree, problem, arrived)
-    regression = objects.task is Task.regression
+    regression = objects.is_regression
     slack = 8 * (len(arrived.node) + tree.n_nodes) * EPS
     for name in (same := [name for name in known if name in metrics]):
         equal(f"reported {name}", metrics[name], known[name], slack)
@@ -129,7 +129,7 @@ def check_limits(tree: Tree, problem: Problem) -> None:
             tree.counts,
         )
     if limits.min_mass > 0 and not hasattr(parts.objective, "weigh"):
-        mass = tree.weights.sum(axis=1) if tree.task is Task.classification else tree.weights[:, 0]
+        mass = tree.weights.sum(axis=1) if tree.is_classification else tree.weights[:, 0]
         least = limits.min_weight(float(problem.objects.weight.sum()), problem.objects.n_objects)
         at_every_node(
             f"min_mass is {limits.min_mass:g}: weight",
@@ -308,7 +308,7 @@ class _Row(dict[str, object]):
     def __missing__(self, name: str) -> object:
         column = self.columns[name]
         value = column.values[self.row].item()
-        if column.kind is not ColumnKind.continuous:
+        if not column.is_continuous:
             value = column.categories[value] if value >= 0 else None
         self[name] = value
         return value
@@ -391,7 +391,7 @@ def check_objects(
             "every object has a finite weight above 0",
             objects.weight[~(objects.weight > 0)][:3].tolist(),
         )
-    classes = objects.task is Task.classification
+    classes = objects.is_classification
     own = arrived.totals(objects)
     slack = arrived.rounding(objects) * np.abs(own[0]).sum()
     at_every_node(
@@ -512,7 +512,7 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
 
 def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
     """The error on the training rows, from where they rest."""
-    weight, numbers = train.row_weights(), train.task is Task.regression
+    weight, numbers = train.row_weights(), train.is_regression
     own = tree.value[:, None] if numbers else np.eye(len(tree.classes))[tree.label]
     mass = tree.weights.sum(axis=1, keepdims=True)
     shares = (

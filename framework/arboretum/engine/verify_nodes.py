@@ -18,7 +18,7 @@ from arboretum.errors import sure
 from arboretum.interfaces.impurity import ImpurityOfValues
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Node
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 from arboretum.model.walk import EPS, Arrivals
 
@@ -53,7 +53,7 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
             return own, 8 * len(y) * EPS * max(abs(own), float(np.abs(y).max()))
 
         return _one_by_one(tree, "impurity", problem, arrived, of_values)
-    if objects.task is Task.classification:
+    if objects.is_classification:
         own = arrived.totals(objects)
         # the same mass, spread evenly: what its terms are as large as before they cancel
         even = np.repeat(own.sum(axis=1, keepdims=True) / own.shape[1], own.shape[1], axis=1)
@@ -99,7 +99,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     """Ask the criterion again for the score of the chosen test.  Returns how much was checked;
     raises VerificationError.
     """
-    parts, criterion, inner = problem.parts, problem.parts.criterion, np.flatnonzero(~tree.is_leaf)
+    parts, criterion, inner = problem.parts, problem.parts.criterion, tree.inner
     at_every_node(
         "a leaf asks nothing, so it has no score", np.isnan(tree.score) | ~tree.is_leaf, tree.score
     )

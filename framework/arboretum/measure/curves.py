@@ -14,7 +14,7 @@ from arboretum.measure import metrics
 from arboretum.measure.evaluate import pareto_front
 from arboretum.model.charts import DARK, Axis, Line, LineChart
 from arboretum.model.plain import Facts
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 
@@ -205,7 +205,7 @@ class Evaluation:
     @staticmethod
     def of(tree: Tree, rows: Table) -> "Evaluation":
         """rows : their classes begin with the tree's.   Raises DataError for a tree of numbers."""
-        if tree.task is Task.regression:
+        if tree.is_regression:
             raise DataError(
                 f"curves are of classes; this tree predicts the numbers of {rows.target.name!r}"
             )

@@ -13,7 +13,7 @@ from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.measure import metrics
 from arboretum.measure.complexity import costs_of_rows
 from arboretum.model.front import unbeaten
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 from arboretum.model.walk import Places
 
@@ -82,7 +82,7 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
 
 def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     weights, target = table.row_weights(), table.target
-    if tree.task is Task.regression:
+    if tree.is_regression:
         predicted = tree.predict(table, places)
         return {
             name: getattr(metrics, name)(target.values, predicted, weights)
@@ -127,7 +127,7 @@ class ValidationScore:
             raise DataError(
                 f"there is no validation row of {table.name} to judge on; use split=holdout"
             )
-        if table.task is Task.regression:
+        if table.is_regression:
             return ValidationScore(table, "r2")
         classes = table.target.classes
         shown = np.unique(table.target.codes)

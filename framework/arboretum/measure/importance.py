@@ -7,7 +7,7 @@ import numpy as np
 
 from arboretum.measure.evaluate import ValidationScore
 from arboretum.model.plain import Facts
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 
@@ -41,9 +41,7 @@ def importances(
     ]
     if rows is not None:
         rng = np.random.default_rng(seed)
-        score = ValidationScore(
-            rows, measure or ("r2" if tree.task is Task.regression else "accuracy")
-        )
+        score = ValidationScore(rows, measure or ("r2" if tree.is_regression else "accuracy"))
         whole = score.of(tree)
         for one in found:
             lost = np.array(

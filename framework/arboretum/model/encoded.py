@@ -22,7 +22,7 @@ import numpy as np
 from arboretum.errors import sure
 from arboretum.model.plain import Facts
 from arboretum.model.rules import Interval, TestRule, Threshold
-from arboretum.model.table import ColumnKind, Table, Task, array_field, frozen_array
+from arboretum.model.table import ColumnKind, Table, Task, Tasked, array_field, frozen_array
 
 
 class Family(enum.Enum):
@@ -108,7 +108,7 @@ class RawFeature:
 
 
 @attrs.frozen(eq=False)
-class Encoded:
+class Encoded(Tasked):
     """Training objects, ready for search.
 
     table : the raw training rows the objects were made from (after rows were dropped, if the
@@ -177,7 +177,12 @@ class Encoded:
         """Number of fixed tests, plus one per raw feature (its thresholds are not counted before
         growth).
         """
-        return int(self.test_offset[-1]) + len(self.raw_features)
+        return self.n_fixed + len(self.raw_features)
+
+    @property
+    def n_fixed(self) -> int:
+        """Number of fixed tests."""
+        return int(self.test_offset[-1])
 
     @cached_property
     def levels(self) -> np.ndarray:
@@ -212,7 +217,7 @@ class Encoded:
         coded = [
             place
             for place, column in enumerate(columns)
-            if column.kind is ColumnKind.continuous and place not in raw
+            if column.is_continuous and place not in raw
         ]
         values = [columns[place].values[~columns[place].missing] for place in coded]
         return sum(known.get(place, 0) for place in coded), sum(

@@ -26,7 +26,7 @@ from arboretum.model.dates import (
 from arboretum.model.missing import MISSING, missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
-from arboretum.model.table import Column, ColumnKind, Table, Target, Task, recoded
+from arboretum.model.table import Column, ColumnKind, Table, Target, recoded
 from arboretum.model.tree import ColumnSpec, Tree
 
 
@@ -95,7 +95,7 @@ def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
 
 
 def _no_target(tree: Tree, n_rows: int) -> Target:
-    if tree.task is Task.regression:
+    if tree.is_regression:
         return Target("", tree.task, values=np.full(n_rows, np.nan))
     return Target("", tree.task, codes=np.full(n_rows, MISSING, np.int32), classes=tree.classes)
 
@@ -105,7 +105,7 @@ def _target(tree: Tree, table: Table) -> Target:
     target = table.target
     if table.task is not tree.task:
         return _no_target(tree, table.n_rows)
-    if tree.task is Task.regression or target.classes == tree.classes:
+    if tree.is_regression or target.classes == tree.classes:
         return target
     classes = (*tree.classes, *(c for c in target.classes if c not in tree.classes))
     return attrs.evolve(
@@ -126,8 +126,8 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
         return Column(
             spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit
         )
-    refuse_dates(spec.name, values, _TIMES if spec.kind is ColumnKind.continuous else _SPANS)
-    if spec.kind is ColumnKind.continuous:
+    refuse_dates(spec.name, values, _TIMES if spec.is_continuous else _SPANS)
+    if spec.is_continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
     found, codes = spelled(values)
     return Column(spec.name, spec.kind, recoded(codes, found, spec.categories), spec.categories)
@@ -299,7 +299,7 @@ def _as_array(values: Any) -> np.ndarray:
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:
     """A column of another table with the categories, or the unit, of the tree's."""
-    if (spec.kind is ColumnKind.continuous) != (column.kind is ColumnKind.continuous):
+    if spec.is_continuous != column.is_continuous:
         raise DataError(
             f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with "
             f"it {spec.kind.value}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arboretum.errors import ContractError
-from arboretum.model.table import Task
 
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
@@ -23,7 +22,7 @@ def check_tree(tree: Tree) -> None:
     """
     n, rules, offset = tree.n_nodes, tree.rules, tree.child_offset
     _demand(n > 0, "it has no node; a tree has at least a leaf")
-    width = len(tree.classes) if tree.task is Task.classification else 3
+    width = len(tree.classes) if tree.is_classification else 3
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
         ("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,)
     )
@@ -33,7 +32,7 @@ def check_tree(tree: Tree) -> None:
     for name, shape in shapes.items():
         if (found := getattr(tree, name).shape) != shape:
             _refuse(f"{name} has the shape {found}, expected {shape}")
-    if tree.task is Task.classification:
+    if tree.is_classification:
         _demand(
             tree.label.min() >= 0 and tree.label.max() < width,
             f"label must lie between 0 and {width - 1}",
@@ -102,16 +101,14 @@ def check_numbers(tree: Tree) -> None:
             )
     _demand((tree.counts >= 0).all(), f"counts must be ≥ 0; got {tree.counts.min()}")
     # Σwy may have either sign
-    positive = tree.weights if tree.task is Task.classification else tree.weights[:, ::2]
+    positive = tree.weights if tree.is_classification else tree.weights[:, ::2]
     _demand(
         np.isfinite(tree.weights).all() and (positive >= 0).all(), "weights must be finite and ≥ 0"
     )
     _demand((np.isfinite(tree.price) & (tree.price >= 0)).all(), "price must be finite and ≥ 0")
     paid = (tree.edge_price >= 0) & (tree.edge_price <= tree.price[tree.owner])
     _demand(paid.all(), "branch_price must lie between 0 and the price of its node")
-    _demand(
-        tree.task is Task.classification or np.isfinite(tree.value).all(), "value must be finite"
-    )
+    _demand(tree.is_classification or np.isfinite(tree.value).all(), "value must be finite")
 
 
 def _demand(holds: bool | np.bool_, what: str) -> None:

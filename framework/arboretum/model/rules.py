@@ -25,7 +25,7 @@ from arboretum.model.digits import digits_shown, spell
 from arboretum.model.missing import MISSING, is_missing
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import built
-from arboretum.model.table import ColumnKind, Table, recoded
+from arboretum.model.table import Table, recoded
 
 # the value is missing, or was never seen: the tree decides what to do with the row
 NO_OUTCOME = MISSING
@@ -529,7 +529,7 @@ def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
     midpoint between two neighbouring float32 values would then fall on one of them.
     """
     column = table.column(name)
-    if column.kind is not ColumnKind.continuous:
+    if not column.is_continuous:
         raise DataError(
             f"column {name!r} is {column.kind.value} here, but the tree compares it with a "
             "number; give it as numbers"
@@ -544,7 +544,7 @@ def category_codes(
     among them.
     """
     column = table.column(name)
-    if column.kind is ColumnKind.continuous:
+    if column.is_continuous:
         raise DataError(
             f"column {name!r} is continuous here, but the tree asks for one of its "
             "categories; give it as text"

@@ -16,7 +16,7 @@ import numpy as np
 import arboretum
 from arboretum.model.missing import UNSEEN
 from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
-from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import Column, Table, Target, Task
 from arboretum.model.walk import SPLITS, Places, places, policies
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def fast_places(tree: Tree, table: Table) -> Places:
     codes = {
         name: _alone(one, range(UNSEEN, len(one.categories)))
         for name, one in columns.items()
-        if one.kind is not ColumnKind.continuous
+        if not one.is_continuous
     }
     answers = [_answers(rule, columns, codes) for rule in tree.rules]
     if answers[tree.test[0]] is None:
@@ -74,7 +74,7 @@ def _answers(
     codes : tables of all codes of a column.
     """
     column = columns[rule.columns[0]]
-    numeric = column.kind is ColumnKind.continuous
+    numeric = column.is_continuous
     if type(rule) is Threshold and numeric:
         return (rule.threshold,), HALVES
     cuts = rule.cuts if numeric else ()

@@ -40,6 +40,27 @@ class Task(enum.Enum):
     regression = "regression"
 
 
+class Tasked:
+    """What is of one task."""
+
+    __slots__ = ()
+
+    @property
+    def task(self) -> Task:
+        """Its task."""
+        raise NotImplementedError
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether there are classes."""
+        return self.task is Task.classification
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether there are numbers in place of classes."""
+        return self.task is Task.regression
+
+
 def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
     """Return ``values`` as a C-contiguous read-only array (a view where possible)."""
     array = np.ascontiguousarray(values, dtype=dtype)
@@ -88,17 +109,22 @@ class Column:
     question: str = ""
 
     def __attrs_post_init__(self) -> None:
-        dtype = None if self.kind is ColumnKind.continuous else np.int32
+        dtype = None if self.is_continuous else np.int32
         object.__setattr__(self, "values", frozen_array(self.values, dtype))
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether its values are numbers."""
+        return self.kind is ColumnKind.continuous
 
     @property
     def missing(self) -> np.ndarray:
         """bool[n_rows]: which values are missing."""
-        return _missing(self.values, coded=self.kind is not ColumnKind.continuous)
+        return _missing(self.values, coded=not self.is_continuous)
 
     def as_numbers(self) -> np.ndarray:
         """float[n_rows]: the values, or the codes, as numbers, NaN = missing."""
-        coded = self.kind is not ColumnKind.continuous
+        coded = not self.is_continuous
         return np.where(self.values < 0, np.nan, self.values) if coded else self.values
 
     def take(self, rows: np.ndarray) -> Column:
@@ -107,7 +133,7 @@ class Column:
 
 
 @attrs.frozen(eq=False)
-class Target:
+class Target(Tasked):
     """What is to be predicted.
 
     codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is
@@ -124,7 +150,7 @@ class Target:
     @property
     def missing(self) -> np.ndarray:
         """bool[n_rows]: which rows have no class, or no number."""
-        coded = self.task is Task.classification
+        coded = self.is_classification
         return _missing(self.codes if coded else self.values, coded)
 
     def take(self, rows: np.ndarray) -> Target:
@@ -133,7 +159,7 @@ class Target:
 
 
 @attrs.frozen(eq=False)
-class Table:
+class Table(Tasked):
     """A decision table: rows are objects, columns are attributes, one target.
 
     weights : float64[n_rows] > 0, or None for weight 1 each.
@@ -151,7 +177,7 @@ class Table:
     def n_rows(self) -> int:
         """Number of rows."""
         target = self.target
-        return len(target.codes if target.task is Task.classification else target.values)
+        return len(target.codes if target.is_classification else target.values)
 
     @property
     def task(self) -> Task:
@@ -195,14 +221,14 @@ class Table:
         digest = hashlib.sha256()
         for column in self.columns:
             digest.update(f"{column.name}\0{column.kind.value}{column.unit}\0".encode())
-            if column.kind is ColumnKind.continuous:
+            if column.is_continuous:
                 _hash_floats(digest.update, column.values)
             else:
                 if column.kind is ColumnKind.ordinal:
                     digest.update("\1".join(column.categories).encode())
                 _hash_codes(digest.update, column.values, column.categories)
         digest.update(f"{self.target.name}\0{self.target.task.value}\0".encode())
-        if self.target.task is Task.classification:
+        if self.target.is_classification:
             _hash_codes(digest.update, self.target.codes, self.target.classes)
         else:
             _hash_floats(digest.update, self.target.values)

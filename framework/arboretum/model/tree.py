@@ -33,7 +33,7 @@ from arboretum.model.reading import (
     refuse_misfits,
 )
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
+from arboretum.model.table import Column, ColumnKind, Table, Task, Tasked, array_field, frozen_array
 from arboretum.model.walk import Places
 
 LEAF = -1
@@ -67,6 +67,11 @@ class ColumnSpec:
     missing: bool = False
     question: str = ""
 
+    @property
+    def is_continuous(self) -> bool:
+        """Whether its values are numbers."""
+        return self.kind is ColumnKind.continuous
+
     @staticmethod
     def of(column: Column) -> ColumnSpec:
         """The specification of a table's column."""
@@ -96,7 +101,7 @@ class Surrogate:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Tree:
+class Tree(Tasked):
     """A decision tree.
 
     columns : the raw columns of the training table, in order.
@@ -178,9 +183,7 @@ class Tree:
         return hash((self.task, self.classes, self.test.tobytes(), self.child.tobytes()))
 
     def __repr__(self) -> str:
-        target = (
-            f"{len(self.classes)} classes" if self.task is Task.classification else "regression"
-        )
+        target = f"{len(self.classes)} classes" if self.is_classification else "regression"
         depth = int(self.depth_of.max())
         return (
             f"Tree({target}, {len(self.columns)} columns: {self.n_nodes} nodes, {self.n_leaves} "
@@ -205,6 +208,11 @@ class Tree:
         return int(self.is_leaf.sum())
 
     @cached_property
+    def inner(self) -> np.ndarray:
+        """int64[n_nodes − n_leaves]: the nodes that ask a test, ascending."""
+        return frozen_array(np.flatnonzero(~self.is_leaf), np.int64)
+
+    @cached_property
     def is_end(self) -> np.ndarray:
         """bool[n_nodes]: where training rows come to rest: a leaf, or an inner node at which
         rows without an outcome stop, which costs as much.
@@ -219,14 +227,14 @@ class Tree:
         rest = self.weights.copy()
         np.subtract.at(rest, self.parent[1:], self.weights[1:])
         # what rounding leaves
-        rest = np.maximum(rest, 0.0) if self.task is Task.classification else rest
+        rest = np.maximum(rest, 0.0) if self.is_classification else rest
         return frozen_array(np.where(self.is_end[:, None], rest, 0.0), np.float64)
 
     @cached_property
     def mass(self) -> np.ndarray:
         """float64[n_nodes]: weight of the training objects in each node."""
         return frozen_array(
-            self.weights.sum(axis=1) if self.task is Task.classification else self.weights[:, 0],
+            self.weights.sum(axis=1) if self.is_classification else self.weights[:, 0],
             np.float64,
         )
 
@@ -395,7 +403,7 @@ class Tree:
         tree was grown with.
         """
         mass = np.maximum(self.mass, np.finfo(np.float64).tiny)
-        if self.task is Task.classification:
+        if self.is_classification:
             return np.asarray(1.0 - ((self.weights / mass[:, None]) ** 2).sum(axis=1))
         mean = self.weights[:, 1] / mass
         return np.asarray(np.maximum(self.weights[:, 2] / mass - mean**2, 0.0))
@@ -421,7 +429,7 @@ class Tree:
         columns of a test share it equally.
         """
         found: dict[str, float] = {}
-        for node in np.flatnonzero(~self.is_leaf).tolist():
+        for node in self.inner.tolist():
             for name in (columns := self.rule(node).columns):
                 found[name] = found.get(name, 0.0) + float(amount[node]) / len(columns)
         return found
@@ -461,7 +469,7 @@ class Tree:
 
         places : from :meth:`places`, where they are known.
         """
-        if self.task is Task.regression:
+        if self.is_regression:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
         return (places or self.places(table)).averaged(self.distribution())
 
@@ -474,7 +482,7 @@ class Tree:
         class with the largest share (ties: smallest index).
         """
         places = places or self.places(table)
-        if self.task is Task.regression:
+        if self.is_regression:
             return places.averaged(self.value)
         result: np.ndarray = self.label[places.whole]
         if len(places.row):
@@ -627,7 +635,7 @@ _ARRAYS = {
 def single_leaf(table: Table) -> Tree:
     """The tree that asks nothing: one leaf with all rows of a table."""
     target, weights = table.target, table.row_weights()
-    if target.task is Task.classification:
+    if target.is_classification:
         moments = np.bincount(target.codes, weights, len(target.classes))
         value = np.nan
     else:
@@ -641,7 +649,7 @@ def single_leaf(table: Table) -> Tree:
         "child": [],
         "missing_child": [MISSING_STOPS],
         "counts": [table.n_rows],
-        "label": [moments.argmax() if target.task is Task.classification else 0],
+        "label": [moments.argmax() if target.is_classification else 0],
         "value": [value],
         "price": [0.0],
         "impurity": [np.nan],

@@ -18,7 +18,7 @@ from arboretum.errors import ContractError
 from arboretum.model.encoded import Encoded
 from arboretum.model.missing import by_code
 from arboretum.model.rules import NO_OUTCOME
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
@@ -271,7 +271,7 @@ class Arrivals:
         their moments about ``shift``.
         """
         n, mass = self.tree.n_nodes, objects.weight[self.who] * self.share
-        if objects.task is Task.classification:
+        if objects.is_classification:
             width = objects.n_classes
             own = np.bincount(self.node * width + objects.label[self.who], mass, n * width).reshape(
                 n, width

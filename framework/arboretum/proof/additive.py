@@ -289,7 +289,7 @@ class Additive:
         mass, test_cost = np.zeros(tree.n_nodes + 1, np.int64), 0
         np.add.at(mass, tree.apply(objects.table)[objects.row_of_object[one_of]] + 1, costs.mass)
         before = mass.cumsum()
-        for node in np.flatnonzero(~tree.is_leaf).tolist():
+        for node in tree.inner.tolist():
             rule = tree.rule(node)
             test = of_rule.get(rule_key(rule), raw.get(next(iter(rule.columns), ""), -1))
             if test < 0:

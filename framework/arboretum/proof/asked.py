@@ -113,7 +113,7 @@ def beyond(tree: Tree, problem: Problem) -> str:
         )
     if (tree.price_to > limits.most_paid(tree.depth_of)).any():
         return f"max_cost is {limits.max_cost:g}, and a path pays {tree.price_to.max():g}"
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
+    for node in tree.inner.tolist():
         mixed = (
             float(impurity.value(weights[node]))
             if rule.delta is not None and impurity is not None

@@ -72,7 +72,7 @@ def rule_key(rule: TestRule) -> str:
 
 def tests_of_rules(objects: Encoded) -> dict[str, int]:
     """Key of a rule → number of the fixed test that asks it."""
-    return {rule_key(objects.rule(test)): test for test in range(int(objects.test_offset[-1]))}
+    return {rule_key(objects.rule(test)): test for test in range(objects.n_fixed)}
 
 
 @attrs.frozen(eq=False)

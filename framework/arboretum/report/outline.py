@@ -11,7 +11,6 @@ import numpy as np
 
 from arboretum.model.digits import spell
 from arboretum.model.rules import NO_OUTCOME, TestRule
-from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
 
@@ -159,7 +158,7 @@ def _rows(count: float) -> float:
 
 def mass_of(tree: Tree, weights: np.ndarray) -> float:
     """Mass of class weights, or of moments."""
-    return float(weights.sum() if tree.task is Task.classification else weights[0])
+    return float(weights.sum() if tree.is_classification else weights[0])
 
 
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
@@ -184,14 +183,14 @@ def prediction(tree: Tree, item: Item) -> str:
     """What is predicted there: the class, or the number."""
     return (
         spell_short(tree.value[item.node])
-        if tree.task is Task.regression
+        if tree.is_regression
         else tree.classes[tree.label[item.node]]
     )
 
 
 def share(tree: Tree, item: Item) -> float:
     """Weight share of the predicted class (NaN for regression, and where no row is)."""
-    shown = tree.task is Task.classification and item.weights.sum() > 0
+    shown = tree.is_classification and item.weights.sum() > 0
     return (
         float(item.weights[tree.label[item.node]] / item.weights.sum()) if shown else float("nan")
     )
@@ -216,5 +215,5 @@ def spell_short(value: float) -> str:
 def headline(tree: Tree) -> str:
     """One line about the whole tree."""
     leaves, depth, rows = int(tree.is_end.sum()), int(tree.depth_of.max()), round(tree.counts[0])
-    kind = f"{len(tree.classes)} classes" if tree.task is Task.classification else "regression"
+    kind = f"{len(tree.classes)} classes" if tree.is_classification else "regression"
     return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}, {rows} rows, {kind}"

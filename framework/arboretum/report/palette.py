@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
 CLASS_COLOURS = (
@@ -65,7 +64,7 @@ def place_between(value: float, low: float, high: float) -> float:
 
 def node_colour(tree: Tree, node: int) -> str:
     """The colour of what a node predicts; of a number its place on a light-to-dark scale."""
-    if tree.task is Task.regression:
+    if tree.is_regression:
         return mix(LOW, HIGH, place_between(float(tree.value[node]), *value_range(tree)))
     return str(class_colours(tree)[tree.label[node]])
 

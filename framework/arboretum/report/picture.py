@@ -13,7 +13,6 @@ import attrs
 import numpy as np
 
 from arboretum.model.plain import Facts
-from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import (
     Item,
@@ -106,7 +105,7 @@ def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
     """The two lines of a node's box: question or answer, and what is known of its rows."""
     upper = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     rows = f"{item.count} row" + ("" if item.count == 1 else "s")
-    if tree.task is Task.regression:
+    if tree.is_regression:
         spread = spell_short(deviation(tree, item)) if item.count else "0"
         mean = f"{spell_short(tree.value[item.node])} " if item.children else ""
         lower = f"{rows} · {mean}± {spread}"
@@ -259,7 +258,7 @@ def _mark(edge: str, curve: Curve) -> Label:
 def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
-    ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
+    ground = mix(colour, "#ffffff", 0.62 if tree.is_regression else 0.82)
     inside = place.width - 2 * PADDING
     subject = tree.rule(item.node).subject if item.children else ""
     # what a column is compared with: " ≤ 2.45"
@@ -289,7 +288,7 @@ def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     """Class shares side by side; for numbers the place of the mean between the smallest and the
     largest prediction.
     """
-    if tree.task is Task.regression:
+    if tree.is_regression:
         place = x + place_between(float(tree.value[item.node]), *value_range(tree)) * (width - 4)
         return [
             Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5),
@@ -311,7 +310,7 @@ def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
 def _hint(tree: Tree, item: Item) -> str:
     """The whole story of a node, nothing cut."""
     asks = question(tree.rule(item.node)) if item.children else prediction(tree, item)
-    if tree.task is Task.regression:
+    if tree.is_regression:
         facts = [
             f"mean {spell_short(tree.value[item.node])}, deviation "
             f"{spell_short(deviation(tree, item))}"
@@ -351,7 +350,7 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
     """A swatch, the name and the weight per class, those without a colour of their own as one;
     of numbers a light-to-dark scale.
     """
-    if tree.task is Task.regression:
+    if tree.is_regression:
         low, high = map(spell_short, value_range(tree))
         steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
         return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", 11)], y + 12

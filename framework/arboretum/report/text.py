@@ -5,7 +5,6 @@ import unicodedata
 from functools import cache
 
 from arboretum.model.shown import visible
-from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import (
     Item,
@@ -54,11 +53,9 @@ def tree_text(
     lines = _lines(tree, root, levels)
     widest = min(max(display_width(_joined(*line)) for line in lines), room)
     codes = (
-        class_colours(tree, ANSI_CODES, ANSI_OTHER)
-        if colour and tree.task is Task.classification
-        else None
+        class_colours(tree, ANSI_CODES, ANSI_OTHER) if colour and tree.is_classification else None
     )
-    if tree.task is Task.regression:
+    if tree.is_regression:
         figures = "rows, mean ± deviation"
     elif len(tree.classes) > COUNTS_UP_TO:
         figures = "rows, share of the majority class, the three heaviest"
@@ -115,7 +112,7 @@ def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
     columns.
     """
     rows = str(item.count)
-    if tree.task is Task.regression:
+    if tree.is_regression:
         mass, total, _ = item.weights
         return (
             rows,

@@ -144,7 +144,7 @@ def added(
         objects.weight[rows],
         np.ones(len(rows), np.int64) if count_objects else objects.count[rows],
     )
-    if objects.task is Task.regression:
+    if objects.is_regression:
         y = objects.y[rows]
         return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
     own = objects.label[rows][:, None] == np.arange(objects.n_classes)
@@ -177,7 +177,7 @@ def contingency(
         objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects
     )
     n_outcomes = max(feature.arity for feature in objects.features)
-    found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
+    found = {test: outcomes(objects, test, rows) for test in range(objects.n_fixed)}
     groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
     kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
 
@@ -270,7 +270,7 @@ def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[S
     """
     rows = np.arange(objects.n_objects) if rows is None else rows
     yield None
-    for test in range(int(objects.test_offset[-1])):
+    for test in range(objects.n_fixed):
         parts = branches(objects, test, rows)
         if len(parts) > 1:
             options = [list(all_sketches(objects, part)) for part in parts.values()]
@@ -292,9 +292,7 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
     tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
     if max_depth == 0 or tables.n_tests == 0 or node.impurity == 0:
         return None
-    splitting = [
-        t for t in range(int(objects.test_offset[-1])) if len(branches(objects, t, rows)) > 1
-    ]
+    splitting = [t for t in range(objects.n_fixed) if len(branches(objects, t, rows)) > 1]
     test = splitting[int(np.argmin((tables.mass * tables.impurity(tables.weights)).sum(axis=1)))]
     parts = branches(objects, test, rows)
     return test, {

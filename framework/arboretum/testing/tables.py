@@ -110,7 +110,7 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
     """
     features, codes = [], []
     for position, column in enumerate(table.columns):
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             seen = np.unique(column.values[~column.missing])
             edges = tuple(((seen[:-1] + seen[1:]) / 2).tolist())
             code = np.searchsorted(np.array(edges), column.values)
@@ -156,7 +156,7 @@ def bare_objects(
 
 def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
     """Price 1 for every test, or whole numbers from 1 to 9."""
-    n = int(objects.test_offset[-1])
+    n = objects.n_fixed
     prices = (
         np.ones(n)
         if seed is None
@@ -172,7 +172,7 @@ def row_of(table: Table, row: int) -> dict[str, float | str | None]:
     found: dict[str, float | str | None] = {}
     for column in table.columns:
         value = column.values[row]
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             found[column.name] = None if np.isnan(value) else float(value)
         else:
             found[column.name] = (

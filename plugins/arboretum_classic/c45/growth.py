@@ -23,7 +23,6 @@ from arboretum.api import (
     Problem,
     Solution,
     Status,
-    Task,
     Threshold,
     Tree,
     param,
@@ -153,7 +152,7 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
     limits = problem.parts.limits()
     positions = [feature.position for feature in objects.all_features]
     missing = parts.missing
-    if not isinstance(parts.criterion, C45) or objects.task is not Task.classification:
+    if not isinstance(parts.criterion, C45) or objects.is_regression:
         yield "another criterion"
     if (
         missing is None

@@ -11,7 +11,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Encoded, Task, param
+from arboretum.api import DataError, Encoded, param
 from arboretum_classic.criteria import kernels, reference
 
 _CLASSES = (
@@ -223,7 +223,7 @@ class Auto(_Mean):
 
     def for_objects(self, objects: Encoded) -> Gini | Variance:
         """The impurity that stands behind the name."""
-        return Variance() if objects.task is Task.regression else Gini()
+        return Variance() if objects.is_regression else Gini()
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """As gini; the engine asks ``for_objects`` first."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from arboretum.api import (
     MISSING_SPLITS,
-    ColumnKind,
     DataError,
     FractionalGrowth,
     Growth,
@@ -60,11 +59,11 @@ class FuzzyGrowth(FractionalGrowth):
         refuse(self, method.name)
         objects, n = self.problem.objects, self.problem.objects.n_objects
         raw = [objects.table.column(feature.column) for feature in objects.raw_features]
-        names = [column.name for column in raw if column.kind is ColumnKind.continuous]
+        names = [column.name for column in raw if column.is_continuous]
         for name in method.widths:
             if name not in names:
                 raise DataError("method.widths: " + unknown("raw column of numbers", name, names))
-        crisp = {column.name: 0.0 for column in raw if column.kind is not ColumnKind.continuous}
+        crisp = {column.name: 0.0 for column in raw if not column.is_continuous}
         self.logistic = method.shape is Shape.logistic
         self.given = {**method.widths, **crisp}
         self.shape = method.shape.value

@@ -5,7 +5,7 @@ import itertools
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Facts, Task, TestRule, Tree, param
+from arboretum.api import CapabilityError, Facts, TestRule, Tree, param
 
 
 def levels_of(tree: Tree) -> list[TestRule]:
@@ -105,7 +105,7 @@ class DecisionTable:
             head: rule.outcome_label(outcome)
             for head, rule, outcome in zip(heads, levels, outcomes, strict=True)
         }
-        classes = tree.task is Task.classification
+        classes = tree.is_classification
         reported["prediction"] = (
             tree.classes[tree.label[node]] if classes else float(tree.value[node])
         )

@@ -145,7 +145,7 @@ def _emptied(table: Table, draw: np.random.Generator) -> Table:
     columns = []
     for column in table.columns[:-1]:
         empty = draw.random(table.n_rows) < EMPTY
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             columns.append(
                 attrs.evolve(
                     column, values=np.where(empty, np.nan, column.values.astype(np.float64))

@@ -18,7 +18,6 @@ from arboretum.api import (
     Panels,
     Piece,
     Services,
-    Task,
     csv_text,
     sure,
 )
@@ -59,7 +58,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             ] + [whole]
             for part, rows in (("train", taught), ("test", test)):
                 found[noise][part].append([wrong(sure(tree), rows) for tree in trees])
-    return {"errors": found, "numbers": train.task is Task.regression}
+    return {"errors": found, "numbers": train.is_regression}
 
 
 def judge(results: Keyed) -> Judgement:

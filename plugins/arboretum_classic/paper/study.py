@@ -101,7 +101,7 @@ def divided(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
 def wrong(tree: Tree, table: Table) -> float:
     """Share of rows in error; of numbers the squared error as a share of their variance."""
     found = tree.predict(table)
-    if table.task is Task.classification:
+    if table.is_classification:
         return float(np.mean(found != table.target.codes))
     return float(np.mean((found - table.target.values) ** 2) / np.var(table.target.values))
 
@@ -121,7 +121,7 @@ def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator)
         return attrs.evolve(
             table, columns=tuple(attrs.evolve(c, values=mixed(c.values)) for c in table.columns)
         )
-    if target.task is Task.regression:
+    if target.is_regression:
         return attrs.evolve(table, target=attrs.evolve(target, values=mixed(target.values)))
     k = len(target.classes)
     false = (target.codes + draw.integers(1, k, size=n)) % k

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import CodedTests, Column, ColumnKind, Encoded, Family, param
+from arboretum.api import CodedTests, Column, Encoded, Family, param
 from arboretum_classic.predicates.predicates import (
     ALL,
     HANDLES,
@@ -43,9 +43,7 @@ class Balls:
         """
         columns, scales = self._columns(objects, rows, seed)
         values = [
-            column.values.astype(np.float64)
-            if column.kind is ColumnKind.continuous
-            else column.values
+            column.values.astype(np.float64) if column.is_continuous else column.values
             for column in columns
         ]
         complete = (
@@ -63,7 +61,7 @@ class Balls:
         centre, apart = [], []
         for column, value in zip(columns, values, strict=True):
             middle = value[some][:, None]
-            number = column.kind is ColumnKind.continuous
+            number = column.is_continuous
             apart.append(
                 value[None] if number else np.where(column.missing, np.nan, value[None] != middle)
             )
@@ -75,7 +73,7 @@ class Balls:
         def rule(ball: int, index: int) -> Ball:
             who = some[ball]
             middle = tuple(
-                float(v[who]) if c.kind is ColumnKind.continuous else c.categories[v[who]]
+                float(v[who]) if c.is_continuous else c.categories[v[who]]
                 for c, v in zip(columns, values, strict=True)
             )
             return Ball(
@@ -109,7 +107,7 @@ class Balls:
         both = [
             c
             for c in columns_of(objects, rows, seed, self.columns)
-            if c.name in names or (c.kind is not ColumnKind.continuous and len(set(c.values)) > 1)
+            if c.name in names or (not c.is_continuous and len(set(c.values)) > 1)
         ]
         return both, tuple(
             rounded(float(np.nanmax(c.values) - np.nanmin(c.values)), 2) if c.name in names else 1.0

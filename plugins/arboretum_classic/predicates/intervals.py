@@ -8,7 +8,6 @@ import numpy as np
 from arboretum.api import (
     CodedTests,
     Column,
-    ColumnKind,
     Encoded,
     Family,
     Interval,
@@ -52,7 +51,7 @@ class Intervals:
         """
         goal, found = Goal.of(objects, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
-            if column.kind is ColumnKind.continuous:
+            if column.is_continuous:
                 codes, cuts = ranks(column.values)
                 some = coarse(column.values, self.size)
                 found.append(_intervals(column, *some))

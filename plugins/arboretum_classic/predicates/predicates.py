@@ -132,7 +132,7 @@ class Thresholds:
     @staticmethod
     def _tests(columns: Sequence[Column]) -> Iterator[CodedTests]:
         for column in columns:
-            if column.kind is ColumnKind.continuous:
+            if column.is_continuous:
                 yield thresholds(column, *ranks(column.values))
             elif column.kind is ColumnKind.ordinal and len(column.categories) > 1:
                 yield _ordinal(column)
@@ -169,11 +169,7 @@ class RandomThresholds:
         generator, found = generator_of(seed, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
             known = column.values[~column.missing].astype(np.float64)
-            if (
-                column.kind is not ColumnKind.continuous
-                or not len(known)
-                or known.min() == known.max()
-            ):
+            if not column.is_continuous or not len(known) or known.min() == known.max():
                 continue
             cuts = np.unique(generator.uniform(known.min(), known.max(), self.draws))
             codes = np.searchsorted(cuts, column.values.astype(np.float64), side="left")
@@ -205,11 +201,7 @@ class Categories:
         A column with one category there offers none.
         """
         columns = columns_of(objects, rows, seed, self.columns)
-        return [
-            _categories(column, self.form)
-            for column in columns
-            if column.kind is not ColumnKind.continuous
-        ]
+        return [_categories(column, self.form) for column in columns if not column.is_continuous]
 
 
 def _categories(column: Column, form: str) -> CodedTests:

@@ -13,7 +13,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Encoded
+from arboretum.api import Column, Encoded
 from arboretum_classic.predicates.predicates import columns_of
 
 GAIN = 1e-12
@@ -87,11 +87,7 @@ class Goal:
 
 def plain_numbers(objects: Encoded, rows: np.ndarray, seed: int, most: int) -> list[Column]:
     """The columns of numbers, without dates, that vary at the node."""
-    columns = [
-        c
-        for c in columns_of(objects, rows, seed, most)
-        if c.kind is ColumnKind.continuous and not c.unit
-    ]
+    columns = [c for c in columns_of(objects, rows, seed, most) if c.is_continuous and not c.unit]
     return [c for c in columns if len(known := c.values[~c.missing]) and known.min() < known.max()]
 
 

@@ -62,7 +62,7 @@ class Among(TestRule):
         Raises DataError where the column is continuous in ``table``.
         """
         column = table.column(self.column)
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             raise DataError(
                 f"column {self.column!r} is continuous here, but the tree asks for its "
                 "categories; give it as text"

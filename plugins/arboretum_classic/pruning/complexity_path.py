@@ -93,9 +93,7 @@ class Subtrees:
         own, whole = own_weights(tree), mass[0] if mass[0] > 0 else 1.0
         share = mass / whole
         stopping = (
-            np.where(
-                tree.is_leaf, 0.0, own[:, 0] if tree.task is Task.regression else own.sum(axis=1)
-            )
+            np.where(tree.is_leaf, 0.0, own[:, 0] if tree.is_regression else own.sum(axis=1))
             / whole
         )
         n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
@@ -304,11 +302,11 @@ def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.nda
                 "without; say pruner.risk="
             )
             raise CapabilityError(
-                msg + ("variance" if tree.task is Task.regression else "gini (or entropy, error)")
+                msg + ("variance" if tree.is_regression else "gini (or entropy, error)")
             )
         return tree.impurity
     refuse_risk(risk, tree.task)
-    if risk == "error" and tree.task is Task.regression:
+    if risk == "error" and tree.is_regression:
         risk = "variance"
     if risk == "error" and costs is not None:
         lost = (tree.weights @ costs)[np.arange(tree.n_nodes), tree.label]

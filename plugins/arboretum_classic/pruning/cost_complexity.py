@@ -15,7 +15,6 @@ from arboretum.api import (
     Problem,
     Selection,
     Table,
-    Task,
     Tree,
     ValidationScore,
     param,
@@ -233,7 +232,7 @@ class CostComplexity:
 
 def targets_of(table: Table) -> np.ndarray:
     """int32[n_rows] classes, or float64[n_rows] numbers."""
-    return table.target.values if table.task is Task.regression else table.target.codes
+    return table.target.values if table.is_regression else table.target.codes
 
 
 def losses_of(
@@ -243,7 +242,7 @@ def losses_of(
     ``tree.cut(nodes)``, float64[n_rows]: 1 for another class (or its cost), the square of the
     difference for numbers.  Rows walk the tree once, but those in shares.
     """
-    rest, per_node = tree.rest(table), tree.value if tree.task is Task.regression else tree.label
+    rest, per_node = tree.rest(table), tree.value if tree.is_regression else tree.label
     parted = np.flatnonzero(rest < 0)
 
     def losses(nodes: Sequence[int] | np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -254,9 +253,7 @@ def losses_of(
             made: np.ndarray = costs[targets, found]
             return made
         made = (
-            (found - targets) ** 2
-            if tree.task is Task.regression
-            else (found != targets).astype(np.float64)
+            (found - targets) ** 2 if tree.is_regression else (found != targets).astype(np.float64)
         )
         return made
 
@@ -355,13 +352,7 @@ class Tally:
         costs : float64[classes, classes], what a unit of weight of a class (row) loses by each
             label, or None.
         """
-        measure = (
-            "r2"
-            if tree.task is Task.regression
-            else "accuracy"
-            if costs is None
-            else "1 − mean loss"
-        )
+        measure = "r2" if tree.is_regression else "accuracy" if costs is None else "1 − mean loss"
         return Tally(
             alpha,
             np.zeros((len(alpha), 3)),

@@ -18,7 +18,6 @@ from arboretum.api import (
     Equals,
     Problem,
     Table,
-    Task,
     Tree,
     Values,
     param,
@@ -87,7 +86,7 @@ class OptimalSubtree:
 
     def check(self, problem: Problem) -> None:
         """Bits say classes."""
-        if self.price == "mdl" and problem.objects.task is Task.regression:
+        if self.price == "mdl" and problem.objects.is_regression:
             raise CapabilityError(
                 "pruner.price=mdl says classes in bits, and the target is a number; use "
                 "price=leaves, nodes or tests"

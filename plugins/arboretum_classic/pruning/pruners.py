@@ -17,7 +17,6 @@ from arboretum.api import (
     CapabilityError,
     Problem,
     Table,
-    Task,
     Tree,
     param,
     sure,
@@ -284,7 +283,7 @@ class MEstimate(_OfClasses):
 
 def classes_only(pruner: Any, tree: Tree) -> None:
     """Raise CapabilityError for a tree that predicts numbers."""
-    if tree.task is Task.regression:
+    if tree.is_regression:
         raise CapabilityError(
             f"pruner {pruner.name} counts errors, and this tree predicts numbers; use "
             "pruner=cost_complexity or reduced_error"
@@ -321,7 +320,7 @@ def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, 
         before = np.concatenate([np.zeros((1, width)), np.cumsum(rests, axis=0)])
         return before[ends] - before[:-1], rests
 
-    if tree.task is Task.classification:
+    if tree.is_classification:
         pairs = at_nodes(weight, valid.target.codes[row], len(tree.classes))
         leaf, rest = (
             found.sum(axis=1) - found[np.arange(tree.n_nodes), tree.label] for found in pairs

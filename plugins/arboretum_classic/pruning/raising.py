@@ -13,7 +13,6 @@ from arboretum.api import (
     Bins,
     CapabilityError,
     Column,
-    ColumnKind,
     Equals,
     Table,
     TestRule,
@@ -114,12 +113,12 @@ class RuleTables:
         """
         column = self.table.column(rule.columns[0])
         if len(rule.columns) > 1 or (
-            column.kind is ColumnKind.continuous and not isinstance(rule, Threshold | Bins | Equals)
+            column.is_continuous and not isinstance(rule, Threshold | Bins | Equals)
         ):
             self.codes.append(rule.outcomes(self.table, np.arange(self.table.n_rows)))
             return True, len(self.codes) - 1, (), np.append(np.arange(rule.arity), NO_OUTCOME)
         number = self._place(column)
-        if column.kind is not ColumnKind.continuous:
+        if not column.is_continuous:
             return (
                 True,
                 number,
@@ -136,10 +135,10 @@ class RuleTables:
 
     def _place(self, column: Column) -> int:
         if column.name not in self.place:
-            kept = self.numbers if column.kind is ColumnKind.continuous else self.codes
+            kept = self.numbers if column.is_continuous else self.codes
             self.place[column.name] = len(kept)
             kept.append(column.values)
-            if column.kind is not ColumnKind.continuous:  # a row of each category, and one without
+            if not column.is_continuous:  # a row of each category, and one without
                 every = attrs.evolve(
                     column, values=np.append(np.arange(len(column.categories)), MISSING)
                 )

@@ -24,7 +24,6 @@ from arboretum.api import (
     Plain,
     RawFeature,
     Table,
-    Task,
     TestRule,
     Threshold,
     Values,
@@ -112,7 +111,7 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
     rows = column.values[known]
     values, counts = np.unique(rows, return_counts=True)
     if rule in (Numeric.bucketised, Numeric.mdl):
-        if table.task is not Task.classification:
+        if table.is_regression:
             msg = (
                 f"encoder.numeric={rule.value} looks at classes, but the target "
                 f"{table.target.name!r} holds numbers"

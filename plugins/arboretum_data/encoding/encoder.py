@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, Task, param
+from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, param
 from arboretum_data.encoding import columns as coding
 from arboretum_data.encoding.columns import (
     BinTests,
@@ -180,7 +180,7 @@ class TestsEncoder:
         missing_bin = self.missing is Missing.category and bool(
             column.missing.any() or origin.missing.any()
         )
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric
             edges = coding.cut_points(source, origin, rule, self.n_bins) if edges is None else edges
             if not len(edges) and not missing_bin:
@@ -209,7 +209,7 @@ class TestsEncoder:
         # float32 where every column is
         narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
         values = _matrix([values for _, values in raw], table.n_rows, narrowest)
-        classes = table.task is Task.classification
+        classes = table.is_classification
         label, y = table.target.codes, table.target.values
         weight = table.row_weights()
         count = np.ones(table.n_rows, np.int64)
@@ -290,7 +290,7 @@ def _complete_rows(table: Table, notes: list[str]) -> Table:
 
 def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
     """A raw feature and its values; the codes of an ordinal column as floats, NaN = missing."""
-    if column.kind is ColumnKind.continuous:
+    if column.is_continuous:
         return RawFeature(column.name, position, column.unit), column.values
     values = column.as_numbers().astype(np.float32)
     return RawOrdinal(column.name, position, categories=column.categories), values

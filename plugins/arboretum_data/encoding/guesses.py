@@ -4,7 +4,7 @@ sparse decision tree optimization via reference ensembles").
 
 import numpy as np
 
-from arboretum.api import ColumnKind, Table, Task
+from arboretum.api import Table
 from arboretum_data.encoding.cuts import midpoints
 
 
@@ -17,7 +17,7 @@ def guessed_edges(table: Table, stumps: int) -> dict[int, np.ndarray]:
     """
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-    of_classes = table.task is Task.classification
+    of_classes = table.is_classification
     seen, edges = np.zeros((table.n_rows, len(table.columns)), np.float32), {}
     for position, column in enumerate(table.columns):
         values = column.values.astype(np.float64)
@@ -37,7 +37,7 @@ def guessed_edges(table: Table, stumps: int) -> dict[int, np.ndarray]:
             [(tree.feature[0], tree.threshold[0]) for tree in trees if tree.feature[0] >= 0]
         ).reshape(-1, 2)
     for position, column in enumerate(table.columns):
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             distinct = np.unique(column.values[~column.missing])
             place = np.unique(
                 np.searchsorted(_single(distinct), asked[asked[:, 0] == position, 1], side="right")

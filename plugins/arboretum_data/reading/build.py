@@ -262,9 +262,9 @@ def _drop_rows_without_target(table: Table) -> Table:
 def check_table(table: Table) -> Table:
     """Return the table; raises DataError on infinite values."""
     for column in table.columns:
-        if column.kind is ColumnKind.continuous:
+        if column.is_continuous:
             _check_finite(column.name, column.values)
-    if table.task is Task.regression:
+    if table.is_regression:
         _check_finite(table.target.name, table.target.values)
     return table
 
@@ -288,7 +288,7 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
     if positive is None:
         return table
     target = table.target
-    if target.task is not Task.classification:
+    if target.is_regression:
         raise DataError(
             f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes"
         )
@@ -345,6 +345,6 @@ def worded(table: Table, questions: Mapping[str, str]) -> Table:
 
 
 def _cells_of(column: Column) -> Cells:
-    if column.kind is ColumnKind.continuous:
+    if column.is_continuous:
         return Cells(column.name, numbers=column.values, unit=column.unit)
     return Cells(column.name, column.categories, column.values)

@@ -1,6 +1,6 @@
 """Table 2: rows and encoded binary features of the eighteen data sets."""
 
-from arboretum.api import Cell, ColumnKind, Judgement, Key, Keyed, Known, Piece, Services, csv_text
+from arboretum.api import Cell, Judgement, Key, Keyed, Known, Piece, Services, csv_text
 from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.paper.study import binary, loaded, published
 
@@ -21,10 +21,7 @@ def work(key: Key, seed: int, services: Services) -> dict[str, int]:
     : different values of all columns;  several : of those that have more than one.
     """
     table, tests, values, several = loaded(services, key["dataset"]), 0, 0, 0
-    whole = (
-        all(column.kind is not ColumnKind.continuous for column in table.columns)
-        and key["dataset"] != "coupon"
-    )
+    whole = all(not column.is_continuous for column in table.columns) and key["dataset"] != "coupon"
     for column in table.columns:
         seen = len(set(column.values[~column.missing].tolist()))
         tests, values, several = tests + seen - 1, values + seen, several + seen * (seen > 1)

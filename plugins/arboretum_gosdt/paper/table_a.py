@@ -16,6 +16,7 @@ from arboretum.api import (
     CapabilityError,
     Claim,
     DataError,
+    Encoded,
     Facts,
     Judgement,
     Key,
@@ -173,7 +174,8 @@ def _strategy(recipe: Recipe, services: Services) -> Answer:
 
     def count(**fields: Any) -> int:
         encoder = services.component("encoder", "tests", fields)
-        return int(encoder.encode(table, table, raw_thresholds=False, seed=0).test_offset[-1])
+        objects: Encoded = encoder.encode(table, table, raw_thresholds=False, seed=0)
+        return objects.n_fixed
 
     own, every, buckets = count(**recipe.encoder), count(), count(numeric="bucketised")
     name = (

@@ -129,7 +129,7 @@ def features_of(attempt: Any, n: int) -> list[int]:
 def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
     """Tests as a log names them: single thresholds of raw columns by column and cut."""
     objects, column, index = attempt.problem.objects, attempt.tests.column, attempt.tests.index
-    n_fixed, coded = int(objects.test_offset[-1]), len(objects.features)
+    n_fixed, coded = objects.n_fixed, len(objects.features)
     return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
 
 
@@ -158,6 +158,6 @@ def resume_from_proof(path: str, attempt: Any, context: Context) -> None:
     number = {attempt.tests.rule(test): f for f, test in enumerate(tests)}
     nodes = np.full((tree.n_nodes, 4), -1)
     nodes[:, 1] = 0
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
+    for node in tree.inner.tolist():
         nodes[node, 0], nodes[node, [3, 2]] = number[tree.rule(node)], tree.children(node)
     search.resume_from_proof(proof.words, proof.start, nodes)

@@ -8,7 +8,6 @@ import numpy as np
 from arboretum.api import (
     Attempt,
     CapabilityError,
-    ColumnKind,
     Context,
     Family,
     Prices,
@@ -32,7 +31,7 @@ def with_all_thresholds(problem: Problem) -> Problem:
     cut = [
         f
         for f, feature in enumerate(objects.features)
-        if objects.table.columns[feature.position].kind is ColumnKind.continuous
+        if objects.table.columns[feature.position].is_continuous
     ]
     kept = [
         f

@@ -209,7 +209,7 @@ class Listed:
         objects = problem.objects
         self.table, self.row, self._list = objects.table, objects.row_of_object, problem.prices
         self._fixed: dict[TestRule, int] = {
-            objects.rule(test): test for test in range(int(objects.test_offset[-1]))
+            objects.rule(test): test for test in range(objects.n_fixed)
         }
         self._raw = {feature.column: f for f, feature in enumerate(objects.raw_features)}
 

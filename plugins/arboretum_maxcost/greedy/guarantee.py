@@ -35,7 +35,6 @@ from arboretum.api import (
     LeafRule,
     Limits,
     Problem,
-    Task,
     not_admissible,
     sure,
 )
@@ -120,7 +119,7 @@ def _broken(problem: Problem) -> Iterator[str]:
     """What the theorem presupposes and this run does otherwise."""
     objects, parts, prices = problem.objects, problem.parts, problem.prices
     method = getattr(parts.method, "name", "greedy")
-    if objects.task is not Task.classification:
+    if objects.is_regression:
         yield "the target is a number"
     if not declares_admissible(parts.impurity):
         yield f"impurity {sure(parts.impurity).name} does not declare to be admissible"

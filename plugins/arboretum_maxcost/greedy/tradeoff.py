@@ -99,7 +99,7 @@ def by_delta(tree: Tree) -> Curve:
             "a trade-off curve needs a classification tree that was grown with an impurity; "
             "choose one: impurity=pairs"
         )
-    key, inner = tree.impurity, np.flatnonzero(~tree.is_leaf)
+    key, inner = tree.impurity, tree.inner
     deltas = np.unique([0.0, *key[inner]])[::-1]
     return _stopped("delta", tree, key, deltas, deltas * (1.0 + LeafRule.ROUNDING))
 
@@ -123,7 +123,7 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     # a parent comes before its children
     for node, above in enumerate(parent.tolist()[1:], start=1):
         reach[node] = min(reach[node], reach[above])
-    inner = np.flatnonzero(~tree.is_leaf)
+    inner = tree.inner
     order = inner[np.argsort(-np.array(reach)[inner], kind="stable")]
     down, due, price_to = -wrong, np.zeros(tree.n_nodes), rounded_once(paid_to(tree, asked=False))
     leaves, paid = np.full(tree.n_nodes, -1), np.zeros(tree.n_nodes)

@@ -22,7 +22,6 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    ColumnKind,
     Encoded,
     Family,
     Prices,
@@ -118,7 +117,7 @@ def filled(table: Table) -> Table:
     """
     columns = (
         attrs.evolve(column, values=np.where(column.missing, 0.0, column.values))
-        if column.kind is ColumnKind.continuous
+        if column.is_continuous
         else column
         for column in table.columns
     )

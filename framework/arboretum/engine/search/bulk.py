@@ -143,7 +143,7 @@ class Objects:
         """Read them off encoded objects.  Raises CapabilityError when there is more than coded
         features and classes.
         """
-        if objects.raw_features or objects.task is not Task.classification:
+        if objects.raw_features or objects.is_regression:
             raise CapabilityError(
                 "bulk growth is for coded features and classes; choose encoder=multiway (or "
                 "another one that codes)"

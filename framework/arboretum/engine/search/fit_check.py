@@ -133,9 +133,7 @@ def _of_predicate(
         yield f"{name} makes tests that no list prices by outcome; choose cost=table"
     first = objects.row_of_object[objects.object_of_row]
     for column in objects.table.columns if objects.n_objects < objects.table.n_rows else ():
-        if not np.array_equal(
-            column.values, column.values[first], equal_nan=column.kind is ColumnKind.continuous
-        ):
+        if not np.array_equal(column.values, column.values[first], equal_nan=column.is_continuous):
             apart = f"rows that differ in column {column.name!r} became one object"
             yield f"{name} reads raw values, and {apart}; choose encoder.coalesce=none"
 

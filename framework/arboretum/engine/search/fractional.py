@@ -521,7 +521,7 @@ def surrogates_of(
     objects, missing = problem.objects, problem.parts.missing
     if missing is None or not hasattr(missing, "surrogates"):
         return []
-    others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
+    others = [objects.rule(k) for k in range(objects.n_fixed)]
     with blaming(f"missing {missing.name!r}: surrogates"):
         return list(missing.surrogates(rule, others, objects, rows, weight))
 
@@ -580,7 +580,7 @@ def later_rows(tree: Tree, problem: Problem) -> Tree:
     )
     rules, found, test = dict[TestRule, int](), list[Surrogate](), tree.test.copy()
     weight, here = own_weight(objects), {0: np.arange(objects.n_objects)}
-    for v in np.flatnonzero(~tree.is_leaf).tolist():
+    for v in tree.inner.tolist():
         below, rule, rows = (
             slice(*tree.child_offset[v : v + 2]),
             tree.rule(v),

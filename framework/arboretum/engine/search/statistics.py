@@ -57,7 +57,7 @@ class Statistics:
         if count_objects and (count != 1).any():
             count, n_rows = frozen_array(np.ones(len(count), np.int64)), objects.count
         unit = bool((objects.weight == 1.0).all() and (count == 1).all())
-        if objects.task is Task.classification:
+        if objects.is_classification:
             classes = max(objects.n_classes, int(objects.label.max()) + 1)
             short = (
                 frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label

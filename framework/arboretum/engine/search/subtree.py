@@ -243,7 +243,7 @@ class Tests:
         bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
         first, prices = self.price_offset, self.prices
         if n_coded < len(family):  # the cuts of a counted raw column cost the same
-            fixed = int(self.objects.test_offset[-1])
+            fixed = self.objects.n_fixed
             each = np.maximum(1, n_bins[n_coded:])
             prices = np.concatenate([prices[:fixed], np.repeat(prices[fixed:], each)])
             first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import ColumnKind, DataError, Division, Table, Task
+from arboretum.api import DataError, Division, Table, Task
 from arboretum.interfaces.split import Split
 from arboretum.testing.suites.base import SeededSuite, skip_if
 from arboretum.testing.tables import SEEDS, TreeParts, toy_table
@@ -39,7 +39,7 @@ class DatasetSuite(SeededSuite):
         self, table
     ):
         for column in table.columns:
-            if column.kind is ColumnKind.continuous:
+            if column.is_continuous:
                 assert column.values.dtype in (np.float32, np.float64)
                 assert not np.isinf(column.values).any(), column.name
                 assert column.categories == ()
@@ -51,7 +51,7 @@ class DatasetSuite(SeededSuite):
                 assert len(set(column.categories)) == len(column.categories)
                 assert all(isinstance(category, str) for category in column.categories)
         target = table.target
-        if target.task is Task.classification:
+        if target.is_classification:
             assert target.codes.dtype == np.int32
             assert target.codes.min() >= 0 and target.codes.max() < len(target.classes)
             assert len(np.unique(target.codes)) > 1

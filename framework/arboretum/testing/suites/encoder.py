@@ -37,7 +37,7 @@ def assert_rules_agree(objects: Encoded) -> None:
     """
     table = objects.table
     rows = np.arange(table.n_rows)
-    for test in range(int(objects.test_offset[-1])):
+    for test in range(objects.n_fixed):
         rule = objects.rule(test)
         expected = outcomes(objects, test, objects.object_of_row).tolist()
         assert rule.outcomes(table, rows).tolist() == expected, rule.describe()
@@ -99,7 +99,7 @@ class EncoderSuite(ComponentSuite):
                 assert int(codes.max()) <= feature.n_bins - 1 + feature.has_missing, feature.column
             for feature in objects.all_features:
                 assert objects.table.columns[feature.position].name == feature.column
-            for test in range(int(objects.test_offset[-1])):
+            for test in range(objects.n_fixed):
                 rule = objects.rule(test)
                 labels = [rule.outcome_label(k) for k in range(rule.arity)]
                 assert all(labels) and len(set(labels)) == len(labels), labels
@@ -119,7 +119,7 @@ class EncoderSuite(ComponentSuite):
             )
             for index in range(objects.n_objects):
                 rows = np.flatnonzero(member == index)
-                if table.task is Task.classification:
+                if table.is_classification:
                     assert (
                         objects.label[index]
                         == np.bincount(table.target.codes[rows], weight[rows]).argmax()

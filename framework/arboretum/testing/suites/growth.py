@@ -14,7 +14,6 @@ from arboretum.api import (
     MISSING_STOPS,
     NO_OUTCOME,
     CodedTests,
-    ColumnKind,
     Context,
     Encoded,
     Limits,
@@ -137,7 +136,7 @@ class StoppingSuite(ComponentSuite):
             least = limits.min_weight(float(tree.mass[0]), int(tree.counts[0]))
             assert tree.n_nodes == 1 or tree.mass.min() >= least
             objects, at = toy_objects(table), tree.apply(table)
-            for v in np.flatnonzero(~tree.is_leaf):
+            for v in tree.inner:
                 rows = np.flatnonzero((at >= v) & (at < tree.subtree_end[v]))
                 node = node_of(objects, rows, impurity=ToyGini(), depth=int(tree.depth_of[v]))
                 assert not component.is_leaf(node), (
@@ -158,9 +157,7 @@ class PredicateSuite(ComponentSuite):
         found = []
         for seed in SEEDS:
             table = toy_table(seed, kind=kind_of_table(component))
-            numeric = [
-                (i, c) for i, c in enumerate(table.columns) if c.kind is ColumnKind.continuous
-            ]
+            numeric = [(i, c) for i, c in enumerate(table.columns) if c.is_continuous]
             raw = np.stack([c.values for _, c in numeric], axis=1)
             objects = bare_objects(
                 table, raw_features=tuple(RawFeature(c.name, i) for i, c in numeric), raw=raw
@@ -314,7 +311,7 @@ class MissingSuite(ComponentSuite):
             objects = problem_of(
                 toy_table(seed, n_rows=40, kind=TreeParts(missing=True)), Parts(method=None)
             ).objects
-            others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
+            others = [objects.rule(k) for k in range(objects.n_fixed)]
             rule, rows = others[seed % len(others)], np.arange(objects.table.n_rows)
             for other, to in component.surrogates(rule, others, objects, rows, np.ones(len(rows))):
                 assert (

@@ -1,12 +1,11 @@
 """Conformance of impurities: how mixed is a class-weight vector?"""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Task, lint
+from arboretum.api import Capability, Target, Task, lint
 from arboretum.engine.axioms import SYMMETRIC, TOLERANCE, vectors
 from arboretum.errors import sure
 from arboretum.kernels.kernel_decorators import Kernel
@@ -84,7 +83,7 @@ class ImpuritySuite(ComponentSuite):
     def test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes(self, component):
         for task in tasks_of(component):
             one = (
-                component.for_objects(SimpleNamespace(task=task))
+                component.for_objects(Target("", task))
                 if len(tasks_of(component)) > 1 and hasattr(component, "for_objects")
                 else component
             )

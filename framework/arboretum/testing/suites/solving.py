@@ -446,7 +446,7 @@ class ComplexitySuite(ComponentSuite):
                 and value_of(component, tree) == value
             )
             assert value > value_of(component, tree.cut([0])) >= 0
-            for node in np.flatnonzero(~tree.is_leaf).tolist():
+            for node in tree.inner.tolist():
                 assert value_of(component, tree.cut([node])) <= value + ROUNDING * max(
                     1.0, abs(value)
                 ), f"cut at node {node}"

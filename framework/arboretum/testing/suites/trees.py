@@ -12,7 +12,6 @@ from arboretum.api import (
     Solution,
     Status,
     Table,
-    Task,
     Tree,
     ValidationScore,
 )
@@ -64,7 +63,7 @@ class PrunerSuite(ComponentSuite):
             )
             check_tree(pruned, objects, train)
             check_prices(pruned, objects, prices_of(objects))
-            if train.task is Task.regression:
+            if train.is_regression:
                 mean = [float(weights[1] / weights[0]) for weights in pruned.weights]
                 assert pruned.value == pytest.approx(mean), "a leaf predicts the mean of its rows"
 
