@@ -22,7 +22,7 @@ import numpy as np
 from arboretum.errors import sure
 from arboretum.model.plain import Facts
 from arboretum.model.rules import Interval, TestRule, Threshold
-from arboretum.model.table import ColumnKind, Table, Task, Tasked, array_field, frozen_array
+from arboretum.model.table import ColumnKind, HasTask, Table, Task, array_field, frozen_array
 
 
 class Family(enum.Enum):
@@ -108,7 +108,7 @@ class RawFeature:
 
 
 @attrs.frozen(eq=False)
-class Encoded(Tasked):
+class Encoded(HasTask):
     """Training objects, ready for search.
 
     table : the raw training rows the objects were made from (after rows were dropped, if the

@@ -40,7 +40,7 @@ class Task(enum.Enum):
     regression = "regression"
 
 
-class Tasked:
+class HasTask:
     """What is of one task."""
 
     __slots__ = ()
@@ -133,7 +133,7 @@ class Column:
 
 
 @attrs.frozen(eq=False)
-class Target(Tasked):
+class Target(HasTask):
     """What is to be predicted.
 
     codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is
@@ -159,7 +159,7 @@ class Target(Tasked):
 
 
 @attrs.frozen(eq=False)
-class Table(Tasked):
+class Table(HasTask):
     """A decision table: rows are objects, columns are attributes, one target.
 
     weights : float64[n_rows] > 0, or None for weight 1 each.

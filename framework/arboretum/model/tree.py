@@ -33,7 +33,15 @@ from arboretum.model.reading import (
     refuse_misfits,
 )
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.table import Column, ColumnKind, Table, Task, Tasked, array_field, frozen_array
+from arboretum.model.table import (
+    Column,
+    ColumnKind,
+    HasTask,
+    Table,
+    Task,
+    array_field,
+    frozen_array,
+)
 from arboretum.model.walk import Places
 
 LEAF = -1
@@ -101,7 +109,7 @@ class Surrogate:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Tree(Tasked):
+class Tree(HasTask):
     """A decision tree.
 
     columns : the raw columns of the training table, in order.
