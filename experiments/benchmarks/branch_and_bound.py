@@ -22,7 +22,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.exact import graph
-from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.search import minimise_complexity
 from arboretum_decision_tables.exact.space import Space, space_of
 
 SMALL = ("car", "tic-tac-toe", "house-votes", "soybean-683")
@@ -64,12 +64,12 @@ def main() -> None:
         given = space(name)
         for complexity in (classes[text] for text in options.complexity):
             scale = given.total_mass if complexity.per_object else 1.0
-            search(given, complexity.FORM, Context(deadline=time.monotonic() + 0.01))
+            minimise_complexity(given, complexity.FORM, Context(deadline=time.monotonic() + 0.01))
             if name in SMALL:
-                graph.build(given, Context(deadline=time.monotonic() + 0.01))
+                graph.build_graph(given, Context(deadline=time.monotonic() + 0.01))
             for seconds in options.seconds:
                 before, start = megabytes(), time.monotonic()
-                found = search(
+                found = minimise_complexity(
                     given, complexity.FORM, Context(deadline=start + seconds, memory_bytes=BYTES)
                 )
                 took = time.monotonic() - start
@@ -87,7 +87,7 @@ def main() -> None:
                     break
         if name in SMALL:
             start = time.monotonic()
-            known = graph.build(given, Context(deadline=start + 120.0, memory_bytes=BYTES))
+            known = graph.build_graph(given, Context(deadline=start + 120.0, memory_bytes=BYTES))
             ended = "whole graph" if known.finished else f"graph, stopped by {known.stopped}"
             print(
                 f"{name:18s} {ended}: {known.n_nodes:,} subtables that are no leaves in "

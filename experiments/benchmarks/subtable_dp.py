@@ -64,7 +64,7 @@ def real(name: str, home: Path) -> None:
     from arboretum_data.encoding.encoder import Missing, MultiwayEncoder
     from arboretum_data.home import load_from_home
     from arboretum_decision_tables.complexities import AverageDepth, ZeroError
-    from arboretum_decision_tables.exact.graph import build
+    from arboretum_decision_tables.exact.graph import build_graph
     from arboretum_decision_tables.exact.solver import SubtableDP
     from arboretum_decision_tables.exact.space import space_of
 
@@ -77,7 +77,7 @@ def real(name: str, home: Path) -> None:
         objects, prices, Parts(method=None, complexity=AverageDepth(), objective=ZeroError())
     )
     goal, counted = GOALS[name]
-    graph = build(space_of(problem), count_leaves=True)
+    graph = build_graph(space_of(problem), count_leaves=True)
     subtables = graph.n_nodes + graph.leaves
     assert counted is None or subtables == counted, (
         f"{name}: {subtables} subtables, plain Python counted {counted}"

@@ -1,7 +1,8 @@
 """What ψ of a set of rows is at least: by its class weights, by looking one test further, and by
 the sets that can be leaves at all::
 
-    part_bound(C):   max(one test and two leaves,
+    lower_bound_of_part(C):
+                     max(one test and two leaves,
                          c leaves, ⌈(c − 1) / (a − 1)⌉ tests, Huffman's length of the classes;
                          for maxima a path of ⌈log_a c⌉ tests)
     bound_ahead(C):  min over tests that divide C of F(mass, price, least costs of the parts)
@@ -36,7 +37,7 @@ Lagrange, for every λ ≥ 0, at least Σ_r w_r min_d (d + λ / G_r(d)) − λ.
 Invariants:
 
 - ``heap`` is scratch: its first entries are the weights of the classes that occur, ascending, and
-  ``huffman`` overwrites them.
+  ``huffman_length`` overwrites them.
 - The literal of a multiway feature f is base[f] + code, that of a two-way test base[f] + 2 · test +
   outcome.  Only the first ``words`` words of ``bits`` and ``same``, and ``kind`` and
   ``class_weight`` of the rows that were filled in, may be read; bits beyond the last row are 0.
@@ -93,17 +94,17 @@ class Setting(NamedTuple):
 
 
 @jit(borrow=True)
-def part_bound(mass, class_weight, alone, spread, form, setting, heap):
+def lower_bound_of_part(mass, class_weight, alone, spread, form, setting, heap):
     """Return a lower bound of ψ for a part that is no leaf, by its class weights.
 
     It is divided, as two of its objects differ in class and so in some code; so one test is asked
     of all its objects, and it has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for
-    light leaves see ``cap``), each of its c classes has a leaf: there are at least c leaves, ⌈(c −
-    1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least
-    the length of Huffman's a-ary code of the classes: keep of each class its shallowest leaf and
-    send all its weight there; no path gets longer, and what remains is a prefix code.  An object
-    that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that
-    length is taken: it needs only sums over the objects.
+    light leaves see ``pool_light_classes``), each of its c classes has a leaf: there are at least c
+    leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes
+    is at least the length of Huffman's a-ary code of the classes: keep of each class its shallowest
+    leaf and send all its weight there; no path gets longer, and what remains is a prefix code.  An
+    object that shares a leaf with no other is a class.  Where there are such, Shannon's bound of
+    that length is taken: it needs only sums over the objects.
     """
     least = setting.least if form.priced else 1.0
     one_test = (form.per_node + form.per_mass * mass) * least + form.leaf * (
@@ -122,7 +123,7 @@ def part_bound(mass, class_weight, alone, spread, form, setting, heap):
             heap[j] = class_weight[k]
             classes += 1
     if free > 0.0:
-        classes = cap(heap, classes, free)
+        classes = pool_light_classes(heap, classes, free)
     arity = setting.arity
     if classes + alone <= 2:
         return one_test
@@ -140,7 +141,7 @@ def part_bound(mass, class_weight, alone, spread, form, setting, heap):
         length = max(length, 0.0)
         classes += alone
     elif form.per_mass > 0.0 and not form.largest:
-        length = huffman(heap, classes, arity)
+        length = huffman_length(heap, classes, arity)
     if form.largest:
         longest, reached = 1, arity
         while reached < classes:
@@ -154,7 +155,7 @@ def part_bound(mass, class_weight, alone, spread, form, setting, heap):
 
 
 @jit(borrow=True)
-def cap(heap, n, free):
+def pool_light_classes(heap, n_weights, free):
     """Keep the weights above ``free``, and put the rest into portions of ``free``, in place and
     ascending; returns how many numbers there are.
 
@@ -162,10 +163,10 @@ def cap(heap, n, free):
     most what the j first of these numbers do: they majorise the leaves' weights, and the length of
     the best code is Schur-concave.
 
-    heap : float64, its first n the weights, ascending.
+    heap : float64, its first ``n_weights`` the weights, ascending.
     """
     rest, light = 0.0, 0
-    while light < n and heap[light] <= free:
+    while light < n_weights and heap[light] <= free:
         rest += heap[light]
         light += 1
     portions = 0
@@ -177,21 +178,23 @@ def cap(heap, n, free):
         heap[0] = rest
     for k in range(portions):
         heap[left + k] = free
-    for k in range(light, n):
+    for k in range(light, n_weights):
         heap[left + portions + k - light] = heap[k]
-    return left + portions + n - light
+    return left + portions + n_weights - light
 
 
 @jit(borrow=True)
-def huffman(heap, n, arity):
-    """Return the length of the best prefix code of ``arity`` letters for the ascending weights
-    heap[:n], which are lost.
+def huffman_length(heap, n_weights, arity):
+    """Return the length of the best prefix code of ``arity`` letters for the weights
+    heap[:n_weights], Σ weight · length of its word; the weights are overwritten.
+
+    heap : float64, its first ``n_weights`` ascending.
     """
     total, first = 0.0, 0
-    take = (n - 1) % (arity - 1) + 1  # words of no weight fill the first group
+    take = (n_weights - 1) % (arity - 1) + 1  # words of no weight fill the first group
     if take == 1:
         take = arity
-    while n - first > 1:
+    while n_weights - first > 1:
         merged = 0.0
         for _ in range(take):
             merged += heap[first]
@@ -199,20 +202,22 @@ def huffman(heap, n, arity):
         total += merged
         first -= 1
         j = first
-        while j + 1 < n and heap[j + 1] < merged:
+        while j + 1 < n_weights and heap[j + 1] < merged:
             heap[j] = heap[j + 1]
             j += 1
         heap[j] = merged
-        take = min(arity, n - first)
+        take = min(arity, n_weights - first)
     return total
 
 
 @jit(inner=True, borrow=True)
-def disorder(class_weight, spread, mass, heuristic):
+def heuristic_impurity(class_weight, spread, mass, heuristic):
     """Return how mixed a part is, by the heuristic: its entropy (less ``spread``) or Gini impurity
     times its mass, else the mass of its pairs of different classes.
 
     class_weight : float64[classes].
+    spread : Σ w log₂ w of objects that share a leaf with no other.
+    heuristic : of ENTROPY, PAIRS, GINI, WORST_PAIRS and WORST_ENTROPY.
     """
     total = 0.0
     if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
@@ -250,7 +255,9 @@ class Literals(NamedTuple):
 
 
 def new_literals(table: Table, rows: int, classes: int) -> Literals:
-    """Room for so many rows: a multiway test has a literal per bin, a two-way test two."""
+    """Return empty literals with room for ``rows`` rows: a multiway test has a literal per bin, a
+    two-way test two.
+    """
     tests = np.diff(np.append(table.features["first_test"], len(table.price)))
     features = table.features
     each = np.where(features["family"] == MULTIWAY, features["n_bins"], 2 * tests)
@@ -261,11 +268,9 @@ def new_literals(table: Table, rows: int, classes: int) -> Literals:
 
 
 @jit(borrow=True)
-def fill_bits(table, rows, low, high, room):
-    """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many
-    words are in use.
-    """
-    base, bits, same, kind, row_weight, _ = room
+def fill_literals(table, rows, low, high, literals):
+    """Fill the arrays of ``literals`` for rows[low:high]; returns how many words are in use."""
+    base, bits, same, kind, row_weight, _ = literals
     codes = table.codes
     words = (high - low + 63) // 64
     bits[:, :words] = NONE
@@ -290,8 +295,10 @@ def fill_bits(table, rows, low, high, room):
 
 @jit(inner=True, borrow=True)
 def weight_if_light(part, literal, rows, setting):
-    """Weight of the rows in both sets where the leaf rule may let them be a leaf for their
-    weight or number, else −1.
+    """Return the weight of the rows in both sets where the leaf rule may let them be a leaf for
+    their weight or number, else −1.
+
+    part, literal : uint64[words].
     """
     share, few = setting.share, setting.few
     mass, n = 0.0, 0
@@ -307,7 +314,7 @@ def weight_if_light(part, literal, rows, setting):
 
 
 @jit(inline=True, borrow=True)
-def mixed_or_light(part, literal, rows, setting):
+def classify_mixed_part(part, literal, rows, setting):
     """Return what ``inspect_part`` says of rows of several classes: (1, their weight) where they
     may be a leaf as they are light, else (2, 0.0).
     """
@@ -320,7 +327,11 @@ def mixed_or_light(part, literal, rows, setting):
 
 @jit(inline=True, borrow=True)
 def inspect_part(part, literal, rows, setting):
-    """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
+    """Return (0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)
+    of the rows in both sets.
+
+    part, literal : uint64[words].
+    """
     words, same, kind, row_weight = rows.words, rows.same, rows.kind, rows.row_weight
     first = -1
     for q in range(words):
@@ -332,9 +343,9 @@ def inspect_part(part, literal, rows, setting):
         of = kind[first]
         if of < 0:
             if x != ONE << np.uint64(first & 63) or q != first >> 6:
-                return mixed_or_light(part, literal, rows, setting)
+                return classify_mixed_part(part, literal, rows, setting)
         elif x & ~same[of, q] != NONE:
-            return mixed_or_light(part, literal, rows, setting)
+            return classify_mixed_part(part, literal, rows, setting)
     if first < 0:
         return 0, 0.0
     mass = 0.0
@@ -411,8 +422,11 @@ def fitting_depth(literals: int, words: int, work: float) -> int:
 
 @jit
 def list_conjunctions(n, depth, features, ahead, setting, most):
-    """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
+    """Fill ``most``, float64[n, depth + 1], with G_r(d) of the rows that may be a leaf (see the
     module); 0 where there is none.
+
+    features : FEATURE[F].
+    ahead : literals of the n rows.
     """
     base, bits, same, kind, row_weight, words = ahead
     literals = base[-1]
@@ -515,18 +529,20 @@ def conjunction_bound(n, depth, features, ahead, form, setting, most):
             # a conjunction of fewer literals may be reached by a longer path
             most[k, d] = max(most[k, d], most[k, d - 1] * arity)
     best, factor, step = 0.0, total / arity**2, 4.0
-    found = length_at(0.0, n, depth, kind, row_weight, of_class, arity, setting.free, most)
+    found = lagrangian_bound_at(
+        0.0, n, depth, kind, row_weight, of_class, arity, setting.free, most
+    )
     best = max(best, found)
     for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
         while True:
-            up = length_at(
+            up = lagrangian_bound_at(
                 factor * step, n, depth, kind, row_weight, of_class, arity, setting.free, most
             )
             if up <= best:
                 break
             best, factor = up, factor * step
         while factor > 1e-9 * total:
-            down = length_at(
+            down = lagrangian_bound_at(
                 factor / step, n, depth, kind, row_weight, of_class, arity, setting.free, most
             )
             if down <= best:
@@ -539,30 +555,38 @@ def conjunction_bound(n, depth, features, ahead, form, setting, most):
 
 
 @jit(inner=True, borrow=True)
-def length_at(factor, n, depth, kind, row_weight, of_class, arity, free, most):
-    """Return Σ w_r min_d (d + λ / G_r(d)) − λ, with λ = ``factor``."""
+def lagrangian_bound_at(multiplier, n_rows, depth, kind, row_weight, of_class, arity, free, most):
+    """Return Σ w_r min_d (d + λ / G_r(d)) − λ, with λ = ``multiplier``: a lower bound of the total
+    path length for every λ ≥ 0.
+
+    kind, row_weight : int64[n_rows], float64[n_rows], as in ``Literals``.
+    of_class : float64[classes], weight of each class.
+    most : float64[n_rows, depth + 1], G_r(d).
+    """
     total = 0.0
-    for k in range(n):
+    for k in range(n_rows):
         best = np.inf
         for d in range(1, depth + 1):
             if most[k, d] > 0.0:
-                best = min(best, d + factor / most[k, d])
+                best = min(best, d + multiplier / most[k, d])
         mass = max(of_class[kind[k]] if kind[k] >= 0 else row_weight[k], free)
         power = arity ** (depth + 1.0)
         for d in range(depth + 1, BEYOND):
             if d >= best:
                 break
-            best = min(best, d + (factor / (mass * power) if mass > 0.0 else 0.0))
+            best = min(best, d + (multiplier / (mass * power) if mass > 0.0 else 0.0))
             power *= arity
         total += row_weight[k] * best
-    return total - factor
+    return total - multiplier
 
 
-def conjunction_bound_of_all(table: Table, form: ClosedForm, setting: Setting, depth: int) -> float:
+def conjunction_bound_of_table(
+    table: Table, form: ClosedForm, setting: Setting, depth: int
+) -> float:
     """Return :func:`conjunction_bound` of all objects of a table."""
     n = len(table.rows)
     room, rows = new_literals(table, n, n_classes(table)), np.arange(n, dtype=np.int32)
-    ahead = room._replace(words=fill_bits(table, rows, 0, n, room))
+    ahead = room._replace(words=fill_literals(table, rows, 0, n, room))
     return conjunction_bound(
         n, depth, table.features, ahead, form, setting, np.zeros((n, depth + 1))
     )

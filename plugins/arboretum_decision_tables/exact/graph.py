@@ -64,7 +64,9 @@ class Graph:
         return int(max(2, self.space.n_bins.max(initial=2)))
 
     def node_of(self, rows: np.ndarray) -> int:
-        """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
+        """Return the node of a set of objects, int64[·]; −1 when it is none (a leaf, or never
+        met).
+        """
         from arboretum.kernels.solving.fingerprints import find
 
         return int(find(self.slots, *self.space.words[rows].sum(axis=0, dtype=np.uint64)))
@@ -76,10 +78,10 @@ class Graph:
         return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]
 
 
-def build(
+def build_graph(
     space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1
 ) -> Graph:
-    """Expand every subtable, within the budget.
+    """Build Δ(T): expand every subtable, within the budget.
 
     values : how many numbers per node will be wanted (bytes are kept free).
     """
@@ -97,8 +99,11 @@ class Builder:
         from arboretum_decision_tables.exact.parts import new_parts
 
         self.space, self.kernels, self.track = space, kernels, count_leaves
-        self.table = space.table()
-        self.scratch = new_parts(self.table, class_weights=False), kernels.new_base(self.table)
+        self.table = space.make_table()
+        self.scratch = (
+            new_parts(self.table, class_weights=False),
+            kernels.new_base(self.table),
+        )
         self.per_node = 8 * values + 12
         n = space.n_objects
         self.state = np.zeros(1, kernels.STATE)
@@ -158,23 +163,25 @@ class Builder:
             spent = (
                 "bytes"
                 if over
-                else run_slices(self._slice, lambda: self._enlarge(budget), until, report)
+                else run_slices(
+                    self._work_for_a_slice, lambda: self._enlarge_arrays(budget), until, report
+                )
             )
-        return self.graph(spent if self.state["frames"][0] else "")
+        return self.make_graph(spent if self.state["frames"][0] else "")
 
-    def _slice(self) -> int:
+    def _work_for_a_slice(self) -> int:
         """Expand subtables for a slice, and return how it ended
         (:mod:`arboretum.kernels.solving.slices`).  Raises what an impurity without a kernel has
         raised.
         """
-        from arboretum_decision_tables.exact.row_kernels import build_rows
+        from arboretum_decision_tables.exact.row_kernels import expand_subtables
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        end = int(build_rows(self.table, self.track, graph, fewer(SLICE), *self.scratch))
+        end = int(expand_subtables(self.table, self.track, graph, fewer(SLICE), *self.scratch))
         self.space.raise_from_impurity()
         return end
 
-    def _enlarge(self, budget: int | None) -> bool:
+    def _enlarge_arrays(self, budget: int | None) -> bool:
         """Make room for the next subtable; False when that exceeds the budget in bytes."""
         used = dict(zip(sure(self.state.dtype.names), self.state.tolist()[0], strict=True))
         need = used["need"]
@@ -193,7 +200,7 @@ class Builder:
         free = None if budget is None else budget - self.per_node * used["nodes"]
         return self.arrays.make_room(wanted, free)
 
-    def graph(self, stopped: str) -> Graph:
+    def make_graph(self, stopped: str) -> Graph:
         """Return what is known so far, with the nodes in the order of their size.
 
         stopped : what ran out, or "interrupt"; "" when the graph is whole.
@@ -203,13 +210,13 @@ class Builder:
         size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)
         order = np.argsort(size, kind="stable").astype(np.int32)
         return Graph(
-            self.space,
-            arrays["size"][:n],
-            arrays["mass"][:n],
-            arrays["start"][:n],
-            arrays["stream"][: int(self.state["stream"][0])],
-            order,
-            arrays["slots"],
-            stopped,
-            int(self.state["leaves"][0]) if self.track else -1,
+            space=self.space,
+            size=arrays["size"][:n],
+            mass=arrays["mass"][:n],
+            start=arrays["start"][:n],
+            stream=arrays["stream"][: int(self.state["stream"][0])],
+            order=order,
+            slots=arrays["slots"],
+            stopped=stopped,
+            leaves=int(self.state["leaves"][0]) if self.track else -1,
         )

@@ -56,7 +56,7 @@ ROW = np.dtype(
         ("purity", np.int64),  # equal for objects that may share a leaf of one class
         ("group", np.int64),  # class that bounds may count on; −1: it shares such a leaf with none
         ("weight", np.float64),
-        ("count", np.int64),  # see ``few``
+        ("count", np.int64),  # see ``is_too_small_to_divide``
         ("words", np.uint64, 2),  # its summand of a fingerprint
     ]
 )
@@ -92,8 +92,8 @@ class ClosedForm(NamedTuple):
     priced: bool
 
 
-def closed(form: Form) -> ClosedForm:
-    """A form as kernels read it."""
+def closed_form_of(form: Form) -> ClosedForm:
+    """Return a form as kernels read it."""
     leaf, per_node, per_mass = map(float, (form.leaf, form.per_node, form.per_mass))
     return ClosedForm(form.combine == "max", leaf, per_node, per_mass, bool(form.priced))
 
@@ -143,7 +143,7 @@ class Parts(NamedTuple):
 
 
 def new_parts(table: Table, *, class_weights: bool) -> Parts:
-    """Room for the tests of any feature."""
+    """Return empty parts with room for the tests of any feature."""
     widest, classes = most_bins(table), n_classes(table)
     n = 4 * widest + 2
     return Parts(
@@ -156,18 +156,19 @@ def new_parts(table: Table, *, class_weights: bool) -> Parts:
 
 
 def most_bins(table: Table) -> int:
-    """Of a feature, at least 2."""
+    """Return the most bins of a feature, at least 2."""
     return max(2, int(table.features["n_bins"].max(initial=0)))
 
 
 def n_classes(table: Table) -> int:
-    """How many there are, as far as they occur."""
+    """Return how many classes there are, as far as they occur."""
     return int(table.rows["label"].max(initial=0)) + 1
 
 
 @jit(inline=True, borrow=True)
-def few(counts, rule):
-    """Return whether a subtable has fewer than rule.rows rows, or fewer than rule.objects objects.
+def is_too_small_to_divide(counts, rule):
+    """Return whether a subtable is a leaf for its size: it has fewer than rule.rows rows, or fewer
+    than rule.objects objects.
 
     counts : its rows; where rule.objects > 0 its rows · 2³² + its objects, so that one sum (or
         difference) counts both.
@@ -192,12 +193,14 @@ def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
             row = table.rows[r]
             mass += row.weight
             vector[row.label] += row.weight
-    return mass <= table.rule.light or impure_at_most(table, vector)
+    return mass <= table.rule.light or is_pure_enough(table, vector)
 
 
 @jit(inline=True, borrow=True)
-def impure_at_most(table, weights):
-    """Whether the leaf rule makes a leaf of class weights for their impurity."""
+def is_pure_enough(table, weights):
+    """Return whether the leaf rule makes a leaf of class weights, float64[classes], for their
+    impurity.
+    """
     most = table.rule.impurity
     return not np.isnan(most) and call_impurity(table.impurity, weights) <= most
 
@@ -206,7 +209,7 @@ def impure_at_most(table, weights):
 def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
     """Return whether a part, one branch of a test of rows[low:high], is a leaf by the rule."""
     part = parts.sets[slot]
-    if part.who != MIXED or few(part.counts, table.rule):
+    if part.who != MIXED or is_too_small_to_divide(part.counts, table.rule):
         return True
     if table.rule.light > 0.0 or not np.isnan(table.rule.impurity):
         return is_light_or_pure_enough(table, rows, low, high, f, index, outcome, parts.vector)
@@ -259,21 +262,34 @@ def clear_parts(parts, seen):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def join(parts, to, a, b):
-    """Make a slot the union of two others.  Only sums, no differences: a class that is absent
-    weighs 0.
+def unite_parts(parts, to, first, second):
+    """Make slot ``to`` the union of slots ``first`` and ``second``.  Only sums, no differences: a
+    class that is absent weighs 0.
     """
-    part, x, y, class_weight = parts.sets[to], parts.sets[a], parts.sets[b], parts.class_weight
+    part, one, other, class_weight = (
+        parts.sets[to],
+        parts.sets[first],
+        parts.sets[second],
+        parts.class_weight,
+    )
     for k in range(class_weight.shape[1]):
-        class_weight[to, k] = class_weight[a, k] + class_weight[b, k]
-    part.tally, part.counts, part.mass = x.tally + y.tally, x.counts + y.counts, x.mass + y.mass
-    part.one, part.two, part.who = x.one + y.one, x.two + y.two, union(x.who, y.who)
-    part.alone, part.spread = x.alone + y.alone, x.spread + y.spread
+        class_weight[to, k] = class_weight[first, k] + class_weight[second, k]
+    part.tally, part.counts, part.mass = (
+        one.tally + other.tally,
+        one.counts + other.counts,
+        one.mass + other.mass,
+    )
+    part.one, part.two, part.who = (
+        one.one + other.one,
+        one.two + other.two,
+        union(one.who, other.who),
+    )
+    part.alone, part.spread = one.alone + other.alone, one.spread + other.spread
 
 
 @jit(inline=True, borrow=True)
-def list_test(test, index, inside, outside):
-    """Write a two-way test and the slots of its outcomes."""
+def write_test(test, index, inside, outside):
+    """Write a two-way test, and the slots of its outcomes, to an entry of ``parts.tests``."""
     test.index, test.slots[0], test.slots[1] = index, inside, outside
 
 
@@ -290,7 +306,7 @@ def list_tests(table, f, seen, parts):
     sort_few(touched, seen)
     if not ordered and seen == 2:
         k = 1 if price[first + touched[1]] < price[first + touched[0]] else 0
-        list_test(tests[0], touched[k], touched[k], touched[1 - k])
+        write_test(tests[0], touched[k], touched[k], touched[1 - k])
         return 1
     nobody = after + seen
     none = parts.sets[nobody]
@@ -299,17 +315,17 @@ def list_tests(table, f, seen, parts):
     none.mass = none.spread = 0.0
     none.who = NOBODY
     parts.class_weight[nobody] = 0.0
-    join(parts, before, nobody, nobody)
+    unite_parts(parts, before, nobody, nobody)
     for k in range(seen - 1, -1, -1):
-        join(parts, after + k, after + k + 1, touched[k])
+        unite_parts(parts, after + k, after + k + 1, touched[k])
     for k in range(seen):
-        join(parts, before + k + 1, before + k, touched[k])
+        unite_parts(parts, before + k + 1, before + k, touched[k])
         if not ordered:
-            join(parts, other + k, before + k, after + k + 1)
-            list_test(tests[k], touched[k], touched[k], other + k)
+            unite_parts(parts, other + k, before + k, after + k + 1)
+            write_test(tests[k], touched[k], touched[k], other + k)
             continue
         index = touched[k]
         if feature.even == 0 and k + 1 < seen:
             index = cheapest(price, first, index, touched[k + 1])
-        list_test(tests[k], index, before + k + 1, after + k + 1)
+        write_test(tests[k], index, before + k + 1, after + k + 1)
     return seen - 1 if ordered else seen

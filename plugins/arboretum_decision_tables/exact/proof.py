@@ -8,23 +8,26 @@ import numpy as np
 
 from arboretum.api import Problem, Tree
 from arboretum_decision_tables.exact.graph import Graph
-from arboretum_decision_tables.exact.trees import parts_of
-from arboretum_decision_tables.exact.values import Cost, bundles_of, values
+from arboretum_decision_tables.exact.trees import split_by_test
+from arboretum_decision_tables.exact.values import Cost, bundles_of, values_of_nodes
 
 Path = tuple[tuple[int, int], ...]
 
 
-def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, seed: int) -> None:
-    """Write the proof that no tree is below one that is optimal.   graph : all of Δ(T).
+def write_proof(
+    file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, seed: int
+) -> None:
+    """Write the proof that no tree is below ``tree``, which is optimal: a record of every subtable
+    with its minimum.  Raises StoreError where the file cannot be written.
 
-    Raises StoreError where the file cannot be written.
+    graph : all of Δ(T).
     """
     from arboretum.api import ProofWriter
 
     with ProofWriter(
         file, problem, tests=range(problem.objects.n_tests), unit=Fraction(1), seed=seed
     ) as log:
-        least = values(graph, cost).tolist() or [float(cost.complexity.leaf())]
+        least = values_of_nodes(graph, cost).tolist() or [float(cost.complexity.leaf())]
         paths = paths_of(graph)
         for node in graph.order.tolist() or [0]:  # no node: the whole table is a leaf
             log.record(paths[node], least[node])
@@ -43,7 +46,7 @@ def paths_of(graph: Graph) -> list[Path]:
             if all(child in waiting for child in below):
                 continue
             test = int(graph.stream[at])
-            for outcome, part in parts_of(space, rows, test):
+            for outcome, part in split_by_test(space, rows, test):
                 child = graph.node_of(part)
                 if child >= 0 and child not in waiting:
                     waiting[child] = ((*path, (test, outcome)), part)

@@ -10,7 +10,7 @@ branch is one conjunction, and a lossy cache remembers the nodes that its subset
         if an array may be too short for Θ: NEED_ROOM; if the slice has worked enough: PAUSED
         if Θ has at most 64 rows and lies in no base: push a frame of its rows, a base; next turn
         take Θ off the stack of pending children
-        if it lies in a base: expand_bits(Θ)
+        if it lies in a base: write_bundles_of_subset(Θ)
         else for every f_i in E(Θ), and every way in which tests of f_i divide Θ:
             for every part: count it if it is a leaf, else find its node;
                 a new one is entered, and pending
@@ -34,8 +34,8 @@ Invariants:
   ``state.rows``; those of a dropped frame are free.
 - What ``base`` holds is of the topmost frame, and only while ``is_open``; a kernel that is entered
   again fills it in anew.
-- ``room_for`` bounds what one subtable may add to the stream, and so nodes and pending children.
-  It is asked for before anything is written; hash tables stay at most half full.
+- ``room_for_bundles`` bounds what one subtable may add to the stream, and so nodes and pending
+  children. It is asked for before anything is written; hash tables stay at most half full.
 """
 
 import numpy as np
@@ -54,14 +54,14 @@ from arboretum_decision_tables.exact.parts import (
 from arboretum_decision_tables.exact.set_kernels import (
     BASE,
     enter_node,
-    expand_bits,
-    first_rows,
-    open_base,
+    fill_base,
+    set_of_first_rows,
+    write_bundles_of_subset,
 )
 
 
 @jit(borrow=True)
-def build_rows(table, track, graph, limit, parts, base):
+def expand_subtables(table, track, graph, limit, parts, base):
     """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit``
     row visits (PAUSED).
 
@@ -84,11 +84,11 @@ def build_rows(table, track, graph, limit, parts, base):
         node = child.node
         n, in_bits = np.int64(graph.size[node]), frame.is_base
         if in_bits and not is_open:
-            open_base(table, rows, frame.low, frame.high, base)
+            fill_base(table, rows, frame.low, frame.high, base)
             is_open = True
-            need = room_for(table.features, frame.high - frame.low)
+            need = room_for_bundles(table.features, frame.high - frame.low)
         elif not in_bits:
-            need = room_for(table.features, n)
+            need = room_for_bundles(table.features, n)
         state.need, state.need_rows = need, n
         if (
             state.stream + need > graph.stream.shape[0]
@@ -105,9 +105,9 @@ def build_rows(table, track, graph, limit, parts, base):
         low = state.rows
         high = low + n
         if not in_bits and n <= BASE:
-            take_child(table, frame, child, rows, low)
+            copy_rows_of_child(table, frame, child, rows, low)
             push_frame(state, frames, low, high, state.pending - 1, True)
-            child.subset = first_rows(n)
+            child.subset = set_of_first_rows(n)
             continue
         state.pending -= 1
         below, at = state.pending, state.stream
@@ -115,14 +115,16 @@ def build_rows(table, track, graph, limit, parts, base):
         state.expanded += 1
         if in_bits:
             done += n_features
-            at = expand_bits(child.subset, frame.low, table, ruled, track, graph, base, at)
+            at = write_bundles_of_subset(
+                child.subset, frame.low, table, ruled, track, graph, base, at
+            )
         else:
             done += n * n_features
-            take_child(table, frame, child, rows, low)
+            copy_rows_of_child(table, frame, child, rows, low)
             for f in range(n_features):
                 seen = fill_parts(table, f, BY_BIN, rows, low, high, parts)
                 if seen > 1:
-                    at = list_bundles(table, f, low, high, track, graph, seen, parts, at)
+                    at = write_bundles(table, f, low, high, track, graph, seen, parts, at)
                 clear_parts(parts, seen)
             if state.pending > below:
                 push_frame(state, frames, low, high, below, False)
@@ -131,9 +133,9 @@ def build_rows(table, track, graph, limit, parts, base):
 
 
 @jit(inline=True, borrow=True)
-def room_for(features, n):
-    """Entries of the stream (and so nodes, and pending children) that the bundles of n rows may
-    need.
+def room_for_bundles(features, n):
+    """Return how many entries of the stream (and so nodes, and pending children) the bundles of n
+    rows may need.
     """
     need = 3 * len(features)
     for f in range(len(features)):
@@ -143,7 +145,7 @@ def room_for(features, n):
 
 @jit(inline=True, borrow=True)
 def push_frame(state, frames, low, high, below, is_base):
-    """Make the rows low … high − 1 those of the topmost subtable."""
+    """Push a frame of rows[low:high], which become those of the topmost subtable."""
     frame = frames[state.frames]
     frame.low, frame.high, frame.below, frame.is_base = low, high, below, is_base
     state.frames += 1
@@ -151,7 +153,7 @@ def push_frame(state, frames, low, high, below, is_base):
 
 
 @jit(inline=True, borrow=True)
-def take_child(table, frame, child, rows, top):
+def copy_rows_of_child(table, frame, child, rows, top):
     """Copy the rows of a pending child from its parent's to the top of the stack; feature −1
     takes all.
     """
@@ -185,7 +187,7 @@ def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
 
 
 @jit(inline=True, borrow=True)
-def list_bundles(table, f, low, high, track, graph, seen, parts, at):
+def write_bundles(table, f, low, high, track, graph, seen, parts, at):
     """Write the bundles of one feature, whose bins were filled in; returns the end of the
     stream.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from arboretum.api import Context, Family, Form, Level, OutOfTime, Tree, laid_out
 from arboretum.kernels.plain import fewer
 from arboretum_decision_tables.exact.space import FAMILIES, Space
-from arboretum_decision_tables.exact.trees import greedy_test, nothing
+from arboretum_decision_tables.exact.trees import greedy_test, hand_down_nothing
 
 if TYPE_CHECKING:
     from arboretum_decision_tables.exact.parts import Table
@@ -34,7 +34,7 @@ speed.
 """
 
 
-def search(
+def minimise_complexity(
     space: Space,
     form: Form,
     context: Context = Context(),
@@ -57,11 +57,13 @@ def search(
     return SubtableSearch(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
 
 
-def load(space: Space, form: Form) -> None:
-    """Compile the kernels of :func:`search` or load them: on a table of the same dtypes."""
+def load_kernels(space: Space, form: Form) -> None:
+    """Load the kernels of :func:`minimise_complexity`, or compile them: a search on a table of the
+    same dtypes.
+    """
     from arboretum.kernels.solving.fingerprints import rehash
 
-    search(space, form)
+    minimise_complexity(space, form)
     slots = np.zeros((4, 2), np.uint64)
     rehash(slots, slots.copy())
 
@@ -82,21 +84,29 @@ class SubtableSearch:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables.exact import search_kernels as kernels
         from arboretum_decision_tables.exact.bound_kernels import Setting
-        from arboretum_decision_tables.exact.parts import closed
+        from arboretum_decision_tables.exact.parts import closed_form_of
 
         self.space, self.kernels, self.context, self.plain_form = space, kernels, Context(), form
-        self.table = table = _merged(space)
+        self.table = table = _merge_contradicting_objects(space)
         multiway = space.family == FAMILIES[Family.multiway]
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
         light = float(np.sort(table.rows["weight"])[:2].sum())
-        self.form = closed(form)
+        self.form = closed_form_of(form)
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
         self.setting = Setting(
-            least, arity, float(free), light, space.slack, ease, looks, float(share), few
+            least=least,
+            arity=arity,
+            free=float(free),
+            light=light,
+            slack=space.slack,
+            ease=ease,
+            ahead=looks,
+            share=float(share),
+            few=few,
         )
-        self.task = kernels.task_of(table, self.form, self.setting)
+        self.task = kernels.new_task(table, self.form, self.setting)
         self.state = np.zeros(1, kernels.STATE)
         n, tests = len(table.rows), max(1, len(space.price))
         self.arrays = Arrays(
@@ -139,7 +149,7 @@ class SubtableSearch:
         """Of the arrays of the search."""
         return self.arrays.peak
 
-    def tree(self) -> Tree:
+    def best_tree(self) -> Tree:
         """Return the best tree known: below every subtable the test that the search kept for it,
         and ``greedy_test`` where it kept none.
         """
@@ -152,12 +162,12 @@ class SubtableSearch:
             down: nothing.
             """
             test = np.full(len(level), -1)
-            inner = np.flatnonzero(~space.leaves(level))
+            inner = np.flatnonzero(~space.are_leaves(level))
             for k, words in zip(inner.tolist(), level.sums(space.words)[inner], strict=True):
                 node = int(find(slots, *words))
                 # two objects of which no record is kept: any test that divides them is as good
                 test[k] = best[node] if node >= 0 else greedy_test(space, level.of(k))
-            return test, nothing
+            return test, hand_down_nothing
 
         return laid_out(space, space.price, None, choose)
 
@@ -174,9 +184,11 @@ class SubtableSearch:
         others: Sequence[int] = ()
         if self.width == 1:
             self._enter_root()
-            first, *others = self._heuristics()
+            first, *others = self._ordered_heuristics()
             if (
-                not self._narrow(1, first, math.inf if context.latest is None else context.latest)
+                not self._search_few_tests(
+                    1, first, math.inf if context.latest is None else context.latest
+                )
                 and self.stopped != "bytes"
             ):
                 raise OutOfTime(
@@ -188,41 +200,45 @@ class SubtableSearch:
             self.stopped = "bytes"
         for heuristic in others:
             if not self.stopped:
-                self._narrow(1, heuristic, math.inf if deadline is None else deadline)
+                self._search_few_tests(1, heuristic, math.inf if deadline is None else deadline)
         if self.width == 1:
-            self._list_conjunctions(min(LONGEST_LIST, CONJUNCTION_SHARE * self._left()))
+            self._raise_bound_by_conjunctions(
+                min(LONGEST_LIST, CONJUNCTION_SHARE * self._seconds_left())
+            )
             self.width = 2
-        left = self._left()
+        left = self._seconds_left()
         quick = min(1.0, 0.1 * left)
-        solved = not self.stopped and self._wide(time.monotonic() + quick)
+        solved = not self.stopped and self._raise_lower_bound(time.monotonic() + quick)
         until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
         while widths and not solved and not self.stopped:
             limit = (
                 until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
             )
             limit = min(limit, until)
-            ended = self._narrow(self.width, self._heuristics()[0], limit)
+            ended = self._search_few_tests(self.width, self._ordered_heuristics()[0], limit)
             if not ended or self.width >= len(space.price) or time.monotonic() >= until:
                 break
             self.width += max(1, self.width // 2)
-            solved = self._wide(
+            solved = self._raise_lower_bound(
                 time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * self.width)
             )
         if not solved and not self.stopped:
-            solved = self._wide(math.inf if deadline is None else deadline)
+            solved = self._raise_lower_bound(math.inf if deadline is None else deadline)
             if not solved and not self.stopped:
                 self.stopped = "seconds"
-        self.lower_bound, self.value = self._bounds()
+        self.lower_bound, self.value = self._root_bounds()
         if solved:
             self.stopped, self.lower_bound = "", self.value
         return self
 
-    def _bounds(self) -> tuple[float, float]:
-        """The root's, the lower one less what rounding may have added."""
+    def _root_bounds(self) -> tuple[float, float]:
+        """Return (lower, upper) bound of ψ of the whole table, the lower one less what rounding may
+        have added.
+        """
         low, value = float(self.arrays["low"][0]), float(self.arrays["up"][0])
         return min(value, max(low, self.bound) * (1 - self.space.slack)), value
 
-    def _heuristics(self) -> tuple[int, ...]:
+    def _ordered_heuristics(self) -> tuple[int, ...]:
         """Return the numbers by which tests are ordered, the most promising first: for maxima
         (depth, max cost) pairs of classes lead, for sums entropy.
         """
@@ -243,16 +259,17 @@ class SubtableSearch:
         self.state["nodes"] = 1
 
     def _bound_by_classes(self) -> float:
-        """Return a lower bound of ψ of the whole table by its class weights (``part_bound``);
-        objects that share a leaf with no other count as classes of their own.
+        """Return a lower bound of ψ of the whole table by its class weights
+        (``lower_bound_of_part``); objects that share a leaf with no other count as classes of their
+        own.
         """
-        from arboretum_decision_tables.exact.bound_kernels import part_bound
+        from arboretum_decision_tables.exact.bound_kernels import lower_bound_of_part
 
         group, weight = self.table.rows["group"], self.table.rows["weight"]
         several = group >= 0
         class_weight = np.append(np.bincount(group[several], weight[several]), weight[~several])
         return float(
-            part_bound(
+            lower_bound_of_part(
                 self.space.total_mass,
                 class_weight,
                 0,
@@ -263,17 +280,17 @@ class SubtableSearch:
             )
         )
 
-    def _left(self) -> float:
-        """Seconds, at least 0."""
+    def _seconds_left(self) -> float:
+        """Return the seconds until the deadline, at least 0."""
         deadline = self.context.deadline
         return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
 
-    def _list_conjunctions(self, seconds: float) -> None:
+    def _raise_bound_by_conjunctions(self, seconds: float) -> None:
         """Raise the root's bound by the conjunctions of as many literals as are listed in about
         that time.
         """
         from arboretum_decision_tables.exact.bound_kernels import (
-            conjunction_bound_of_all,
+            conjunction_bound_of_table,
             fitting_depth,
         )
 
@@ -288,12 +305,12 @@ class SubtableSearch:
         if depth > 0:
             self.bound = max(
                 self.bound,
-                float(conjunction_bound_of_all(self.table, self.form, self.setting, depth)),
+                float(conjunction_bound_of_table(self.table, self.form, self.setting, depth)),
             )
             for name in ("low", "other"):
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)
 
-    def _start(self) -> None:
+    def _push_root(self) -> None:
         """Put the whole table on the stack as the only open subtable; what is known of subtables
         stays.
         """
@@ -302,19 +319,21 @@ class SubtableSearch:
         arrays["rows"][:n] = np.arange(n)
         state["frames"], state["rows"], state["tests"] = 1, n, 0
 
-    def _narrow(self, width: int, heuristic: int, until: float) -> bool:
+    def _search_few_tests(self, width: int, heuristic: int, until: float) -> bool:
         """Search for the best tree that uses ``width`` tests per subtable only; return False when
         that was not finished by ``until``, a ``time.monotonic()`` value, or for lack of bytes.
         """
         n = int(self.state["nodes"][0])
         self.arrays["other"][:n] = self.arrays["low"][:n]
-        return self._walk(width, heuristic, until, "other", "low")
+        return self._search_from_root(width, heuristic, until, "other", "low")
 
-    def _wide(self, until: float) -> bool:
+    def _raise_lower_bound(self, until: float) -> bool:
         """Raise the lower bound of the root; True when it has met the upper one."""
-        return self._walk(0, -1, until, "low", "other")
+        return self._search_from_root(0, -1, until, "low", "other")
 
-    def _walk(self, width: int, heuristic: int, until: float, low: str, other: str) -> bool:
+    def _search_from_root(
+        self, width: int, heuristic: int, until: float, low: str, other: str
+    ) -> bool:
         """Search from the root slice by slice, and return whether that was finished.
 
         Where it was not, the tree under way is closed up to the root with what is known, and
@@ -325,25 +344,27 @@ class SubtableSearch:
         """
         from arboretum.kernels.solving.slices import run_slices
 
-        self._start()
+        self._push_root()
         with self.arrays.moved_by(until):
             spent = run_slices(
-                lambda: self._slice(width, heuristic, False, low, other),
-                self._enlarge,
+                lambda: self._work_for_a_slice(width, heuristic, False, low, other),
+                self._enlarge_arrays,
                 None if until == math.inf else until,
                 self._report,
             )
         if spent:
             self.stopped = "bytes" if spent == "bytes" else self.stopped
-            self._slice(width, heuristic, True, low, other)
+            self._work_for_a_slice(width, heuristic, True, low, other)
             self._report()
         return not spent
 
     def _report(self) -> None:
-        self.context.proven(*self._bounds())
+        self.context.proven(*self._root_bounds())
         self.context.progress(0, 0, f"{self.subproblems:,} subtables visited")
 
-    def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
+    def _work_for_a_slice(
+        self, width: int, heuristic: int, unwind: bool, low: str, other: str
+    ) -> int:
         """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
 
         Raises what an impurity without a kernel has raised.
@@ -361,7 +382,7 @@ class SubtableSearch:
             arrays["wide"],
         )
         end = int(
-            kernels.search_tests(
+            kernels.search_subtables(
                 self.task._replace(memory=memory, heuristic=heuristic),
                 width,
                 unwind,
@@ -372,7 +393,7 @@ class SubtableSearch:
         self.space.raise_from_impurity()
         return end
 
-    def _enlarge(self) -> bool:
+    def _enlarge_arrays(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""
         used, arrays = self.state[0], self.arrays
         nodes, frames = int(used["nodes"]) + 1, int(used["frames"]) + 1
@@ -391,14 +412,14 @@ class SubtableSearch:
         return arrays.make_room(wanted, self.budget)
 
 
-def _merged(space: Space) -> Table:
+def _merge_contradicting_objects(space: Space) -> Table:
     """Return the table of a space for the search, in which objects that contradict each other are
     one object with a class of its own.
 
     No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf
     rule looks at impurities, which need their classes.
     """
-    table = space.table()
+    table = space.make_table()
     if not space.inconsistent:
         return table
     rows, classes = table.rows.copy(), space.objects.n_classes

@@ -8,9 +8,10 @@ tests with a lower bound ("floor") each,
 
     floor(test) = F(mass, price, lower bounds of the parts),
 
-from what is known of the parts, or else from their class weights (``part_bound``).  The least floor
-is a lower bound of the subtable, and F of the parts' upper bounds is an upper bound.  A subtable is
-visited with a *budget* and left when its bounds meet or the lower one is above the budget::
+from what is known of the parts, or else from their class weights (``lower_bound_of_part``).  The
+least floor is a lower bound of the subtable, and F of the parts' upper bounds is an upper bound.  A
+subtable is visited with a *budget* and left when its bounds meet or the lower one is above the
+budget::
 
     while a frame (rows of Θ, tests of Θ, budget) is on top:
         if Θ is not opened: list its tests and their floors (with width > 0 keep the best of them);
@@ -62,10 +63,10 @@ from arboretum_decision_tables.exact.bound_kernels import (
     Literals,
     Setting,
     bound_ahead,
-    disorder,
-    fill_bits,
+    fill_literals,
+    heuristic_impurity,
+    lower_bound_of_part,
     new_literals,
-    part_bound,
 )
 from arboretum_decision_tables.exact.parts import (
     BY_BIN,
@@ -164,19 +165,19 @@ class Task(NamedTuple):
     room: Literals
 
 
-def task_of(table: Table, form: ClosedForm, setting: Setting) -> Task:
+def new_task(table: Table, form: ClosedForm, setting: Setting) -> Task:
     """Return the task but for the memory of subtables and the heuristic, which every slice sets."""
     classes, rows = n_classes(table), len(table.rows)
     room = new_literals(table, 64 * ((rows + 63) // 64) if setting.ahead else 0, classes)
     return Task(
-        table,
-        form,
-        setting,
-        None,
-        -1,
-        np.zeros(classes),
-        new_parts(table, class_weights=True),
-        room,
+        table=table,
+        form=form,
+        setting=setting,
+        memory=None,
+        heuristic=-1,
+        heap=np.zeros(classes),
+        parts=new_parts(table, class_weights=True),
+        room=room,
     )
 
 
@@ -191,15 +192,17 @@ def own_cost(form, mass, price):
 
 
 @jit(inline=True, borrow=True)
-def combine(form, a, b):
-    """What two branches cost together: the larger, or the sum, as the form says."""
-    return max(a, b) if form.largest else a + b
+def combine_branches(form, one, other):
+    """Return what two branches cost together: the larger, or the sum, as the form says."""
+    return max(one, other) if form.largest else one + other
 
 
 @jit(inline=True, borrow=True)
 def bounds_of_part(task, slot, leaf, literal, ahead):
-    """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look
-    ahead).
+    """Return (lower, upper) bound of ψ of a part.
+
+    leaf : whether the leaf rule makes a leaf of it.
+    literal : its number among those of ``ahead``; −1: do not look ahead.
     """
     form, memory, part = task.form, task.memory, task.parts.sets[slot]
     mass = part.mass
@@ -207,7 +210,7 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
         return form.leaf, form.leaf
     # any test that divides two objects makes two leaves
     if part.tally == 2 and not form.priced:
-        both = own_cost(form, mass, 1.0) + combine(form, form.leaf, form.leaf)
+        both = own_cost(form, mass, 1.0) + combine_branches(form, form.leaf, form.leaf)
         return both, both
     node = find(memory.slots, part.one, part.two)
     known, upper = np.float64(0.0), np.inf
@@ -217,7 +220,7 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
         if known >= upper or memory.wide[node]:
             return known, upper
     class_weight = task.parts.class_weight[slot]
-    by_classes = part_bound(
+    by_classes = lower_bound_of_part(
         mass, class_weight, part.alone, part.spread, form, task.setting, task.heap
     )
     known = max(known, by_classes)
@@ -227,9 +230,11 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
 
 
 @jit(inner=True, borrow=True)
-def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
-    """(floor, upper bound, disorder) of the test listed at ``t``, or of the multiway test, of
-    which ``seen`` outcomes occur.
+def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
+    """Return (floor, upper bound, sum or maximum of the parts' heuristic impurity) of the test
+    listed at ``t``, or of the multiway test, of which ``seen`` outcomes occur.
+
+    mass : of the rows rows[low:high] that it divides.
     """
     table, form, heuristic, parts = task.table, task.form, task.heuristic, task.parts
     multiway = table.features[f].family == MULTIWAY
@@ -244,13 +249,13 @@ def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
         if ahead.words > 0 and not leaf:
             literal = ahead.base[f] + (outcome if multiway else 2 * index + outcome)
         a, b = bounds_of_part(task, slot, leaf, literal, ahead)
-        least, greatest = combine(form, least, a), combine(form, greatest, b)
+        least, greatest = combine_branches(form, least, a), combine_branches(form, greatest, b)
         if heuristic >= 0:
             part = parts.sets[slot]
             d = (
                 0.0
                 if leaf
-                else disorder(parts.class_weight[slot], part.spread, part.mass, heuristic)
+                else heuristic_impurity(parts.class_weight[slot], part.spread, part.mass, heuristic)
             )
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
     own = own_cost(form, mass, table.price[table.features[f].first_test + index])
@@ -269,7 +274,7 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
         feature = table.features[f]
         multiway, first = feature.family == MULTIWAY, feature.first_test
         for t in range(0 if seen < 2 else 1 if multiway else list_tests(table, f, seen, parts)):
-            floor, upper, mixed = weigh_test(task, f, t, seen, mass, low, high, rows, ahead)
+            floor, upper, mixed = bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead)
             number = first if multiway else first + parts.tests[t].index
             listed = stacks.tests[at]
             listed.test, listed.feature, listed.floor = number, f, floor
@@ -286,7 +291,7 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
 
 
 @jit(inner=True, borrow=True)
-def keep_best(first, end, width, stacks):
+def keep_best_tests(first, end, width, stacks):
     """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new
     end.
     """
@@ -305,7 +310,7 @@ def keep_best(first, end, width, stacks):
 
 
 @jit(borrow=True)
-def search_tests(task, width, unwind, limit, stacks):
+def search_subtables(task, width, unwind, limit, stacks):
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row
     visits (PAUSED).
 
@@ -345,13 +350,13 @@ def search_tests(task, width, unwind, limit, stacks):
             mass += table.rows[rows[k]].weight
         if frame.count < 0:
             if unwind:
-                leave(state, frame)
+                pop_frame(state, frame)
                 continue
             whole = 0.0
             if heuristic >= 0:
-                whole = disorder_of(rows, a, b, table, mass, heuristic, parts.vector)
+                whole = heuristic_impurity_of_rows(rows, a, b, table, mass, heuristic, parts.vector)
             looks = setting.ahead and width == 0 and b - a > 3
-            words = fill_bits(table, rows, a, b, nowhere) if looks else 0
+            words = fill_literals(table, rows, a, b, nowhere) if looks else 0
             ahead = Literals(base, bits, same, kind, row_weight, words)
             frame.first = state.tests
             end, found, found_test = open_subtable(
@@ -360,7 +365,7 @@ def search_tests(task, width, unwind, limit, stacks):
             if found < up[node]:
                 up[node], best[node] = found, found_test
             if width > 0:
-                end = keep_best(frame.first, end, width, stacks)
+                end = keep_best_tests(frame.first, end, width, stacks)
             wide[node] |= width == 0
             frame.count, state.tests = end - frame.first, end
             state.visits += 1
@@ -378,7 +383,10 @@ def search_tests(task, width, unwind, limit, stacks):
                 c = parts.touched[k]
                 leaf = part_is_leaf(table, parts, c, rows, a, b, f, index, c)
                 x, y = bounds_of_part(task, c, leaf, np.int64(-1), nowhere)
-                least, greatest = combine(form, least, x), combine(form, greatest, y)
+                least, greatest = (
+                    combine_branches(form, least, x),
+                    combine_branches(form, greatest, y),
+                )
                 if x < y and (part < 0 or x > part_low):
                     part, part_low, part_one, part_two = c, x, parts.sets[c].one, parts.sets[c].two
             clear_parts(parts, seen)
@@ -396,10 +404,10 @@ def search_tests(task, width, unwind, limit, stacks):
         low[node] = max(low[node], tests[chosen].floor)
         if low[node] >= up[node] * (1.0 - setting.slack):
             low[node] = up[node]
-            leave(state, frame)
+            pop_frame(state, frame)
             continue
         if low[node] > frame.budget or unwind:
-            leave(state, frame)
+            pop_frame(state, frame)
             continue
         until = min(frame.budget, up[node])
         if width > 0:
@@ -428,27 +436,27 @@ def search_tests(task, width, unwind, limit, stacks):
 
 
 @jit(inline=True, borrow=True)
-def leave(state, frame):
+def pop_frame(state, frame):
     """Take the topmost frame off the stacks; its rows lie on top, as do its tests."""
     state.frames -= 1
     state.rows, state.tests = frame.low, frame.first
 
 
 @jit(inner=True, borrow=True)
-def disorder_of(rows, a, b, table, mass, heuristic, totals):
-    """Return how mixed the rows a … b − 1 are (``disorder`` of ``bound_kernels``).
+def heuristic_impurity_of_rows(rows, low, high, table, mass, heuristic, totals):
+    """Return how mixed rows[low:high] are, as ``heuristic_impurity`` of ``bound_kernels``.
 
     totals : scratch, float64[classes].
     """
     totals[:] = 0.0
     spread = 0.0
-    for k in range(a, b):
+    for k in range(low, high):
         row = table.rows[rows[k]]
         if row.group >= 0:
             totals[row.group] += row.weight
         elif row.weight > 0.0:
             spread += row.weight * np.log2(row.weight)
-    return disorder(totals, spread, mass, heuristic)
+    return heuristic_impurity(totals, spread, mass, heuristic)
 
 
 @jit(inner=True, borrow=True)

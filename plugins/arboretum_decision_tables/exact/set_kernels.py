@@ -3,16 +3,17 @@
 Part of :mod:`arboretum_decision_tables.exact.row_kernels`, which says what the stream and the
 stacks are::
 
-    expand_bits(s):
+    write_bundles_of_subset(s):
         for every feature that divides s, and every way in which its tests divide s:
-            for every part c = s ∩ (rows of an outcome): node ← subset(c)
+            for every part c = s ∩ (rows of an outcome): node ← node_of_subset(c)
                 a leaf is counted; any other number is appended to the bundle
-        look_up: enter the fingerprints noted, write their nodes into the stream; new ones are
-            pending
-    subset(c):
+        look_up_noted_subsets: enter the fingerprints noted, write their nodes into the stream; new
+            ones are pending
+    node_of_subset(c):
         one class: a leaf; in the cache: the node, or a leaf
         fingerprint ← Σ words of the rows of c; a leaf by the rule: a leaf
-        else note (fingerprint, c, place in the stream); −2 stands there until ``look_up``
+        else note (fingerprint, c, place in the stream); −2 stands there until
+            ``look_up_noted_subsets``
 
 Invariants:
 
@@ -36,8 +37,8 @@ from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.exact.parts import (
     Table,
-    few,
-    impure_at_most,
+    is_pure_enough,
+    is_too_small_to_divide,
     most_bins,
     n_classes,
 )
@@ -145,7 +146,7 @@ class Base(NamedTuple):
 
 
 def new_base(table: Table) -> Base:
-    """Room for a base of the table."""
+    """Return an empty base, with room for any 64 rows of the table."""
     m, classes = len(table.features), n_classes(table)
     widest = max(most_bins(table), classes)
     late = 3 * m + 5 * int(np.minimum(table.features["n_bins"], BASE).sum()) + 1
@@ -164,14 +165,14 @@ def new_base(table: Table) -> Base:
 
 
 @jit(inline=True, borrow=True)
-def first_rows(n):
-    """The set of the first n ≥ 1 rows of a base."""
+def set_of_first_rows(n):
+    """Return the set of the first n ≥ 1 rows of a base, a word of bits."""
     last = ONE << np.uint64(n - 1)
     return (last - ONE) | last
 
 
 @jit(inner=True, borrow=True)
-def open_base(table, rows, low, high, base):
+def fill_base(table, rows, low, high, base):
     """Fill in what a base holds of rows[low:high]."""
     n, by_code, touched = high - low, base.by_code, base.touched
     for f in range(table.codes.shape[0]):
@@ -192,7 +193,7 @@ def open_base(table, rows, low, high, base):
                 piece.code, piece.subset = touched[k], by_code[touched[k]]
         for k in range(seen):
             by_code[touched[k]] = NONE
-    everything = first_rows(n)
+    everything = set_of_first_rows(n)
     for k in range(n):
         by_code[table.rows[rows[low + k]].label] |= ONE << np.uint64(k)
     for k in range(n):
@@ -218,11 +219,13 @@ def subset_is_leaf(c, low, table, rows, vector):
         mass += row.weight
         vector[row.label] += row.weight
         rest &= rest - ONE
-    return few(counts, rule) or mass <= rule.light or impure_at_most(table, vector)
+    return (
+        is_too_small_to_divide(counts, rule) or mass <= rule.light or is_pure_enough(table, vector)
+    )
 
 
 @jit(inline=True, borrow=True, wraps=True)
-def subset(c, low, table, ruled, track, graph, base, at):
+def node_of_subset(c, low, table, ruled, track, graph, base, at):
     """Return the node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2,
     and ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
     hides what each waits for memory.
@@ -230,7 +233,7 @@ def subset(c, low, table, ruled, track, graph, base, at):
     pure = c & base.row[lowest(c)].other == NONE
     if pure and not track:
         return np.int64(-1)
-    epoch, state, near = base.epoch[0], graph.state[0], base.near[place_of(c)]
+    epoch, state, near = base.epoch[0], graph.state[0], base.near[place_in_cache(c)]
     if near.subset == c and near.node >> np.uint64(32) == epoch:
         return np.int64(near.node & LOWER) - 1
     one, two, rest = NONE, NONE, c
@@ -253,7 +256,7 @@ def subset(c, low, table, ruled, track, graph, base, at):
 
 
 @jit(inline=True, borrow=True, wraps=True)
-def look_up(low, table, graph, base):
+def look_up_noted_subsets(low, table, graph, base):
     """Find nodes of the noted subsets, entered and put on the pending stack where they are new."""
     state, slots, late = graph.state[0], graph.slots, base.late
     mask, found = np.uint64(slots.shape[0] - 1), NONE
@@ -272,7 +275,7 @@ def look_up(low, table, graph, base):
             child = enter_node(graph, node, popcount(c), mass)
             child.subset = c
         graph.stream[note.at] = node
-        near = base.near[place_of(c)]
+        near = base.near[place_in_cache(c)]
         near.subset, near.node = c, (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1)
 
 
@@ -292,8 +295,8 @@ def enter_node(graph, node, size, mass):
 
 
 @jit(inline=True, borrow=True)
-def place_of(c):
-    """Where the cache keeps a set."""
+def place_in_cache(c):
+    """Return where the cache keeps a set."""
     return np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
 
 
@@ -307,7 +310,7 @@ def next_code(s, pieces, j):
 
 
 @jit(inline=True, borrow=True)
-def expand_bits(s, low, table, ruled, track, graph, base, at):
+def write_bundles_of_subset(s, low, table, ruled, track, graph, base, at):
     """Write all bundles of a set of rows of the base; returns the end of the stream."""
     first_row, stream, price, same = lowest(s), graph.stream, table.price, base.same
     graph.state[0].late = 0
@@ -321,7 +324,7 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
             begin, leaves, rest = at, 0, s ^ c
             at += 3
             while True:
-                node = subset(c, low, table, ruled, track, graph, base, at)
+                node = node_of_subset(c, low, table, ruled, track, graph, base, at)
                 if node == -1:
                     leaves += 1
                 else:
@@ -360,11 +363,11 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
             stream[at], begin = first + index, at
             at += 3
             for _outcome in range(2):
-                node = subset(c, low, table, ruled, track, graph, base, at)
+                node = node_of_subset(c, low, table, ruled, track, graph, base, at)
                 if node != -1:
                     stream[at] = node
                     at += 1
                 c = s ^ c
             stream[begin + 1], stream[begin + 2] = 5 + begin - at, at - begin - 3
-    look_up(low, table, graph, base)
+    look_up_noted_subsets(low, table, graph, base)
     return at

@@ -30,18 +30,18 @@ from arboretum.api import (
     within_bytes,
 )
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.exact.graph import Builder, Graph, build
-from arboretum_decision_tables.exact.proof import write
-from arboretum_decision_tables.exact.search import SubtableSearch, load
-from arboretum_decision_tables.exact.space import Space, rehearsal, space_of
+from arboretum_decision_tables.exact.graph import Builder, Graph, build_graph
+from arboretum_decision_tables.exact.proof import write_proof
+from arboretum_decision_tables.exact.search import SubtableSearch, load_kernels
+from arboretum_decision_tables.exact.space import Space, parity_table, space_of
 from arboretum_decision_tables.exact.trees import best_known_tree, optimal_tree
 from arboretum_decision_tables.exact.values import (
     Cost,
-    assumed,
     count_trees,
-    decimal,
-    keep_optimal,
-    values,
+    decimal_digits,
+    keep_optimal_bundles,
+    try_monotony,
+    values_of_nodes,
 )
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ class SubtableDP:
                 "solver subtable_dp needs a complexity; add complexity=NAME (arboretum "
                 "plugins lists them)"
             )
-        costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
+        costs = [
+            Cost.of(component, problem) for component in (complexity, *self._further_complexities())
+        ]
         return SubtableAttempt(
             self, problem, costs, Builder(self._space(problem, context), values=len(costs))
         )
@@ -145,14 +147,14 @@ class SubtableDP:
         """
         from arboretum.api import sample
 
-        space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
+        space, cost = parity_table(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
         context.progress(0, None, "loading the kernels of subtable_dp")
-        self._space(attrs.evolve(problem, objects=sample(problem.objects)), context).table()
-        graph = build(space)
-        keep_optimal(graph, cost, values(graph, cost))
+        self._space(attrs.evolve(problem, objects=sample(problem.objects)), context).make_table()
+        graph = build_graph(space)
+        keep_optimal_bundles(graph, cost, values_of_nodes(graph, cost))
         graph.node_of(np.arange(4))
         if context.deadline is not None and cost.form is not None:
-            load(space, cost.form)
+            load_kernels(space, cost.form)
 
     def minima(
         self, problem: Problem, complexities: Sequence[Complexity], context: Context
@@ -163,21 +165,21 @@ class SubtableDP:
         costs = [Cost.of(component, problem) for component in complexities]
         space = self._space(problem, context)
         context, start = within_bytes(context), time.monotonic()
-        graph = build(space, _for_graph(context, costs), values=len(costs))
+        graph = build_graph(space, _budget_of_graph(context, costs), values=len(costs))
         if not graph.finished:
             return [
-                _searched(graph, cost, context, start, costs_left=len(costs) - i)
+                _branch_and_bound(graph, cost, context, start, costs_left=len(costs) - i)
                 for i, cost in enumerate(costs)
             ]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
-        return [plain._optimal(graph, [cost]) for cost in costs]
+        return [plain._choose_optimal(graph, [cost]) for cost in costs]
 
     def _space(self, problem: Problem, context: Context) -> Space:
         return space_of(
             problem, context=context, refuse_inconsistent=self.inconsistent is Inconsistent.refuse
         )
 
-    def _further(self) -> list[Complexity]:
+    def _further_complexities(self) -> list[Complexity]:
         """Return the complexities that ``then`` names, in its order.  Raises ConfigError for an
         unknown name.
         """
@@ -187,24 +189,24 @@ class SubtableDP:
                 raise ConfigError("solver.then: " + unknown("complexity", name, known))
         return [known[name] for name in self.then]
 
-    def _optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
+    def _choose_optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
         """Choose among the optimal trees of a finished graph, which prove the minimum; each further
         complexity keeps, of the trees that those before it left, the best.
         """
         space, cost = graph.space, costs[0]
-        stages, notes, kept = {}, self._notes(graph, costs), graph
+        stages, notes, kept = {}, self._write_notes(graph, costs), graph
         for stage in costs:
-            found = values(kept, stage)
+            found = values_of_nodes(kept, stage)
             # no node: the whole table is a leaf
             least = float(found[0]) if kept.n_nodes else stage.complexity.leaf()
-            stages[stage.complexity.name] = least / stage.scale(space)
+            stages[stage.complexity.name] = least / stage.divisor_of_report(space)
             if kept.n_nodes:
-                notes += assumed(kept, stage, found)
-                kept = keep_optimal(kept, stage, found)
+                notes += try_monotony(kept, stage, found)
+                kept = keep_optimal_bundles(kept, stage, found)
         details: Facts = {"stages": stages} if len(costs) > 1 else {}
         number = (count_trees(kept) or {0: 1}) if self.count or self.enumerate > 1 else None
         if self.count:
-            details["optimal_trees"] = decimal(sure(number)[0])
+            details["optimal_trees"] = decimal_digits(sure(number)[0])
         listed = [
             optimal_tree(kept, k, number)
             for k in range(min(self.enumerate, number[0] if number else 1))
@@ -213,16 +215,16 @@ class SubtableDP:
         reported = value_of(cost.complexity, tree)
         return Solution(
             tree,
-            reported,
-            min(reported, stages[cost.complexity.name]),
-            Status.optimal,
-            max(1, graph.n_nodes),
+            value=reported,
+            lower_bound=min(reported, stages[cost.complexity.name]),
+            status=Status.optimal,
+            subproblems=max(1, graph.n_nodes),
             notes=tuple(notes),
             details=details,
             others=tuple(listed[1:]),
         )
 
-    def _notes(self, graph: Graph, costs: list[Cost]) -> list[str]:
+    def _write_notes(self, graph: Graph, costs: list[Cost]) -> list[str]:
         """Return the sentences that a reader needs to understand the numbers; none where all is
         plain.
         """
@@ -275,39 +277,47 @@ class SubtableAttempt:
         """Solve within the budget, from where the call before ended; Ctrl-C and signals leave
         what the graph knows.
         """
-        return heard(lambda: self._go_on(context), self._kept)
+        return heard(lambda: self._solve_within(context), self._solution_when_ended)
 
-    def _kept(self, ended: Ended) -> Solution:
+    def _solution_when_ended(self, ended: Ended) -> Solution:
         """Return what the graph knows when the work was ended; raise what ended it where the graph
         knows nothing, or where it was no interruption.
         """
-        graph = self.builder.graph("interrupt")
+        graph = self.builder.make_graph("interrupt")
         if not ended.details or not graph.n_nodes:
             raise sure(ended.error)
-        return attrs.evolve(_unfinished(graph, self.costs[0], ended), finished=False)
+        return attrs.evolve(
+            _solution_of_unfinished_graph(graph, self.costs[0], ended), finished=False
+        )
 
-    def _go_on(self, context: Context) -> Solution:
+    def _solve_within(self, context: Context) -> Solution:
         """Build the graph within its part of the budget and choose from it; where it does not fit,
         go on by branch and bound with what is left, and keep that search for the next call.
         """
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
-        context, start, scale = within_bytes(context), time.monotonic(), cost.scale(space)
+        context, start, scale = (
+            within_bytes(context),
+            time.monotonic(),
+            cost.divisor_of_report(space),
+        )
         report = context.proven
         context = attrs.evolve(
             context,
             proven=lambda low, value: report(low / scale, value / scale),
         )
-        graph = self.builder.run(_for_graph(context, costs[:1]))
+        graph = self.builder.run(_budget_of_graph(context, costs[:1]))
         if graph.finished:
-            found = solver._optimal(graph, costs)
+            found = solver._choose_optimal(graph, costs)
             return (
-                context.after(found, functools.partial(self._proven, graph, found, context.seed))
+                context.after(
+                    found, functools.partial(self._write_proof, graph, found, context.seed)
+                )
                 if solver.proof
                 else found
             )
         if self.search is None and cost.form is not None:
             self.search = SubtableSearch(space, cost.form)
-        found = _searched(graph, cost, context, start, self.search)
+        found = _branch_and_bound(graph, cost, context, start, self.search)
         if solver.proof:
             note = (
                 "no proof is written: the graph of subtables, which it holds, did not fit the "
@@ -317,8 +327,8 @@ class SubtableAttempt:
         plain = len(costs) == 1 and not solver.count and solver.enumerate == 1
         return found if plain else attrs.evolve(found, finished=False)
 
-    def _proven(self, graph: Graph, found: Solution, seed: int) -> Solution:
-        write(self.solver.proof, self.problem, graph, self.costs[0], sure(found.tree), seed)
+    def _write_proof(self, graph: Graph, found: Solution, seed: int) -> Solution:
+        write_proof(self.solver.proof, self.problem, graph, self.costs[0], sure(found.tree), seed)
         return found
 
 
@@ -332,7 +342,7 @@ graph took).
 """
 
 
-def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
+def _budget_of_graph(context: Context, costs: Sequence[Cost]) -> Context:
     """Return the context with the part of the budget that the graph may spend: a share of the
     seconds and half of the bytes; all of it where no branch and bound can follow (F without a
     form).
@@ -344,7 +354,7 @@ def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
     return attrs.evolve(context, deadline=deadline, memory_bytes=sure(context.memory_bytes) // 2)
 
 
-def _searched(
+def _branch_and_bound(
     graph: Graph,
     cost: Cost,
     context: Context,
@@ -359,10 +369,10 @@ def _searched(
     walk : a search to go on with.
     """
     if cost.form is None:
-        return _unfinished(graph, cost, Ended(graph.stopped))
+        return _solution_of_unfinished_graph(graph, cost, Ended(graph.stopped))
     space = graph.space
     if context.deadline is None:
-        load(space, cost.form)  # the seconds below are for the search alone
+        load_kernels(space, cost.form)  # the seconds below are for the search alone
     now = time.monotonic()
     seconds = (
         max(LEAST_SECONDS, now - start)
@@ -373,7 +383,7 @@ def _searched(
     found = (walk or SubtableSearch(space, cost.form)).run(
         attrs.evolve(context, deadline=until, memory_bytes=sure(context.memory_bytes) // 2)
     )
-    n, tree = found.subproblems, found.tree()
+    n, tree = found.subproblems, found.best_tree()
     value = value_of(cost.complexity, tree)
     if found.solved:
         note = (
@@ -388,21 +398,21 @@ def _searched(
             f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without "
             "budget.seconds"
         )
-    low = found.lower_bound / cost.scale(space)
+    low = found.lower_bound / cost.divisor_of_report(space)
     after = f"after branch and bound visited {n:,} subtables"
     return Ended(spent).solution(tree, value, low, n, after, slack=space.slack)
 
 
-def _unfinished(graph: Graph, cost: Cost, ended: Ended) -> Solution:
+def _solution_of_unfinished_graph(graph: Graph, cost: Cost, ended: Ended) -> Solution:
     """Return the best tree that an unfinished graph knows, with the best bound that it proves."""
-    known = values(graph, cost)
+    known = values_of_nodes(graph, cost)
     tree = best_known_tree(graph, cost, known)
     return ended.solution(
         tree,
         value_of(cost.complexity, tree),
-        float(values(graph, cost, bound=True)[0]) / cost.scale(graph.space),
+        float(values_of_nodes(graph, cost, bound=True)[0]) / cost.divisor_of_report(graph.space),
         graph.n_nodes,
         f"with {graph.n_nodes:,} subtables known",
         slack=graph.space.slack,
-        notes=tuple(assumed(graph, cost, known)),
+        notes=tuple(try_monotony(graph, cost, known)),
     )

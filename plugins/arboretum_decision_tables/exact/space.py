@@ -87,8 +87,8 @@ class Space:
 
     @property
     def counted(self) -> np.ndarray:
-        """int64[n]: what the leaf rule counts, as ``parts.few`` reads it: rows, and
-        objects where it asks for them.
+        """int64[n]: what the leaf rule counts, as ``parts.is_too_small_to_divide`` reads it: rows,
+        and objects where it asks for them.
         """
         return (self.count << 32) | self.members if self.rule_array[3] else self.count
 
@@ -134,7 +134,7 @@ class Space:
             or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
         )
 
-    def table(self) -> parts.Table:
+    def make_table(self) -> parts.Table:
         """Return what kernels read, a ``parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_decision_tables.exact.parts import FEATURE, ROW, Rule, Table
@@ -164,8 +164,11 @@ class Space:
 
             raise_from_python(sure(self.impurity).value)
 
-    def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
-        """int64[len(rows)]: outcome of each object under a test, by its global index."""
+    def outcomes_of_test(self, rows: np.ndarray, test: int) -> np.ndarray:
+        """Return int64[len(rows)]: the outcome of each object under a test, by its global index.
+
+        rows : int64[·], objects.
+        """
         f = int(np.searchsorted(self.first_test, test, side="right")) - 1
         code: np.ndarray = self.codes[f, rows].astype(np.int64)
         k = test - int(self.first_test[f])
@@ -175,7 +178,9 @@ class Space:
         return other.astype(np.int64)
 
     def class_weights(self, rows: np.ndarray) -> np.ndarray:
-        """float64[classes], summed in the order of rows."""
+        """Return float64[classes], the weights of the objects ``rows``, int64[·], by class, summed
+        in the order of rows.
+        """
         return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
 
     def node_impurity(self, weights: np.ndarray) -> float:
@@ -199,8 +204,8 @@ class Space:
         count, members = int(self.count[rows].sum()), int(self.members[rows].sum())
         return self.rule.holds(float(weights.sum()), self.total_mass, count, impurity, members)
 
-    def leaves(self, level: Level) -> np.ndarray:
-        """bool[sets]: :meth:`is_leaf` of each."""
+    def are_leaves(self, level: Level) -> np.ndarray:
+        """Return bool[sets]: :meth:`is_leaf` of each set of a level."""
         found, (rows, light, mixed, objects) = level.one_class.copy(), self.rule_array.tolist()
         if rows or light or objects or not math.isnan(mixed):
             for k in np.flatnonzero(~found).tolist():
@@ -228,8 +233,8 @@ def space_of(
         BYTES * objects.codes.size,
         f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns",
     )
-    codes, index, inverse = _distinct(objects)
-    inconsistent = _inconsistent(codes)
+    codes, index, inverse = _merge_equal_objects(objects)
+    inconsistent = _count_inconsistent(codes)
     if inconsistent and refuse_inconsistent:
         raise DataError(
             f"{inconsistent} objects have the same values as objects of another class; "
@@ -260,9 +265,9 @@ def space_of(
     )
 
 
-def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Codes of the merged objects (by their first occurrence, label not included), their first
-    index, object → merged.
+def _merge_equal_objects(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (codes of the merged objects by their first occurrence, label not included; the first
+    object of each; object → merged object).
     """
     labelled = np.concatenate(
         [objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe"
@@ -277,14 +282,14 @@ def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def code_type(objects: Encoded) -> type:
-    """The smallest dtype that holds every code."""
+    """Return the smallest dtype that holds every code."""
     most = max((feature.n_bins for feature in objects.features), default=0)
     return np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
 
 
-def rehearsal(problem: Problem) -> Space:
-    """Two bits and their parity, in the dtypes of a problem: kernels are compiled, or loaded, on
-    it.
+def parity_table(problem: Problem) -> Space:
+    """Return a table of two bits and their parity, in the dtypes of a problem: kernels are
+    compiled, or loaded, on it.
     """
     ones = np.ones(4, np.int64)
     return Space(
@@ -307,7 +312,11 @@ def rehearsal(problem: Problem) -> Space:
     )
 
 
-def _inconsistent(codes: np.ndarray) -> int:
+def _count_inconsistent(codes: np.ndarray) -> int:
+    """Return how many of the merged objects have the codes of another class, too.
+
+    codes : uint[n, F].
+    """
     if codes.shape[1] == 0:
         return len(codes) if len(codes) > 1 else 0
     _, times = np.unique(codes, axis=0, return_counts=True)

@@ -10,19 +10,21 @@ import numpy as np
 from arboretum.api import Family, Level, Tree, laid_out
 from arboretum_decision_tables.exact.graph import Graph
 from arboretum_decision_tables.exact.space import FAMILIES, Space
-from arboretum_decision_tables.exact.values import Cost, bundle_in_python, bundles_of
+from arboretum_decision_tables.exact.values import Cost, bundle_value_in_python, bundles_of
 
 
-def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
-    """(outcome, objects) of a test, by outcome; outcomes without objects are left out."""
-    outcome = space.outcome(rows, test)
+def split_by_test(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
+    """Return (outcome, objects int64[·]) of a test, by outcome; outcomes without objects are left
+    out.
+    """
+    outcome = space.outcomes_of_test(rows, test)
     return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
 
 
 Token = list[tuple[int, int]]
 
 
-def nothing(below: Level) -> None:
+def hand_down_nothing(below: Level) -> None:
     """What is handed down where nothing is."""
 
 
@@ -91,15 +93,18 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
             return -1
         return int(
             graph.stream[
-                min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))[
-                    0
-                ]
+                min(
+                    bundles,
+                    key=lambda bundle: bundle_value_in_python(graph, cost, node, bundle, value),
+                )[0]
             ]
         )
 
     def choose(level: Level, token: None) -> tuple[np.ndarray, Callable[[Level], None]]:
-        known = zip(graph.nodes_of(level), space.leaves(level).tolist(), strict=True)
-        return np.array([test_of(level.of(k), *each) for k, each in enumerate(known)]), nothing
+        known = zip(graph.nodes_of(level), space.are_leaves(level).tolist(), strict=True)
+        return np.array(
+            [test_of(level.of(k), *each) for k, each in enumerate(known)]
+        ), hand_down_nothing
 
     return laid_out(space, space.price, None, choose)
 
@@ -107,6 +112,8 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
 def greedy_test(space: Space, rows: np.ndarray) -> int:
     """Return the test that separates most pairs of objects of different classes per price; −1 when
     none divides the objects.
+
+    rows : int64[≥ 1], objects.
     """
     others = rows[(space.codes[:, rows] != space.codes[:, rows[:1]]).any(axis=0)]
     if not len(others):
@@ -117,7 +124,7 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
     weight = space.weight[rows]
     n_classes = space.objects.n_classes
     best, best_score = -1, -math.inf
-    whole = _pairs(np.bincount(label, weight, n_classes))
+    whole = _mass_of_unlike_pairs(np.bincount(label, weight, n_classes))
     for f, bins in enumerate(space.n_bins.tolist()):
         code = space.codes[f, rows].astype(np.int64)
         if (code == code[0]).all():
@@ -129,11 +136,11 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
         total = table.sum(axis=0)
         first = int(space.first_test[f])
         if space.family[f] == FAMILIES[Family.multiway]:
-            after, splitting = np.array([_pairs(table).sum()]), np.array([True])
+            after, splitting = np.array([_mass_of_unlike_pairs(table).sum()]), np.array([True])
         else:
             if space.family[f] == FAMILIES[Family.thresholds]:
                 table, held = table.cumsum(axis=0)[:-1], held.cumsum()[:-1]
-            after = _pairs(table) + _pairs(total - table)
+            after = _mass_of_unlike_pairs(table) + _mass_of_unlike_pairs(total - table)
             splitting = (held > 0) & (held < len(rows))
         gain = whole - after
         price = space.price[first : first + len(after)]
@@ -165,7 +172,9 @@ def cheapest_test(space: Space, one: int, other: int) -> int:
     return best
 
 
-def _pairs(weights: np.ndarray) -> np.ndarray:
-    """Σ over pairs of classes of the product of their weights; float64[…, classes] → float64[…]."""
+def _mass_of_unlike_pairs(weights: np.ndarray) -> np.ndarray:
+    """Return Σ over pairs of classes of the product of their weights; float64[…, classes] →
+    float64[…].
+    """
     pairs: np.ndarray = (weights.sum(axis=-1) ** 2 - (weights**2).sum(axis=-1)) / 2
     return pairs

@@ -4,7 +4,8 @@ trees use::
     values_of_nodes:  for every expanded Θ of Δ(T), the smallest first:
                           ψ(Θ) ← min over its bundles of F(N(Θ), price, ψ of the parts)
                                  (ψ⁰ where it has no bundle)
-    keep_optimal:     reached ← {T};  for every reached Θ, the largest first:
+    copy_optimal_bundles:
+                      reached ← {T};  for every reached Θ, the largest first:
                           keep the bundles with F ≤ ψ(Θ) + slack · |ψ(Θ)|; their nodes are reached
 
 Invariants:
@@ -24,7 +25,12 @@ from arboretum.kernels.jit import jit
 
 @jit(inline=True, borrow=True)
 def bundle_value(stream, at, form, address, mass, price, value, buffer):
-    """F of one bundle; ``address`` ≠ 0 is that of a compiled F, else ``form`` says it."""
+    """Return F of the bundle that begins at ``stream[at]``.
+
+    address : of a compiled F; 0: ``form`` says it.
+    value : float64[nodes], ψ of the nodes below.
+    buffer : float64[widest], scratch.
+    """
     test, leaves, edges = stream[at], stream[at + 1], stream[at + 2]
     if address == 0:
         total = form.leaf * ((leaves > 0) if form.largest else leaves)
@@ -40,15 +46,15 @@ def bundle_value(stream, at, form, address, mass, price, value, buffer):
 
 @jit(borrow=True)
 def values_of_nodes(order, start, stream, mass, price, form, address, buffer, out):
-    """ψ of every node for one complexity, given by form or address.
+    """Write ψ of every node for one complexity, given by form or address, to ``out``; returns the
+    first node at which F is NaN, or −1.
 
     order : int32[n].
     start : int64[n, 2].
     mass : float64[n].
     price : float64[tests].
     buffer : float64[widest].
-    out : float64[n]; what stands there stays where a node was never expanded.   Returns the first
-        node at which F is NaN, or −1.
+    out : float64[n]; what stands there stays where a node was never expanded.
     """
     for i in order:
         at, end = start[i, 0], start[i, 1]
@@ -66,15 +72,16 @@ def values_of_nodes(order, start, stream, mass, price, form, address, buffer, ou
 
 
 @jit(borrow=True)
-def keep_optimal(
+def copy_optimal_bundles(
     order, start, stream, mass, price, form, address, buffer, value, slack, kept_start, kept_stream
 ):
     """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's,
-    below the root.
+    below the root.  Returns the length of the copied stream.
 
     buffer : float64[widest].
+    value : float64[n], ψ of every node.
     kept_start : int64[n, 2] of −1, which stays where no optimal tree comes by.
-    kept_stream : as long as ``stream``. Returns the length of the copied stream.
+    kept_stream : as long as ``stream``.
     """
     kept_start[0, 0] = top = 0  # 0 or more: it is reached
     for j in range(len(order) - 1, -1, -1):

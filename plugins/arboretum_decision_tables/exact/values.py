@@ -34,8 +34,8 @@ class Cost:
 
     @staticmethod
     def of(complexity: Complexity, problem: Problem | None = None) -> Cost:
-        """Raises CapabilityError, with the counterexample, for one that is not monotone, and for a
-        ψ⁰ below 0.
+        """Return a complexity as the passes see it.  Raises CapabilityError, with the
+        counterexample, for one that is not monotone, and for a ψ⁰ below 0.
 
         problem : at whose masses and prices F is tried; None: it is not.
         """
@@ -58,13 +58,13 @@ class Cost:
         """Whether F has neither a closed form nor a kernel, so that plain Python evaluates it."""
         return self.form is None and not self.compiled
 
-    def closed(self) -> ClosedForm:
-        """As kernels read a form, a ``parts.ClosedForm``; ψ⁰ alone for a compiled F."""
-        from arboretum_decision_tables.exact.parts import closed
+    def closed_form(self) -> ClosedForm:
+        """Return the form as kernels read it, a ``parts.ClosedForm``; ψ⁰ alone for a compiled F."""
+        from arboretum_decision_tables.exact.parts import closed_form_of
 
-        return closed(self.form or Form(leaf=self.complexity.leaf()))
+        return closed_form_of(self.form or Form(leaf=self.complexity.leaf()))
 
-    def address(self) -> int:
+    def kernel_address(self) -> int:
         """Return the address of the compiled F; 0 for a closed form."""
         if self.form is not None:
             return 0
@@ -73,24 +73,26 @@ class Cost:
         found: int = address_of(self.complexity.node, "complexity")
         return found
 
-    def scale(self, space: Space) -> float:
-        """What ψ is divided by to be reported."""
+    def divisor_of_report(self, space: Space) -> float:
+        """Return what ψ is divided by to be reported: the total mass for a mean over objects, else
+        1.
+        """
         return space.total_mass if getattr(self.complexity, "per_object", False) else 1.0
 
 
-def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
-    """ψ of the best tree of every node, float64[n].
+def values_of_nodes(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
+    """Return ψ of the best tree of every node, float64[n].  Raises CapabilityError when F returns
+    NaN.
 
     Where the graph is not finished: ∞ for a node below which no tree is known; with ``bound`` a
     lower bound of ψ.
-    Raises CapabilityError when F returns NaN.
     """
     from arboretum_decision_tables.exact import value_kernels as kernels
 
     space = graph.space
-    out = _unexpanded(graph, cost) if bound else np.full(graph.n_nodes, math.inf)
+    out = _bounds_of_unexpanded(graph, cost) if bound else np.full(graph.n_nodes, math.inf)
     if cost.in_python:
-        bad = _values_in_python(graph, cost, out)
+        bad = _write_values_in_python(graph, cost, out)
     else:
         bad = kernels.values_of_nodes(
             graph.order,
@@ -98,8 +100,8 @@ def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
             graph.stream,
             graph.mass,
             space.price,
-            cost.closed(),
-            cost.address(),
+            cost.closed_form(),
+            cost.kernel_address(),
             np.empty(graph.widest),
             out,
         )
@@ -112,7 +114,7 @@ def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
     return out
 
 
-def _unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
+def _bounds_of_unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
     """Return what no tree undercuts at a node that was never expanded, float64[nodes]: a test at
     the least price with two leaves below it, as every form is monotone; ψ⁰ where objects that no
     test tells apart may make a leaf of it; 0 for F without a form (ψ ≥ 0 by contract).
@@ -138,7 +140,7 @@ def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
     return found
 
 
-def bundle_in_python(
+def bundle_value_in_python(
     graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray
 ) -> float:
     """Return F of a node that is divided by one of its bundles.
@@ -155,7 +157,7 @@ def bundle_in_python(
     )
 
 
-def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
+def _write_values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
     """Fill ``out`` with ψ of every expanded node, the least F of its bundles, smallest nodes first.
 
     Returns the first node for which F is NaN, −1 when there is none.
@@ -164,7 +166,8 @@ def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
     """
     for node in graph.order[graph.start[graph.order, 0] >= 0].tolist():
         found = [
-            bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)
+            bundle_value_in_python(graph, cost, node, bundle, out)
+            for bundle in bundles_of(graph, node)
         ]
         if any(math.isnan(value) for value in found):
             return int(node)
@@ -176,12 +179,14 @@ MOST_SUBTABLES, MOST_BUNDLES = 1000, 4
 """At which F is tried with the values found: some tenths of a second."""
 
 
-def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
-    """Try F where the search has been: at subtables, with what their branches cost, against dearer
-    trees of one branch.
+def try_monotony(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
+    """Try whether F is monotone where the search has been: at subtables, with what their branches
+    cost, against dearer trees of one branch.
 
-    Returns what is to be said of that; nothing of a closed form.  Raises CapabilityError with a
+    Returns a note of what was tried; nothing of a closed form.  Raises CapabilityError with a
     counterexample.
+
+    value : float64[nodes], ψ of every node.
     """
     if cost.form is not None:
         return []
@@ -196,7 +201,7 @@ def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
                 continue  # a subtable below which no tree is known yet
             for j, child in enumerate(below, leaves):
                 others = {
-                    bundle_in_python(graph, cost, child, other, value)
+                    bundle_value_in_python(graph, cost, child, other, value)
                     for other in bundles_of(graph, child)[:MOST_BUNDLES]
                 }
                 for dearer in (*others, 2.0 * children[j] + 1.0):
@@ -217,7 +222,7 @@ def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
     ]
 
 
-def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
+def keep_optimal_bundles(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
     """Return the part of a finished graph that optimal trees use: below T, the bundles whose value
     is their node's.
 
@@ -229,16 +234,16 @@ def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
 
     start, stream = np.full_like(graph.start, -1), np.empty_like(graph.stream)
     if cost.in_python:
-        used = _keep_in_python(graph, cost, value, start, stream)
+        used = _copy_optimal_bundles_in_python(graph, cost, value, start, stream)
     else:
-        used = kernels.keep_optimal(
+        used = kernels.copy_optimal_bundles(
             graph.order,
             graph.start,
             graph.stream,
             graph.mass,
             graph.space.price,
-            cost.closed(),
-            cost.address(),
+            cost.closed_form(),
+            cost.kernel_address(),
             np.empty(graph.widest),
             value,
             graph.space.slack,
@@ -249,7 +254,7 @@ def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
     return attrs.evolve(graph, start=start, stream=stream[:used].copy(), order=kept)
 
 
-def _keep_in_python(
+def _copy_optimal_bundles_in_python(
     graph: Graph, cost: Cost, value: np.ndarray, start: np.ndarray, stream: np.ndarray
 ) -> int:
     """Write the bundles whose value is their node's, of nodes that optimal trees reach, and return
@@ -265,7 +270,7 @@ def _keep_in_python(
         start[node, 0] = top
         for bundle in bundles_of(graph, node):
             at, _, below = bundle
-            if bundle_in_python(graph, cost, node, bundle, value) <= value[
+            if bundle_value_in_python(graph, cost, node, bundle, value) <= value[
                 node
             ] + graph.space.slack * abs(value[node]):
                 stream[top : top + 3 + len(below)] = graph.stream[at : at + 3 + len(below)]
@@ -290,6 +295,8 @@ def count_trees(graph: Graph) -> dict[int, int]:
     return number
 
 
-def decimal(number: int) -> str:
-    """A natural number in decimal digits, also beyond the 4,300 that Python writes by itself."""
+def decimal_digits(number: int) -> str:
+    """Return a natural number in decimal digits, also beyond the 4,300 that Python writes by
+    itself.
+    """
     return f"{Decimal(number):f}"

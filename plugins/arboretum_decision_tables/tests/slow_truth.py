@@ -29,7 +29,9 @@ def parts_of(space: Space, rows: Rows, test: int) -> dict[int, Rows]:
     """Outcome → the objects that have it, those of the lowest number first."""
     listed = sorted(rows)
     found: dict[int, list[int]] = {}
-    for row, outcome in zip(listed, space.outcome(np.array(listed), test).tolist(), strict=True):
+    for row, outcome in zip(
+        listed, space.outcomes_of_test(np.array(listed), test).tolist(), strict=True
+    ):
         found.setdefault(outcome, []).append(row)
     return {outcome: frozenset(part) for outcome, part in found.items()}
 

@@ -15,14 +15,14 @@ from arboretum.kernels import complexity_kernel
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.exact import graph as graphs
-from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.search import minimise_complexity
 from arboretum_decision_tables.exact.space import space_of
 from arboretum_decision_tables.exact.values import (
     Cost,
     bundles_of,
     count_trees,
-    keep_optimal,
-    values,
+    keep_optimal_bundles,
+    values_of_nodes,
 )
 
 WHOLE = [c() for c in COMPLEXITIES]
@@ -96,7 +96,7 @@ def same_graph(space, graph):
 @given(problems(max_rows=9, max_features=4))
 def test_small_tables_have_the_nodes_and_bundles_that_the_paper_describes(problem):
     space = space_of(problem)
-    same_graph(space, graphs.build(space))
+    same_graph(space, graphs.build_graph(space))
 
 
 @pytest.mark.parametrize(
@@ -118,18 +118,18 @@ def test_so_have_tables_of_more_rows_than_a_word_has_bits(families, rule):
         prices=[2, 1, 3, 1, 1, 2],
     )
     space = space_of(problem)
-    graph = graphs.build(space, count_leaves=True)
+    graph = graphs.build_graph(space, count_leaves=True)
     every, inner = same_graph(space, graph)
     assert graph.leaves == len(every) - len(inner)
 
 
 def test_arrays_that_grow_and_a_clock_that_is_looked_at_often_change_nothing(monkeypatch):
     space = space_of(random_problem(2, 120, 5, families=[*Family, *Family][:5]))
-    at_once = graphs.build(space)
+    at_once = graphs.build_graph(space)
     monkeypatch.setattr(graphs, "SLICE", 0)
     monkeypatch.setattr(graphs, "FIRST_NODES", 2)
     monkeypatch.setattr(graphs, "FIRST_STREAM", 1)
-    in_pieces = graphs.build(space)
+    in_pieces = graphs.build_graph(space)
     same_graph(space, in_pieces)
     assert in_pieces.n_nodes == at_once.n_nodes
 
@@ -138,9 +138,9 @@ def test_an_impurity_without_a_kernel_gives_the_same_graph_slowly():
     fast = space_of(random_problem(3, 40, 4, rule=LeafRule(delta=0.5), impurity=ToyGini()))
     space = space_of(random_problem(3, 40, 4, rule=LeafRule(delta=0.5), impurity=GiniInNumpy()))
     assert not space.compiled_impurity and fast.compiled_impurity
-    graph = graphs.build(space)
+    graph = graphs.build_graph(space)
     same_graph(space, graph)
-    assert graph.n_nodes == graphs.build(fast).n_nodes
+    assert graph.n_nodes == graphs.build_graph(fast).n_nodes
 
 
 class BreaksLater(GiniInNumpy):
@@ -156,7 +156,7 @@ class BreaksLater(GiniInNumpy):
 
 @pytest.mark.parametrize(
     "find",
-    [graphs.build, lambda space: search(space, COMPLEXITIES[0].FORM)],
+    [graphs.build_graph, lambda space: minimise_complexity(space, COMPLEXITIES[0].FORM)],
     ids=["graph", "search"],
 )
 def test_an_impurity_that_raises_inside_a_kernel_ends_the_search(find):
@@ -169,10 +169,10 @@ def test_an_impurity_that_raises_inside_a_kernel_ends_the_search(find):
 @given(problems(max_rows=8, max_features=3))
 def test_every_value_is_the_minimum_by_the_slow_recursion(problem):
     space = space_of(problem)
-    graph = graphs.build(space)
+    graph = graphs.build_graph(space)
     slow_graph = slow.delta(space)
     for cost in COSTS:
-        found = values(graph, cost)
+        found = values_of_nodes(graph, cost)
         for rows, value in slow.minima(space, cost.complexity, slow_graph).items():
             node = graph.node_of(np.array(sorted(rows)))
             if node >= 0:
@@ -197,10 +197,10 @@ def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_o
 ):
     space = space_of(problem)
     whole, cost = frozenset(range(space.n_objects)), Cost.of(complexity)
-    graph = graphs.build(space)
+    graph = graphs.build_graph(space)
     number = 1
     if graph.n_nodes:
-        number = count_trees(keep_optimal(graph, cost, values(graph, cost)))[0]
+        number = count_trees(keep_optimal_bundles(graph, cost, values_of_nodes(graph, cost)))[0]
     best = slow.minima(space, complexity)
     trees = list(slow.all_trees(space))
     optimal = [
@@ -237,7 +237,7 @@ def test_sequential_optimisation_is_the_least_in_turn_among_the_trees_that_are_l
 
 def test_the_graph_of_a_table_of_one_class_is_empty():
     space = space_of(problem_from(np.array([[0], [1]]), np.array([1, 1]), [Family.multiway]))
-    assert graphs.build(space, Context()).n_nodes == 0
+    assert graphs.build_graph(space, Context()).n_nodes == 0
 
 
 def test_a_graph_that_ran_out_of_seconds_can_be_gone_on_with(monkeypatch):
@@ -245,7 +245,7 @@ def test_a_graph_that_ran_out_of_seconds_can_be_gone_on_with(monkeypatch):
     looks = iter(range(10**6))
     monkeypatch.setattr(graphs.time, "monotonic", lambda: float(next(looks)))
     space = space_of(random_problem(3, 90, 6))
-    whole, builder = graphs.build(space), graphs.Builder(space)
+    whole, builder = graphs.build_graph(space), graphs.Builder(space)
     sizes, graph = [], None
     while graph is None or not graph.finished:
         graph = builder.run(Context(deadline=next(looks) + 5.0))

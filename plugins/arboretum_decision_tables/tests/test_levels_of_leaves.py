@@ -18,10 +18,10 @@ from arboretum_basics.stopping import ImpurityAtMost, MassAtMost
 from arboretum_classic.criteria.criteria import Reduction
 from arboretum_classic.criteria.impurities import Gini
 from arboretum_decision_tables.complexities import ExpectedCost
-from arboretum_decision_tables.exact.graph import build
-from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.graph import build_graph
+from arboretum_decision_tables.exact.search import minimise_complexity
 from arboretum_decision_tables.exact.space import space_of
-from arboretum_decision_tables.exact.values import Cost, values
+from arboretum_decision_tables.exact.values import Cost, values_of_nodes
 
 MIXED = [(3, 7), (1, 9), (2, 3), (1, 4), (3, 17), (7, 13), (1, 99), (49, 51), (1, 999), (333, 667)]
 """Objects of two classes; for (3, 7) Gini's index is 0.42, and computed 0.42000000000000004."""
@@ -41,13 +41,13 @@ def test_a_node_of_exactly_delta_is_a_leaf(first, second, impurity):
     )
     below = with_rule(rule)
     space = space_of(below)
-    assert space.is_leaf(np.arange(2)) and build(space).n_nodes == 0
+    assert space.is_leaf(np.arange(2)) and build_graph(space).n_nodes == 0
     for compiled in (True, False):
         tree = grow(below, Context(), compiled=compiled).tree
         assert tree.n_nodes == 1 and not breaks_rule(tree, below, rule.leaf_rule())
     barely = ImpurityAtMost(delta=delta * (1 - 1e-6))
     divided = with_rule(barely)
-    assert build(space_of(divided)).n_nodes > 0
+    assert build_graph(space_of(divided)).n_nodes > 0
     for compiled in (True, False):
         tree = grow(divided, Context(), compiled=compiled).tree
         assert tree.n_nodes == 3 and not breaks_rule(tree, divided, barely.leaf_rule())
@@ -68,10 +68,10 @@ def test_below_the_root_too(first, second, impurity):
         codes, label, [Family.multiway] * 2, rule=rule, impurity=impurity, prices=[1, 100]
     )
     space, cost = space_of(problem), ExpectedCost()
-    graph = build(space)
-    assert values(graph, Cost.of(cost))[0] == 3 * n + 200 * n
+    graph = build_graph(space)
+    assert values_of_nodes(graph, Cost.of(cost))[0] == 3 * n + 200 * n
     if space.compiled_impurity:
-        assert search(space, cost.form()).value == 3 * n + 200 * n
+        assert minimise_complexity(space, cost.form()).value == 3 * n + 200 * n
 
 
 @pytest.mark.parametrize("theta", [0.5, 0.25])

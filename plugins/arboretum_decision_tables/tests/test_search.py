@@ -18,10 +18,10 @@ from arboretum.api import Context, Family, Form, LeafRule, OutOfTime, value_of
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes, ZeroError
 from arboretum_decision_tables.exact import search as searching
-from arboretum_decision_tables.exact.graph import build
-from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.graph import build_graph
+from arboretum_decision_tables.exact.search import minimise_complexity
 from arboretum_decision_tables.exact.space import space_of
-from arboretum_decision_tables.exact.values import Cost, values
+from arboretum_decision_tables.exact.values import Cost, values_of_nodes
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 TOLERANCE = 1e-12
@@ -51,7 +51,7 @@ def check_tree(problem, complexity, found):
     """The tree is lawful and has the value that is claimed; one cut short may be better (a part
     was improved last).
     """
-    tree = found.tree()
+    tree = found.best_tree()
     scale = found.space.total_mass if complexity.per_object else 1.0
     value = value_of(complexity, tree) * scale
     assert found.lower_bound * (1 - TOLERANCE) <= value <= found.value * (1 + TOLERANCE)
@@ -64,7 +64,7 @@ def check_tree(problem, complexity, found):
 def test_the_minimum_is_that_of_the_slow_truth(problem, complexity, widths):
     space = space_of(problem)
     best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
-    found = search(space, complexity.FORM, widths=widths)
+    found = minimise_complexity(space, complexity.FORM, widths=widths)
     assert (
         found.solved
         and found.value == pytest.approx(best, rel=TOLERANCE)
@@ -113,10 +113,10 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
             **options,
         )
         space = space_of(problem)
-        graph = build(space)
+        graph = build_graph(space)
         for complexity in FORMS:
-            best = float(values(graph, Cost.of(complexity))[0])
-            found = search(space, complexity.FORM)
+            best = float(values_of_nodes(graph, Cost.of(complexity))[0])
+            found = minimise_complexity(space, complexity.FORM)
             assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)
             check_tree(problem, complexity, found)
 
@@ -125,18 +125,18 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
 def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, monkeypatch):
     problem = random_problem(5, 80, 7, prices=[1, 2, 3])
     space = space_of(problem)
-    best = float(values(build(space), Cost.of(complexity))[0])
+    best = float(values_of_nodes(build_graph(space), Cost.of(complexity))[0])
     monkeypatch.setattr(searching, "SLICE", 0)  # a look at the clock at every step
     clock = iter(range(10**9))
     monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
     with pytest.raises(OutOfTime, match="before there was a tree"):
-        search(space, complexity.FORM, Context(deadline=time.monotonic() + 1))
+        minimise_complexity(space, complexity.FORM, Context(deadline=time.monotonic() + 1))
     # a first tree is sought for so long
     monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)
     gaps = []
     for steps in (1, 30, 100, 300, 1000, 3000):
         start = time.monotonic()
-        found = search(space, complexity.FORM, Context(deadline=start + steps))
+        found = minimise_complexity(space, complexity.FORM, Context(deadline=start + steps))
         assert found.lower_bound <= best * (1 + TOLERANCE) and found.value >= best * (1 - TOLERANCE)
         assert (
             found.solved == (found.stopped == "") and 0 < found.lower_bound <= found.value < np.inf
@@ -149,9 +149,9 @@ def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, mo
 def test_bytes_that_run_out_stop_it_with_sound_bounds(monkeypatch):
     monkeypatch.setattr(searching, "FIRST_NODES", 64)
     space = space_of(random_problem(6, 120, 7))
-    best = search(space, Nodes.FORM)
+    best = minimise_complexity(space, Nodes.FORM)
     for budget in (1, 20_000, 40_000):
-        found = search(space, Nodes.FORM, Context(memory_bytes=budget))
+        found = minimise_complexity(space, Nodes.FORM, Context(memory_bytes=budget))
         assert (
             found.stopped == "bytes" and 0 < found.lower_bound <= best.value <= found.value < np.inf
         )
@@ -160,15 +160,15 @@ def test_bytes_that_run_out_stop_it_with_sound_bounds(monkeypatch):
 
 def test_the_same_search_finds_the_same_tree_and_count():
     space = space_of(random_problem(7, 70, 6))
-    one, two = (search(space, COMPLEXITIES[1].FORM) for _ in range(2))
+    one, two = (minimise_complexity(space, COMPLEXITIES[1].FORM) for _ in range(2))
     assert (one.value, one.subproblems, one.opened) == (two.value, two.subproblems, two.opened)
-    assert one.tree() == two.tree()
+    assert one.best_tree() == two.best_tree()
 
 
 @settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
-    from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_all
+    from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_table
 
     space = space_of(problem)
     whole = frozenset(range(space.n_objects))
@@ -181,7 +181,7 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     ):
         return
     walk = searching.SubtableSearch(space, complexity.FORM, ease=0.0)
-    bound = conjunction_bound_of_all(walk.table, walk.form, walk.setting, depth)
+    bound = conjunction_bound_of_table(walk.table, walk.form, walk.setting, depth)
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
 
 
@@ -191,9 +191,9 @@ def test_cubes_of_parity_give_its_depth():
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
         walk = searching.SubtableSearch(space, complexity.FORM, ease=0.0)
-        from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_all
+        from arboretum_decision_tables.exact.bound_kernels import conjunction_bound_of_table
 
-        assert conjunction_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(
+        assert conjunction_bound_of_table(walk.table, walk.form, walk.setting, 4) == pytest.approx(
             least, rel=TOLERANCE
         )
 
@@ -203,5 +203,5 @@ def test_cubes_of_parity_give_its_depth():
 def test_whatever_helps_the_minimum_is_the_same(problem, complexity, ahead):
     space = space_of(problem)
     best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
-    found = search(space, complexity.FORM, widths=False, ahead=ahead, ease=0.0)
+    found = minimise_complexity(space, complexity.FORM, widths=False, ahead=ahead, ease=0.0)
     assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)

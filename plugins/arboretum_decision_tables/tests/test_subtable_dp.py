@@ -43,11 +43,11 @@ from arboretum_decision_tables.complexities import (
     ZeroError,
 )
 from arboretum_decision_tables.exact import graph as graphs, search as searching
-from arboretum_decision_tables.exact.bound_kernels import cap, huffman
-from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.bound_kernels import huffman_length, pool_light_classes
+from arboretum_decision_tables.exact.search import minimise_complexity
 from arboretum_decision_tables.exact.solver import Inconsistent, SubtableDP
 from arboretum_decision_tables.exact.space import space_of
-from arboretum_decision_tables.exact.values import decimal
+from arboretum_decision_tables.exact.values import decimal_digits
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 
@@ -155,7 +155,9 @@ def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_al
     assert solution.status is Status.optimal and np.isclose(
         solution.value * total, truth, rtol=1e-12, atol=0
     )
-    assert np.isclose(search(space_of(problem), ExpectedCost.FORM).value, truth, rtol=1e-12, atol=0)
+    assert np.isclose(
+        minimise_complexity(space_of(problem), ExpectedCost.FORM).value, truth, rtol=1e-12, atol=0
+    )
 
 
 def test_the_objective_counts_objects_where_the_leaf_rule_does():
@@ -235,7 +237,7 @@ def test_more_than_two_to_the_sixty_three_trees_are_counted_exactly():
 
 def test_numbers_of_any_length_are_written_in_decimal():
     for number in (0, 7, 10**4000 - 1, 10**4000, 10**8000 + 5, 3**40000):
-        text = decimal(number)
+        text = decimal_digits(number)
         assert (
             int(text[:4000]) == number // 10 ** max(0, len(text) - 4000)
             and text[-3:] == f"{number % 1000:03d}"[-len(text) :]
@@ -433,7 +435,7 @@ def test_leaves_below_a_weight_are_majorised_by_portions_of_it():
     assert slow.capped([5.0, 1.0, 1.0, 0.5], 2.0) == [5.0, 2.0, 0.5]
     assert slow.capped([5.0, 4.0], 9.0) == [9.0]
     heap = np.array([0.5, 1.0, 1.0, 5.0])
-    assert cap(heap, 4, 2.0) == 3 and heap[:3].tolist() == [0.5, 2.0, 5.0]
+    assert pool_light_classes(heap, 4, 2.0) == 3 and heap[:3].tolist() == [0.5, 2.0, 5.0]
 
 
 def test_huffman_knows_the_textbook():
@@ -451,9 +453,11 @@ def test_huffman_knows_the_textbook():
 )
 def test_the_kernels_find_the_portions_and_the_code_that_are_found_slowly(weights, arity, free):
     heap, expected = np.sort(weights), slow.capped(weights, free)
-    n = cap(heap, len(heap), free)
+    n = pool_light_classes(heap, len(heap), free)
     assert heap[:n].tolist() == sorted(expected)
-    assert huffman(heap, n, arity) == pytest.approx(slow.huffman_length(expected, arity), rel=1e-12)
+    assert huffman_length(heap, n, arity) == pytest.approx(
+        slow.huffman_length(expected, arity), rel=1e-12
+    )
 
 
 def test_progress_is_told_in_subtables(monkeypatch):

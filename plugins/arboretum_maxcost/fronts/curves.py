@@ -20,7 +20,7 @@ from arboretum.api import (
 )
 from arboretum_maxcost.greedy.criteria import WorstCase
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
-from arboretum_maxcost.greedy.tradeoff import by_alpha, by_delta, hinges
+from arboretum_maxcost.greedy.tradeoff import curve_over_alpha, curve_over_delta, hinge_values
 
 if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
@@ -49,11 +49,13 @@ def grow_greedy_curves(
     objects = problem.objects
     weights = np.bincount(objects.label, objects.weight, objects.n_classes)
     curves: tuple[tuple[str, Callable[[], Curve]], ...] = (
-        ("greedy, powers 2", lambda: by_delta(_grow_with_impurity(problem, Powers(l=2)))),
-        ("greedy, powers 5", lambda: by_delta(_grow_with_impurity(problem, Powers(l=5)))),
+        ("greedy, powers 2", lambda: curve_over_delta(_grow_with_impurity(problem, Powers(l=2)))),
+        ("greedy, powers 5", lambda: curve_over_delta(_grow_with_impurity(problem, Powers(l=5)))),
         (
             "greedy, hinged",
-            lambda: by_alpha(_with_impurity(problem, HingedPairs()), hinges(weights, STEPS)),
+            lambda: curve_over_alpha(
+                _with_impurity(problem, HingedPairs()), hinge_values(weights, STEPS)
+            ),
         ),
     )
     for name, curve in curves:

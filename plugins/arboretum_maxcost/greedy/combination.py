@@ -39,7 +39,7 @@ from arboretum.api import (
     unknown,
 )
 from arboretum_maxcost.greedy.criteria import CRITERIA
-from arboretum_maxcost.greedy.exact import values_of, written
+from arboretum_maxcost.greedy.exact import as_written_fraction, error_and_costs_of
 from arboretum_maxcost.greedy.portfolio import GROWS
 
 MEANS = {name: one for one in CRITERIA if (name := vars(one)["name"]) != "worst_case"}
@@ -102,9 +102,9 @@ class Combined:
             )
         one, other = grow(problem, context), grow(self._for_the_mean(problem), context)
         first, second = sure(one.tree), sure(other.tree)
-        tree = combine(first, second, problem, self.rho)
+        tree = combine_trees(first, second, problem, self.rho)
         (_, worst, _), (_, _, mean), (_, most, average) = (
-            map(float, values_of(each, problem.objects)) for each in (first, second, tree)
+            map(float, error_and_costs_of(each, problem.objects)) for each in (first, second, tree)
         )
         reported = (
             f"max cost {most:g} is at most {1 + self.rho:g} · {worst:g}, that of the first "
@@ -139,20 +139,29 @@ class Place(NamedTuple):
     exactly: Fraction
 
 
-def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
-    """The combination of two trees of one problem, verified as any tree: what its nodes hold is
-    added up anew.
+def combine_trees(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
+    """Return the combination of two trees of one problem, verified as any tree: what its nodes hold
+    is added up anew.
+
+    worst : the tree of small worst-case cost, below which no path costs more.
+    expected : the tree of small expected cost, which is followed first.
+    rho : how many times the max cost of ``worst`` a path may pay in ``expected``.
     """
     objects = problem.objects
     prices = Listed(problem)
-    budget = written(rho) * values_of(worst, problem.objects)[1]
+    budget = as_written_fraction(rho) * error_and_costs_of(worst, problem.objects)[1]
 
     def choose(place: Place) -> Choice:
+        """Return what becomes of the objects of a place: a test with the places below it, or a
+        leaf.
+        """
         label = objects.label[place.rows]
         weight = objects.weight[place.rows]
         count = float(objects.count[place.rows].sum())
         weights = np.bincount(label, weight, objects.n_classes)
-        here, outcome, asks = _next(place, worst, prices, budget, bool((label == label[0]).all()))
+        here, outcome, asks = _next_dividing_test(
+            place, worst, prices, budget, bool((label == label[0]).all())
+        )
         if outcome is None:
             return Choice(weights, count)
         rule, missing = here.tree.rule(here.node), int(here.tree.missing_child[here.node])
@@ -168,7 +177,7 @@ def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
                     int(children[k]),
                     asked,
                     here.paid + asks,
-                    here.exactly + written(asks),
+                    here.exactly + as_written_fraction(asks),
                 ),
             )
             for k in present
@@ -182,18 +191,18 @@ def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
     return assemble(objects, problem.parts.impurity, root, choose)
 
 
-def _next(
+def _next_dividing_test(
     here: Place, worst: Tree, prices: Listed, budget: Fraction, pure: bool
 ) -> tuple[Place, np.ndarray | None, float]:
-    """The place of the next test that divides the objects, their outcomes, and its price; None
-    where they are a leaf's.
+    """Return the place of the next test that divides the objects, their outcomes int64[·], and its
+    price; (·, None, 0.0) where they are a leaf's.
     """
     while not (pure or here.tree.is_leaf[here.node]):
         rule = here.tree.rule(here.node)
         outcome = rule.outcomes(prices.table, prices.row[here.rows])
         outcome = np.where(outcome < 0, here.tree.missing_child[here.node], outcome)
-        asks = prices.of(rule, here.asked, here.paid)
-        if here.tree is not worst and here.exactly + written(asks) > budget:
+        asks = prices.price_below(rule, here.asked, here.paid)
+        if here.tree is not worst and here.exactly + as_written_fraction(asks) > budget:
             here = here._replace(tree=worst, node=0)
         elif (outcome == outcome[0]).all():
             here = here._replace(node=int(here.tree.children(here.node)[outcome[0]]))
@@ -213,8 +222,8 @@ class Listed:
         }
         self._raw = {feature.column: f for f, feature in enumerate(objects.raw_features)}
 
-    def of(self, rule: TestRule, asked: frozenset[str], paid: float) -> float:
-        """The price of a test below a path that has asked these columns and paid so much."""
+    def price_below(self, rule: TestRule, asked: frozenset[str], paid: float) -> float:
+        """Return the price of a test below a path that has asked these columns and paid so much."""
         if self._list.once_per_column and asked.issuperset(rule.columns):
             return 0.0
         here: Prices = self._list.at(asked, paid)

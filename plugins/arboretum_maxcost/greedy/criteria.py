@@ -77,7 +77,7 @@ class WorstCase:
     )
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
-        """The kernel for this impurity; None if it is written in NumPy only.  Raises
+        """Return the kernel for this impurity; None if it is written in NumPy only.  Raises
         CapabilityError for one that is not admissible.
         """
         if not declares_admissible(impurity) and not self.any_impurity:
@@ -86,8 +86,8 @@ class WorstCase:
                 "criterion.any_impurity=true"
             )
             raise CapabilityError(
-                f"criterion {self.name} needs an admissible impurity; {_lacking(sure(impurity))}; "
-                f"{instead}"
+                f"criterion {self.name} needs an admissible impurity; "
+                f"{_explain_inadmissible(sure(impurity))}; {instead}"
             )
         if impurity is None or (own := getattr(impurity, "kernel", None)) is None:
             return None
@@ -104,7 +104,9 @@ class WorstCase:
         return found
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """−R, and the least reduction of [F − δ]₊ in an outcome."""
+        """Return −R, and the least reduction of [F − δ]₊ in an outcome, by name; float64[tests]
+        each.
+        """
         inside = np.maximum(tables.impurity(tables.weights) - self.delta, 0.0)
         lowered = max(node.impurity - self.delta, 0.0) - inside
         price = tables.price[:, None] if tables.outcome_price is None else tables.outcome_price
@@ -118,14 +120,14 @@ class WorstCase:
         }
 
     def notes(self, problem: Problem, tree: Tree | None = None) -> tuple[str, ...]:
-        """What Theorem 2.2 promises, or why nothing; what the impurity is not; of a hinged tree
-        Theorem 4.6 and Lemma 4.4's bound of errors.
+        """Return what Theorem 2.2 promises, or why nothing; what the impurity is not; of a hinged
+        tree Theorem 4.6 and Lemma 4.4's bound of errors.
         """
         impurity, promise = problem.parts.impurity, self._guarantee(problem)
         found = [str(promise)]
         total = float(sure(impurity).value(class_weights(problem.objects)))
         if not declares_admissible(impurity):
-            found.append(_lacking(sure(impurity)))
+            found.append(_explain_inadmissible(sure(impurity)))
         if total > EXACT:
             found.append(
                 f"impurity {sure(impurity).name} of the whole table is {total:.4g}: beyond 2^53 "
@@ -137,7 +139,7 @@ class WorstCase:
                 f"{impurity.alpha:g} of the weight, too (Theorem 4.6)"
             )
         if tree is not None and tree.n_nodes == 1:
-            found.append(_of_one_leaf(problem, total))
+            found.append(_explain_single_leaf(problem, total))
         if (
             tree is not None
             and isinstance(impurity, HingedPairs)
@@ -153,6 +155,9 @@ class WorstCase:
         return {} if found.reason else {"max_cost": found.factor}
 
     def _guarantee(self, problem: Problem) -> Guarantee:
+        """Return what Theorem 2.2 promises of this run; nothing of a subclass, which may score
+        otherwise.
+        """
         own = type(self) is WorstCase
         return (
             guarantee_of(problem, self.delta)
@@ -161,9 +166,11 @@ class WorstCase:
         )
 
 
-def _of_one_leaf(problem: Problem, total: float) -> str:
-    """Why nothing is asked: no test is within the budget, or F of the whole table is small
-    enough.
+def _explain_single_leaf(problem: Problem, total: float) -> str:
+    """Return the note that says why nothing is asked: no test is within the budget, or F of the
+    whole table is small enough.
+
+    total : F of the whole table.
     """
     prices, most = problem.prices, problem.parts.limits().max_cost
     cheapest = min(
@@ -180,8 +187,8 @@ def _of_one_leaf(problem: Problem, total: float) -> str:
     )
 
 
-def _lacking(impurity: Impurity) -> str:
-    """What keeps an impurity from being admissible."""
+def _explain_inadmissible(impurity: Impurity) -> str:
+    """Return the sentence that says what keeps an impurity from being admissible."""
     broken = (
         not_admissible(impurity) or "it does not declare to be, though no counterexample was found"
     )

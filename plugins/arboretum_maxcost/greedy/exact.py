@@ -10,17 +10,20 @@ import numpy as np
 from arboretum.api import Encoded, Tree
 
 
-def written(number: float) -> Fraction:
-    """The number that the shortest decimal says, which the float is nearest to."""
+def as_written_fraction(number: float) -> Fraction:
+    """Return the number that the shortest decimal says, which the float is nearest to, exactly."""
     return Fraction(repr(float(number)))
 
 
-def paid_to(tree: Tree, asked: bool = True) -> list[Fraction]:
-    """What a row pays that comes to rest at each node.
+def path_costs_to_nodes(tree: Tree, asked: bool = True) -> list[Fraction]:
+    """Return, for each node, what a row pays that comes to rest there.
 
     asked : at an inner node that test, too.
     """
-    known = {price: written(price) for price in {*tree.edge_price.tolist(), *tree.price.tolist()}}
+    known = {
+        price: as_written_fraction(price)
+        for price in {*tree.edge_price.tolist(), *tree.price.tolist()}
+    }
     edge, paid = tree.edge_price.tolist(), [Fraction(0)] * tree.n_nodes
     for node, (above, to) in enumerate(
         zip(tree.parent[1:].tolist(), tree.edge_to[1:].tolist(), strict=True), start=1
@@ -33,11 +36,11 @@ def paid_to(tree: Tree, asked: bool = True) -> list[Fraction]:
     )
 
 
-def values_of(tree: Tree, objects: Encoded) -> tuple[Fraction, Fraction, Fraction]:
-    """Training error, max cost and expected cost; exact, up to the shares of rows that are
-    split.
+def error_and_costs_of(tree: Tree, objects: Encoded) -> tuple[Fraction, Fraction, Fraction]:
+    """Return (training error, max cost, expected cost) of a tree on objects, exactly up to the
+    shares of rows that are split.
     """
-    known = {weight: written(weight) for weight in set(objects.weight.tolist())}
+    known = {weight: as_written_fraction(weight) for weight in set(objects.weight.tolist())}
     unit = math.lcm(*(weight.denominator for weight in known.values()))
     mass = [int(known[weight] * unit) for weight in objects.weight.tolist()]
     node, who, share = tree.places(objects.table.take(objects.row_of_object)).all()
@@ -48,7 +51,7 @@ def values_of(tree: Tree, objects: Encoded) -> tuple[Fraction, Fraction, Fractio
         held[v, label] = held.get((v, label), 0) + (
             mass[i] if part == 1.0 else Fraction(part) * mass[i]
         )
-    paid, total = paid_to(tree), sum(mass)
+    paid, total = path_costs_to_nodes(tree), sum(mass)
     wrong = sum(weight for (v, label), weight in held.items() if label != tree.label[v])
     return (
         Fraction(wrong) / total,
@@ -57,6 +60,8 @@ def values_of(tree: Tree, objects: Encoded) -> tuple[Fraction, Fraction, Fractio
     )
 
 
-def rounded_once(paid: list[Fraction]) -> np.ndarray:
-    """float64: what is equal stays so, and nothing gets above what is greater."""
+def as_floats(paid: list[Fraction]) -> np.ndarray:
+    """Return float64[·], each fraction rounded once: what is equal stays so, and nothing gets above
+    what is greater.
+    """
     return np.array([float(one) for one in paid])

@@ -68,8 +68,8 @@ class Guarantee:
 
 
 def guarantee_of(problem: Problem, shift: float) -> Guarantee:
-    """What is known of the greedy tree of [F − shift]₊ before it is grown."""
-    if reason := next(_broken(problem), ""):
+    """Return what Theorem 2.2 promises of the greedy tree of [F − shift]₊, before it is grown."""
+    if reason := next(_broken_premises(problem), ""):
         return Guarantee(reason=reason)
     objects, impurity, prices = problem.objects, problem.parts.impurity, problem.prices
     rule = problem.parts.leaf_rule(counting_objects=True)
@@ -84,7 +84,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
                 "both be the same"
             )
         )
-    least = _least_positive(problem, delta, level, rule.delta is None)
+    least = _least_positive_value(problem, delta, level, rule.delta is None)
     if not math.isfinite(least):
         return Guarantee(
             reason=(
@@ -92,7 +92,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
                 "for these objects"
             )
         )
-    if stuck := _indistinct(problem, level):
+    if stuck := _count_indistinct_objects(problem, level):
         return Guarantee(
             reason=(
                 f"{stuck} objects share all answers and are not pure enough for a leaf; "
@@ -115,8 +115,8 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
     )
 
 
-def _broken(problem: Problem) -> Iterator[str]:
-    """What the theorem presupposes and this run does otherwise."""
+def _broken_premises(problem: Problem) -> Iterator[str]:
+    """Yield a sentence for each premise of the theorem that does not hold in this run."""
     objects, parts, prices = problem.objects, problem.parts, problem.prices
     method = getattr(parts.method, "name", "greedy")
     if objects.is_regression:
@@ -161,14 +161,14 @@ def _broken(problem: Problem) -> Iterator[str]:
             "nodes are leaves that are neither pure nor of little impurity; choose "
             "stopping=[pure] or [impurity]"
         )
-    if refuted := refutation(parts.impurity, objects.n_classes) or overstated(
+    if refuted := refute_admissibility(parts.impurity, objects.n_classes) or refute_least_positive(
         parts.impurity, objects.n_classes
     ):
         yield refuted
 
 
 def declares_admissible(impurity: Impurity | None) -> bool:
-    """Whether the impurity says that it is non-negative, 0 on pure sets, monotone and
+    """Return whether the impurity says that it is non-negative, 0 on pure sets, monotone and
     supermodular.
     """
     return Capability.admissible.value in {
@@ -177,8 +177,8 @@ def declares_admissible(impurity: Impurity | None) -> bool:
 
 
 @lru_cache(maxsize=64)
-def refutation(impurity: Impurity | None, n_classes: int) -> str:
-    """Why an impurity that declares to be admissible is not, by few small sets of so many
+def refute_admissibility(impurity: Impurity | None, n_classes: int) -> str:
+    """Return why an impurity that declares to be admissible is not, by few small sets of so many
     classes; "" where they say nothing.
     """
     if (
@@ -194,8 +194,8 @@ def refutation(impurity: Impurity | None, n_classes: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def overstated(impurity: Impurity | None, n_classes: int) -> str:
-    """Why ``least_positive`` is above some positive value, by sets of at most two objects of
+def refute_least_positive(impurity: Impurity | None, n_classes: int) -> str:
+    """Return why ``least_positive`` is above some positive value, by sets of at most two objects of
     each of three classes; "" where it is not.
     """
     if impurity is None or not hasattr(impurity, "least_positive"):
@@ -212,8 +212,13 @@ def overstated(impurity: Impurity | None, n_classes: int) -> str:
     return ""
 
 
-def _least_positive(problem: Problem, delta: float, level: float, until_pure: bool) -> float:
-    """β, or a number below it; NaN where it is not known."""
+def _least_positive_value(problem: Problem, delta: float, level: float, until_pure: bool) -> float:
+    """Return β, the least positive value of [F − δ]₊, or a number below it; NaN where it is not
+    known.
+
+    level : impurity at or below which a node is a leaf.
+    until_pure : whether only pure nodes are leaves.
+    """
     objects, impurity = problem.objects, problem.parts.impurity
     if not delta:  # every mixed set holds two objects of two classes, and F is monotone
         lightest = np.full(objects.n_classes, np.inf)
@@ -236,8 +241,9 @@ def _least_positive(problem: Problem, delta: float, level: float, until_pure: bo
     )
 
 
-def _indistinct(problem: Problem, level: float) -> int:
-    """Objects in groups that no test divides and that are no leaves.
+def _count_indistinct_objects(problem: Problem, level: float) -> int:
+    """Return how many objects are in groups that no test divides and that are no leaves, their
+    impurity being above ``level``.
 
     Groups are told apart by a 64-bit hash.  Two that share it count as one, which can only make
     more of them.

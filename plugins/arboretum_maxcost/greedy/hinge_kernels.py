@@ -16,7 +16,7 @@ ROUNDING = 2.0**-50
 
 
 @kernel_part
-def hinged(a, b, alpha, squared):
+def hinged_product(a, b, alpha, squared):
     """[[a − α]₊ [b − α]₊ − α²]₊, or without − α²."""
     if a <= alpha or b <= alpha:
         return 0.0
@@ -42,7 +42,7 @@ def worst_case_hinged(weights, counts, price, extra, node):
                 b = 0.0
                 for o in range(n_outcomes):
                     b += weights[o, j]
-                whole += hinged(a, b, alpha, squared)
+                whole += hinged_product(a, b, alpha, squared)
     if whole <= 0.0:
         return -float("inf")
     least = whole
@@ -51,6 +51,6 @@ def worst_case_hinged(weights, counts, price, extra, node):
         for i in range(n_classes):
             if weights[o, i] > alpha:
                 for j in range(i):
-                    inside += hinged(weights[o, i], weights[o, j], alpha, squared)
+                    inside += hinged_product(weights[o, i], weights[o, j], alpha, squared)
         least = min(least, whole - inside)
     return -price / least if least > 0.0 else -1e300

@@ -49,8 +49,8 @@ class Admissible:
             """float64[…, classes] → float64[…]."""
 
     def for_objects(self, objects: Encoded) -> Admissible:
-        """The impurity for these training objects; raises CapabilityError where it is too large
-        for a number.
+        """Return the impurity for these training objects; raises CapabilityError where it is too
+        large for a number.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(self.value(class_weights(objects))):
@@ -139,8 +139,8 @@ class HingedPairs(Admissible):
         return kernels.hinged_pairs_of(self.alpha, self.subtract_square)
 
     def for_objects(self, objects: Encoded) -> HingedPairs:
-        """With α as an amount; a share whose amount is a whole number but for rounding is that
-        number.
+        """Return itself with α as an amount; a share whose amount is a whole number but for
+        rounding is that number.
         """
         total, meant = float(objects.weight.sum()), self
         if self.epsilon is not None:
@@ -245,8 +245,8 @@ class Polynomial(Admissible):
         return kernels.polynomial_of(self.gamma, self.exponents)
 
     def for_objects(self, objects: Encoded) -> Admissible:
-        """Itself; raises CapabilityError where the exponents are for another number of classes, or
-        the value of all objects is too large for a number.
+        """Return itself; raises CapabilityError where the exponents are for another number of
+        classes, or the value of all objects is too large for a number.
         """
         if len(self.exponents[0]) != objects.n_classes:
             has = f"{objects.table.name} has {objects.n_classes} classes"

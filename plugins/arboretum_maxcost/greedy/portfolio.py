@@ -18,7 +18,7 @@ from arboretum.api import (
     param,
     sure,
 )
-from arboretum_maxcost.greedy.exact import values_of
+from arboretum_maxcost.greedy.exact import error_and_costs_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class BestOf:
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ValueError for a power or a share that no impurity takes."""
         for field, values, of in (
             ("powers", self.powers, lambda l: Powers(l=l)),
             ("epsilons", self.epsilons, lambda e: HingedPairs(epsilon=e)),
@@ -75,17 +76,17 @@ class BestOf:
                 except (TypeError, ValueError) as error:
                     raise ValueError(f"method.{field}: {str(error).partition(' ')[2]}") from None
 
-    def impurities(self, own: Impurity) -> list[Impurity]:
-        """What is tried; ``own``, the run's, first."""
+    def impurities_tried(self, own: Impurity) -> list[Impurity]:
+        """Return the impurities that are tried: ``own``, the run's, first."""
         return [
             own,
             *(Powers(l=l) for l in self.powers),
             *(HingedPairs(epsilon=share) for share in self.epsilons),
         ]
 
-    def problems(self, problem: Problem) -> Iterator[tuple[str, Problem]]:
-        """A name and the run's problem, with each impurity."""
-        for impurity in self.impurities(sure(problem.parts.impurity)):
+    def problems_tried(self, problem: Problem) -> Iterator[tuple[str, Problem]]:
+        """Yield the name of each impurity, and the run's problem with it."""
+        for impurity in self.impurities_tried(sure(problem.parts.impurity)):
             fields = ", ".join(
                 f"{key}={value:g}"
                 for key, value in attrs.asdict(impurity).items()
@@ -106,9 +107,9 @@ class BestOf:
         from arboretum.api import grow
 
         found: dict[str, tuple[tuple[Fraction, Fraction, Fraction], Solution]] = {}
-        for name, one in self.problems(problem):
+        for name, one in self.problems_tried(problem):
             solution = grow(one, context)
-            found[name] = values_of(sure(solution.tree), problem.objects), solution
+            found[name] = error_and_costs_of(sure(solution.tree), problem.objects), solution
             if not solution.finished:
                 break
         name = min(found, key=lambda each: found[each][0])  # the first of equals
@@ -148,5 +149,5 @@ class BestOf:
         """Load the kernels of every impurity."""
         from arboretum.api import warm_up
 
-        for _, one in self.problems(problem):
+        for _, one in self.problems_tried(problem):
             warm_up(one, lambda message: context.progress(0, None, message))

@@ -21,7 +21,9 @@ def powers(weights: Sequence[float], l: int) -> float:
 
 
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
-    """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without − α²."""
+    """Return Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without −
+    α².
+    """
 
     def positive_part(x: float) -> float:
         return max(x, 0.0)
@@ -36,7 +38,7 @@ def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) 
 def polynomial(
     weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]
 ) -> float:
-    """Σ_t γ_t Π_k n_k^p_tk of class weights (equation 8), as many as exponents in a row."""
+    """Return Σ_t γ_t Π_k n_k^p_tk of class weights (equation 8), as many as exponents in a row."""
     return math.fsum(
         g * math.prod(w**p for w, p in zip(weights, row, strict=False))
         for g, row in zip(gamma, exponents, strict=True)
@@ -49,7 +51,7 @@ def rt(weights: Sequence[float]) -> float:
 
 
 def gain_of(weights: Sequence[Sequence[float]] | np.ndarray) -> float:
-    """ΔI in bits, at least 0: entropy of all outcomes together less the mean of theirs.
+    """Return ΔI in bits, at least 0: entropy of all outcomes together less the mean of theirs.
 
     weights : [outcomes][classes], some of them above 0.
     """
@@ -65,6 +67,8 @@ def gain_of(weights: Sequence[Sequence[float]] | np.ndarray) -> float:
 def _worst_case(
     impurity: Callable[..., float], weights: np.ndarray, price: float, node: KernelNode
 ) -> float:
+    """Return −max_i c / (g(G) − g(G_i)), see :func:`worst_case`, with F(G_i) = ``impurity``."""
+
     def positive_part(value: float) -> float:
         return max(value - float(node.params[0]), 0.0)
 

@@ -25,7 +25,7 @@ from arboretum.api import (
     unbeaten,
 )
 from arboretum_maxcost.greedy import hinge_kernels
-from arboretum_maxcost.greedy.exact import paid_to, rounded_once
+from arboretum_maxcost.greedy.exact import as_floats, path_costs_to_nodes
 
 if TYPE_CHECKING:
     from arboretum.interfaces.criterion import Criterion
@@ -59,14 +59,16 @@ class Curve:
         return len(self.at)
 
     def lowest(self) -> np.ndarray:
-        """int64[·]: the entries with less error than every one whose costliest path pays no more;
-        by that price, of equals the first.
+        """Return int64[·]: the entries with less error than every one whose costliest path pays no
+        more; by that price, of equals the first.
         """
         return unbeaten(np.column_stack([self.error, self.max_cost]))
 
     def error_within(self, budgets: Sequence[float]) -> np.ndarray:
-        """float64[budgets]: the lowest error of an entry whose costliest path pays at most so
-        much; NaN where there is none.
+        """Return float64[budgets]: the lowest error of an entry whose costliest path pays at most
+        so much; NaN where there is none.
+
+        budgets : prices.
         """
         kept = self.lowest()
         place = (
@@ -75,7 +77,7 @@ class Curve:
         return np.where(place >= 0, self.error[kept][place], np.nan)
 
     def to_csv(self) -> str:
-        """A row per entry."""
+        """Return the curve as CSV, a row per entry."""
         columns = self.at, self.max_cost, self.error, self.expected_cost, self.n_leaves
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return csv_text(
@@ -86,13 +88,13 @@ class Curve:
         )
 
 
-def by_delta(tree: Tree) -> Curve:
-    """What stopping at F ≤ δ makes of a tree, for all δ that differ, largest first: one pass over
-    its nodes.
+def curve_over_delta(tree: Tree) -> Curve:
+    """Return what stopping at F ≤ δ makes of a tree, for all δ that differ, largest first: one pass
+    over its nodes.  Raises CapabilityError for a tree of numbers or without impurity.
 
     tree : grown to the end, or by a smaller δ, with F; the greedy choice at a node does not look at
         δ, so that each entry is the tree that ``stopping=[impurity] stopping.impurity.delta=δ``
-        grows.   Raises CapabilityError for a tree of numbers or without impurity.
+        grows.
     """
     if not tree.classes or np.isnan(tree.impurity[~tree.is_leaf]).any():
         raise CapabilityError(
@@ -101,22 +103,28 @@ def by_delta(tree: Tree) -> Curve:
         )
     key, inner = tree.impurity, tree.inner
     deltas = np.unique([0.0, *key[inner]])[::-1]
-    return _stopped("delta", tree, key, deltas, deltas * (1.0 + LeafRule.ROUNDING))
+    return _curve_of_stopping("delta", tree, key, deltas, deltas * (1.0 + LeafRule.ROUNDING))
 
 
-def by_budget(tree: Tree) -> Curve:
-    """What is left of a tree that stops before a test whose costliest branch cannot be paid any
-    more, for all budgets that differ, from 0 on.
+def curve_over_budget(tree: Tree) -> Curve:
+    """Return what is left of a tree that stops before a test whose costliest branch cannot be paid
+    any more, for all budgets that differ, from 0 on.
     """
     due = np.full(tree.n_nodes, -np.inf)
-    np.maximum.at(due, tree.parent[1:], rounded_once(paid_to(tree, asked=False))[1:])
+    np.maximum.at(due, tree.parent[1:], as_floats(path_costs_to_nodes(tree, asked=False))[1:])
     budgets = np.unique([0.0, *due[~tree.is_leaf]])
-    return _stopped("budget", tree, -due, budgets, -np.nextafter(budgets, np.inf))
+    return _curve_of_stopping("budget", tree, -due, budgets, -np.nextafter(budgets, np.inf))
 
 
-def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: np.ndarray) -> Curve:
-    """Per level, descending, what is left of the tree where nodes are divided whose key, and
-    that of all above them, is above it.
+def _curve_of_stopping(
+    setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: np.ndarray
+) -> Curve:
+    """Return, per level, descending, what is left of the tree where nodes are divided whose key,
+    and that of all above them, is above it.
+
+    setting : name of the curve's setting.
+    key : float64[nodes].
+    at, level : float64[k], the values of the setting, and the levels of the key.
     """
     parent, wrong = tree.parent, tree.mass - tree.weights[np.arange(tree.n_nodes), tree.label]
     reach = key.tolist()
@@ -125,7 +133,11 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
         reach[node] = min(reach[node], reach[above])
     inner = tree.inner
     order = inner[np.argsort(-np.array(reach)[inner], kind="stable")]
-    down, due, price_to = -wrong, np.zeros(tree.n_nodes), rounded_once(paid_to(tree, asked=False))
+    down, due, price_to = (
+        -wrong,
+        np.zeros(tree.n_nodes),
+        as_floats(path_costs_to_nodes(tree, asked=False)),
+    )
     leaves, paid = np.full(tree.n_nodes, -1), np.zeros(tree.n_nodes)
     np.add.at(down, parent[1:], wrong[1:])
     np.add.at(leaves, parent[1:], 1)
@@ -136,7 +148,7 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     down[stays] += mass_there - rest[np.arange(len(stays)), tree.label[stays]]
     leaves[stays] += 1
     paid[stays] += mass_there * tree.price[stays]
-    due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
+    due[stays] = np.maximum(due[stays], as_floats(path_costs_to_nodes(tree))[stays])
     # how many nodes lie above each level
     n_split = np.searchsorted(-np.array(reach)[order], -level, side="left")
 
@@ -156,19 +168,20 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     )
 
 
-def stopped(tree: Tree, delta: float) -> Tree:
-    """The tree that stopping at F ≤ δ leaves."""
+def stop_at_impurity(tree: Tree, delta: float) -> Tree:
+    """Return the tree that stopping at F ≤ δ leaves."""
     return tree.cut(np.flatnonzero(tree.impurity <= delta * (1.0 + LeafRule.ROUNDING)))
 
 
-def hinges(
+def hinge_values(
     weights: np.ndarray, steps: int | None = None, *, subtract_square: bool = True
 ) -> np.ndarray:
-    """float64[·]: values of α from 0 to n/2, whole numbers, or so many steps.
+    """Return float64[·]: values of α from 0 to n/2, whole numbers, or so many steps.
 
-    weights : float64[classes] at the root.   Left out are those with no pair above them, n_i n_j ≤
-        α (n_i + n_j) for all i, j (without − α²: min(n_i, n_j) ≤ α): their trees are single leaves;
-        the first of these stays.
+    weights : float64[classes] at the root.
+
+    Left out are those with no pair above them, n_i n_j ≤ α (n_i + n_j) for all i, j (without − α²:
+    min(n_i, n_j) ≤ α): their trees are single leaves; the first of these stays.
     """
     n, present = float(weights.sum()), weights[weights > 0]
     grid = np.arange(0.0, n // 2 + 1) if steps is None else np.linspace(0.0, n / 2, steps + 1)
@@ -191,16 +204,15 @@ class Hinged:
     subtract_square: float = param(1.0, "1: α² is subtracted from each pair, 0: it is not")
 
 
-def sweep(
+def grow_for_hinges(
     problem: Problem, alphas: Sequence[float] | np.ndarray
 ) -> Iterator[tuple[api.bulk.Forest, np.ndarray]]:
-    """The trees that GREEDYTREE grows with hinged Pairs for these α, and the share of the weight
-    that each has wrong, replayed.
+    """Yield the trees that GREEDYTREE grows with hinged Pairs for these α, and the share of the
+    weight that each has wrong, float64[trees], replayed.  Raises CapabilityError for another
+    criterion, and for prices or columns that the compiled growth of many trees does not take.
 
     problem : of the run; its criterion is ``worst_case`` and its impurity ``hinged_pairs`` without
         ε, whose α is not looked at.
-    Raises CapabilityError for another, and for prices or columns that the compiled growth of many
-    trees does not take.
     """
     parts = problem.parts
     if (sure(parts.criterion).name, getattr(parts.impurity, "name", "")) != HINGED:
@@ -223,15 +235,17 @@ def sweep(
         yield forest, api.bulk.check(forest, objects)
 
 
-def by_alpha(problem: Problem, alphas: Sequence[float] | np.ndarray) -> Curve:
-    """The trees of :func:`sweep`, in the order of ``alphas``."""
-    return curve_of(alphas, list(sweep(problem, alphas)))
+def curve_over_alpha(problem: Problem, alphas: Sequence[float] | np.ndarray) -> Curve:
+    """Return the curve of the trees of :func:`grow_for_hinges`, in the order of ``alphas``,
+    float64[·].
+    """
+    return curve_of_forests(alphas, list(grow_for_hinges(problem, alphas)))
 
 
-def curve_of(
+def curve_of_forests(
     alphas: Sequence[float] | np.ndarray, forests: Sequence[tuple[api.bulk.Forest, np.ndarray]]
 ) -> Curve:
-    """The curve of what :func:`sweep` found."""
+    """Return the curve of what :func:`grow_for_hinges` found."""
     measures = np.concatenate([forest.measures for forest, _ in forests])
     max_cost, expected, leaves = (
         measures[:, api.bulk.MEASURES.index(name)]
@@ -255,4 +269,4 @@ class TradeOff:
 
     def write(self, tree: Tree) -> str:
         """CSV.  Raises CapabilityError for a tree without impurities, or of numbers."""
-        return by_delta(tree).to_csv()
+        return curve_over_delta(tree).to_csv()

@@ -34,7 +34,7 @@ from arboretum.api import (
     value_of,
     within_bytes,
 )
-from arboretum_maxcost.greedy.guarantee import refutation
+from arboretum_maxcost.greedy.guarantee import refute_admissibility
 from arboretum_maxcost.optimal.budgeted import find_least_budget, whole_errors_allowed
 from arboretum_maxcost.optimal.objectives import MaxCost, TrainingError
 from arboretum_maxcost.optimal.search import BOUNDS, EVER, MaxCostSearch
@@ -177,7 +177,7 @@ class MaxCostSolver:
                 "solver max_cost minimises complexity=max_cost or complexity=depth; "
                 "solver=subtable_dp knows the others"
             )
-        if refuted := refutation(problem.parts.impurity, problem.objects.n_classes):
+        if refuted := refute_admissibility(problem.parts.impurity, problem.objects.n_classes):
             raise CapabilityError(f"solver max_cost would prove what is false: {refuted}")
         space = space_of(problem, without_error=True, priced=form.priced, context=context)
 

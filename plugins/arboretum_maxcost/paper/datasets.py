@@ -18,13 +18,13 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_maxcost.paper.reproduction import MaxCostStudy
-from arboretum_maxcost.paper.study import encoded, published
+from arboretum_maxcost.paper.study import load_objects, published
 
 WORDS = "datasets of the appendix"
 
 
 def pieces(paper: MaxCostStudy) -> list[Piece]:
-    """A piece for every wanted data set of the appendix."""
+    """Return a piece for every wanted data set of the appendix."""
     return [
         Piece({"chapter": "datasets", "dataset": name}, 0.1)
         for name in published()["datasets"]
@@ -33,12 +33,12 @@ def pieces(paper: MaxCostStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Counts of the table as read and as objects.
+    """Return the counts of a data set's table as read and as objects.
 
-    as_many : attributes without which the number of objects is the same;  unlike : objects whose
-        rows have several classes.
+    as_many : attributes without which the number of objects is the same.
+    unlike : objects whose rows have several classes.
     """
-    objects = encoded(services, key["dataset"])
+    objects = load_objects(services, key["dataset"])
     table, codes = objects.table, objects.codes
     labels = np.zeros((objects.n_objects, table.n_classes), bool)
     labels[objects.object_of_row, table.target.codes] = True
@@ -60,8 +60,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Each printed number is met, or differs as its reason predicts; an attribute too few is
-    left open.
+    """Return the verdict: each printed number is met, or differs as its reason predicts; an
+    attribute too few is left open.
     """
     order, cells, claims = list(published()["datasets"]), [], []
     found = {
@@ -72,7 +72,7 @@ def judge(results: Keyed) -> Judgement:
         paper = published()["datasets"][name]
         for what in ("rows", "objects", "attributes", "classes"):
             if what == paper.get("undecided") and one[what] == paper[what] + 1:
-                claims.append(_one_less(paper["called"], paper[what], one))
+                claims.append(_claim_one_attribute_less(paper["called"], paper[what], one))
                 continue
             cells.append(
                 Cell.judged(
@@ -82,7 +82,7 @@ def judge(results: Keyed) -> Judgement:
                     paper[what],
                     one[what],
                     0.0,
-                    known=_known(what, one) if what in paper.get("known", ()) else None,
+                    known=_known_difference(what, one) if what in paper.get("known", ()) else None,
                 )
             )
     header = [
@@ -115,9 +115,9 @@ def judge(results: Keyed) -> Judgement:
     return Judgement.of_chapter("data sets", {"datasets": ",".join(found)}, metrics, **reported)
 
 
-def _known(what: str, one: Plain) -> Known:
-    """What a printed number counts where it is not ours: complete rows, before equal ones are
-    one; or the class among the attributes.
+def _known_difference(what: str, one: Plain) -> Known:
+    """Return what a printed number counts where it is not ours: complete rows, before equal ones
+    are one; or the class among the attributes.
     """
     if what == "objects":
         return Known(
@@ -134,7 +134,8 @@ def _known(what: str, one: Plain) -> Known:
     )
 
 
-def _one_less(name: str, printed: int, one: Plain) -> Claim:
+def _claim_one_attribute_less(name: str, printed: int, one: Plain) -> Claim:
+    """Return the undecided claim that a data set has one attribute less than its file."""
     evidence = (
         f"the file has {one['attributes']}; which is left out cannot be told: without any one of "
         f"{one['as_many']} there are {one['objects']} objects, too"

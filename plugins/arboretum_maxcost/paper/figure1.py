@@ -28,7 +28,13 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_maxcost.paper.reproduction import MaxCostStudy
-from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of, published
+from arboretum_maxcost.paper.study import (
+    Measured,
+    encode_objects,
+    grow_tree,
+    parts_of_greedytree,
+    published,
+)
 
 HINGED = {
     "hinged Pairs": {"subtract_square": True},
@@ -39,12 +45,12 @@ STEP = 0.5
 
 
 def pieces(paper: MaxCostStudy) -> list[Piece]:
-    """One piece: both tests under all functions F."""
+    """Return one piece: both tests under all functions F."""
     return [Piece({"chapter": "figure1"}, 0.01)]
 
 
-def functions() -> dict[str, tuple[str, Facts]]:
-    """Name → impurity and its fields."""
+def functions_compared() -> dict[str, tuple[str, Facts]]:
+    """Return the functions F of the figure: name → impurity and its fields."""
     hinged = {
         name: ("hinged_pairs", {"alpha": published()["figure1"]["hinged"]["alpha"], **fields})
         for name, fields in HINGED.items()
@@ -56,8 +62,10 @@ def functions() -> dict[str, tuple[str, Facts]]:
     )
 
 
-def table() -> Table:
-    """Sixty rows: t1 as drawn, and t2 half and half within each of its cells."""
+def table_of_figure_1() -> Table:
+    """Return the table of sixty rows: t1 as drawn, and t2 half and half within each of its
+    cells.
+    """
     (a, b), (c, d) = published()["figure1"]["t1"]
     rows = [
         (t1, i % 2, label)
@@ -81,18 +89,19 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     tie : values of α at which (10) gives both tests the same R;  first : those at which t1 has the
         smaller one.
     """
-    objects, found = objects_of(services, table(), coalesce="none"), {}
-    for name, (impurity, fields) in functions().items():
-        tree = grown(objects, greedytree(services, impurity, tuple(fields.items()), 1))
-        gains = _gains(services, impurity, fields)
+    objects, found = encode_objects(services, table_of_figure_1(), coalesce="none"), {}
+    for name, (impurity, fields) in functions_compared().items():
+        tree = grow_tree(objects, parts_of_greedytree(services, impurity, tuple(fields.items()), 1))
+        gains = _decreases_of_tests(services, impurity, fields)
         found[name] = {
             **gains,
             "chosen": tree.rule(0).columns[0],
-            "errors": Measured.of(tree, objects).errors,
+            "errors": Measured.walk(tree, objects).errors,
         }
     alphas = np.arange(0.0, 15.0 + STEP, STEP).tolist()
     hinged = {
-        alpha: _gains(services, "hinged_pairs", {"alpha": alpha})["gains"] for alpha in alphas
+        alpha: _decreases_of_tests(services, "hinged_pairs", {"alpha": alpha})["gains"]
+        for alpha in alphas
     }
     return {
         "functions": found,
@@ -102,9 +111,9 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     }
 
 
-def _gains(services: Services, impurity: str, fields: Plain) -> Facts:
-    """F of the root and of the outcomes, and the least decrease by an outcome of either test:
-    the 1/R of price 1.
+def _decreases_of_tests(services: Services, impurity: str, fields: Plain) -> Facts:
+    """Return F of the root and of the outcomes, and the least decrease by an outcome of either
+    test: the 1/R of price 1.
     """
     drawn, value = published()["figure1"], services.component("impurity", impurity, fields).value
     whole = float(value(np.array(drawn["classes"], float)))
@@ -117,18 +126,20 @@ def _gains(services: Services, impurity: str, fields: Plain) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Every printed number; R by its denominator, a whole number."""
+    """Return the verdict on every printed number; R by its denominator, a whole number."""
     found, paper, computed = results[0][1], published()["figure1"], published()["computed"]
     own, hinged, (by_10, without) = found["functions"], paper["hinged"], HINGED
     cells = [
-        *_cells("Figure 1", "Pairs", own["Pairs"], paper["pairs"]),
-        *_cells("Figure 1", without, own[without], hinged),
-        *_cells("Figure 1", by_10, own[by_10], hinged, own[without]),
-        *_cells("Figure 1, from the text", by_10, own[by_10], computed["figure1_equation_10"]),
+        *_compare_with_print("Figure 1", "Pairs", own["Pairs"], paper["pairs"]),
+        *_compare_with_print("Figure 1", without, own[without], hinged),
+        *_compare_with_print("Figure 1", by_10, own[by_10], hinged, own[without]),
+        *_compare_with_print(
+            "Figure 1, from the text", by_10, own[by_10], computed["figure1_equation_10"]
+        ),
         *(
             c
             for l, r in computed["figure1_powers"].items()
-            for c in _cells(
+            for c in _compare_with_print(
                 "Figure 1, from the text", f"Powers({l})", own[f"Powers({l})"], {"R": r}
             )
         ),
@@ -147,7 +158,7 @@ def judge(results: Keyed) -> Judgement:
     ]
     claims = [
         Claim.judged(
-            f"Figure 1: {name} prefers {test}", own[name]["chosen"] == test, _evidence(own[name])
+            f"Figure 1: {name} prefers {test}", own[name]["chosen"] == test, _evidence_of(own[name])
         )
         for name, test in (("Pairs", paper["pairs"]["chosen"]), (without, hinged["chosen"]))
     ]
@@ -196,14 +207,18 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _cells(
+def _compare_with_print(
     title: str,
     name: str,
     ours: Plain,
     paper: Plain,
     known: Plain | None = None,
 ) -> list[Cell]:
-    """known : of the form in which the appendix computes; it predicts what is printed."""
+    """Return a cell for each printed number of a function F.
+
+    ours, paper : F of the root and of outcomes, and 1/R.
+    known : of the form in which the appendix computes; it predicts what is printed.
+    """
     reason = "the appendix computes it without −α²"
     source = "the same function with subtract_square=false"
     pairs = (
@@ -243,7 +258,7 @@ def _cells(
     ]
 
 
-def _evidence(one: Plain) -> str:
+def _evidence_of(one: Plain) -> str:
     return (
         f"R = 1/{one['gains'][0]:g} for t1 and 1/{one['gains'][1]:g} for t2; grown with "
         f"{one['chosen']}, {one['errors']} of 60 wrong"

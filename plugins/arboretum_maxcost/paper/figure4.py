@@ -10,17 +10,24 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Encoded, Facts, Key, Piece, Services, VerificationError
-from arboretum_maxcost.greedy.tradeoff import Curve, by_delta, curve_of, hinges, stopped, sweep
+from arboretum_maxcost.greedy.tradeoff import (
+    Curve,
+    curve_of_forests,
+    curve_over_delta,
+    grow_for_hinges,
+    hinge_values,
+    stop_at_impurity,
+)
 from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import (
     Measured,
-    encoded,
-    greedytree,
-    grown,
-    posed,
+    grow_tree,
+    load_objects,
+    parts_of_greedytree,
+    pose_problem,
     published,
-    verified,
+    verify_measures,
 )
 
 HINGED = "hinged Pairs"
@@ -48,8 +55,8 @@ COST = {
 
 
 def pieces(paper: MaxCostStudy) -> list[Piece]:
-    """A curve for every wanted data set and function F, and the least possible errors of all data
-    sets but UNPROVEN.
+    """Return a piece for the curve of every wanted data set and function F, and for the least
+    possible errors of all data sets but UNPROVEN.
     """
     return [
         Piece(
@@ -63,20 +70,20 @@ def pieces(paper: MaxCostStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """The lowest error per max cost, and how the top of the trees divides.
+    """Return the lowest error per max cost, and how the top of the trees divides.
 
     points : rows of [max cost, errors, δ or α, leaves, expected cost], ascending in max cost,
-        descending in errors, each tree replayed;
-    trees : how many settings there were;  top : medians of :func:`top` over the trees that ask
-        anything.
+        descending in errors, each tree replayed.
+    trees : how many settings there were.
+    top : medians of :func:`evenness_of_top` over the trees that ask anything.
     """
-    objects, function = encoded(services, key["dataset"]), key["function"]
+    objects, function = load_objects(services, key["dataset"]), key["function"]
     if function == LEAST:
-        return _least(objects, services)
+        return _least_errors(objects, services)
     curve, tops = (
-        _hinged(objects, services)
+        _curve_of_hinged_pairs(objects, services)
         if function == HINGED
-        else _powers(objects, int(function[7]), services)
+        else _curve_of_powers(objects, int(function[7]), services)
     )
     wrong, kept = np.rint(curve.error * objects.n_objects), curve.lowest()
     columns = curve.max_cost, wrong, curve.at, curve.n_leaves, curve.expected_cost
@@ -89,41 +96,53 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     }
 
 
-def _powers(objects: Encoded, exponent: int, services: Services) -> tuple[Curve, list[list[float]]]:
-    """One tree, stopped everywhere; what stays of it at the points of the curve is replayed."""
-    tree = grown(objects, greedytree(services, "powers", (("l", exponent),)))
-    curve = by_delta(tree)
+def _curve_of_powers(
+    objects: Encoded, exponent: int, services: Services
+) -> tuple[Curve, list[list[float]]]:
+    """Return the curve of one tree, stopped everywhere, and how its top divides; what stays of it
+    at the points of the curve is replayed.
+    """
+    tree = grow_tree(objects, parts_of_greedytree(services, "powers", (("l", exponent),)))
+    curve = curve_over_delta(tree)
     for place in curve.lowest():
-        verified(
-            stopped(tree, float(curve.at[place])),
+        verify_measures(
+            stop_at_impurity(tree, float(curve.at[place])),
             objects,
             curve.error[place] * objects.n_objects,
             curve.max_cost[place],
         )
-    return curve, [top(tree.parent, ~tree.is_leaf, tree.weights)]
+    return curve, [evenness_of_top(tree.parent, ~tree.is_leaf, tree.weights)]
 
 
-def _hinged(objects: Encoded, services: Services) -> tuple[Curve, list[list[float]]]:
-    """A tree per α; growing many checks each of them."""
-    problem = posed(objects, greedytree(services, "hinged_pairs"))
-    alphas = hinges(np.bincount(objects.label).astype(float))
-    forests = list(sweep(problem, alphas))
+def _curve_of_hinged_pairs(objects: Encoded, services: Services) -> tuple[Curve, list[list[float]]]:
+    """Return the curve of a tree per α, and how their tops divide; growing many checks each of
+    them.
+    """
+    problem = pose_problem(objects, parts_of_greedytree(services, "hinged_pairs"))
+    alphas = hinge_values(np.bincount(objects.label).astype(float))
+    forests = list(grow_for_hinges(problem, alphas))
     tops = [
-        top(forest.integers[3, tree], forest.integers[0, tree] >= 0, forest.weights[tree])
+        evenness_of_top(
+            forest.integers[3, tree], forest.integers[0, tree] >= 0, forest.weights[tree]
+        )
         for forest, _ in forests
         for tree in map(slice, forest.start[:-1], forest.start[1:])
     ]
-    return curve_of(alphas, forests), [
+    return curve_of_forests(alphas, forests), [
         found for found, alpha in zip(tops, alphas, strict=True) if alpha > 0.0 and found
     ]
 
 
-def _least(objects: Encoded, services: Services) -> Facts:
+def _least_errors(objects: Encoded, services: Services) -> Facts:
     """The least errors of any tree for every max cost, proven, each with a tree that has them; a
     row of points has no setting.
     """
-    parts = attrs.evolve(greedytree(services, "pairs"), stopping=())  # a leaf wherever it is best
-    found = pareto_step_function(posed(objects, parts), Context(memory_bytes=MEGABYTES * 1_000_000))
+    parts = attrs.evolve(
+        parts_of_greedytree(services, "pairs"), stopping=()
+    )  # a leaf wherever it is best
+    found = pareto_step_function(
+        pose_problem(objects, parts), Context(memory_bytes=MEGABYTES * 1_000_000)
+    )
     proven = [(float(step.budget), int(step.errors)) for step in found.steps]
     if not found.exact or proven != [
         (float(budget), int(errors)) for budget, errors in found.lower
@@ -133,14 +152,14 @@ def _least(objects: Encoded, services: Services) -> Facts:
         )
     points = []
     for step, (budget, errors) in zip(found.steps, proven, strict=True):
-        tree = verified(step.tree, objects, errors, budget)
+        tree = verify_measures(step.tree, objects, errors, budget)
         points.append(
-            [budget, errors, None, tree.n_leaves, Measured.of(tree, objects).expected_cost]
+            [budget, errors, None, tree.n_leaves, Measured.walk(tree, objects).expected_cost]
         )
     return {"objects": objects.n_objects, "points": points, "trees": 0, "top": []}
 
 
-def top(parent: np.ndarray, asks: np.ndarray, weights: np.ndarray) -> list[float]:
+def evenness_of_top(parent: np.ndarray, asks: np.ndarray, weights: np.ndarray) -> list[float]:
     """Evenness of the tests of the first two levels, the share of objects in error after them, and
     both of the root's test; empty for a leaf.
 

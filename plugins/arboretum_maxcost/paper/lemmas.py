@@ -28,7 +28,7 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_maxcost.paper.reproduction import MaxCostStudy
-from arboretum_maxcost.paper.study import Measured, greedytree, grown, objects_of
+from arboretum_maxcost.paper.study import Measured, encode_objects, grow_tree, parts_of_greedytree
 
 PARTS, DRAWS = 4, 250
 """Pieces of each kind; leaves of so many trees in each."""
@@ -40,7 +40,9 @@ LIMITS = ("4.3", "4.3 · l", "4.4", "4.5, first", "4.5, second")
 
 
 def pieces(paper: MaxCostStudy) -> list[Piece]:
-    """PARTS pieces of drawn leaves (Lemmas 4.3 to 4.5), and as many of trees (Theorem 4.6)."""
+    """Return PARTS pieces of drawn leaves (Lemmas 4.3 to 4.5), and as many of trees (Theorem
+    4.6).
+    """
     return [
         Piece({"chapter": "lemmas", "what": what, "part": i}, cost)
         for what, cost in (("leaves", 0.3), ("trees", 0.6))
@@ -49,19 +51,22 @@ def pieces(paper: MaxCostStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Draw by the seed and the key's ``part``, and count.
-
-    Of ``leaves`` {"beyond": limit → drawn trees beyond it, "drawn": how many}; of ``trees``
-    {"rows": a row per drawn table}.
+    """Draw leaves or tables by the seed and the key's ``part``, and return the counts: of
+    ``leaves`` {"beyond": limit → drawn trees beyond it, "drawn": how many}; of ``trees`` {"rows": a
+    row per drawn table}.
     """
     draw = np.random.default_rng([seed, key["part"]])
     return (
-        _leaves(services, draw, key["part"]) if key["what"] == "leaves" else _trees(services, draw)
+        _count_broken_limits(services, draw, key["part"])
+        if key["what"] == "leaves"
+        else _compare_trees(services, draw)
     )
 
 
-def _leaves(services: Services, draw: np.random.Generator, part: int) -> Facts:
-    """Limit → how many drawn trees are beyond it; and how many were drawn."""
+def _count_broken_limits(services: Services, draw: np.random.Generator, part: int) -> Facts:
+    """Draw leaves where hinged Pairs are 0; return limit → how many drawn trees are beyond it, and
+    how many were drawn.
+    """
     beyond = dict.fromkeys(LIMITS, 0)
     cases: list[tuple[int, tuple[tuple[int, ...], ...]]] = [REFUTES] if part == 0 else []
     while len(cases) < DRAWS:
@@ -74,14 +79,16 @@ def _leaves(services: Services, draw: np.random.Generator, part: int) -> Facts:
         if len(fit):
             cases.append((alpha, tuple(map(tuple, fit.tolist()))))
     for alpha, leaves in cases:
-        for name, holds in limits(alpha, leaves).items():
+        for name, holds in check_limits(alpha, leaves).items():
             beyond[name] += not holds
     return {"beyond": beyond, "drawn": len(cases)}
 
 
-def limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]:
-    """Limit → whether leaves with P_α = 0 keep it, in whole numbers: ε = α / n, and errors are n
-    times the share.
+def check_limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]:
+    """Return limit → whether leaves with P_α = 0 keep it, in whole numbers: ε = α / n, and errors
+    are n times the share.
+
+    leaves : class counts of each leaf.
 
     Of Lemma 4.4 every l heaviest leaves are tried, which are the bounds of all η.  Lemma 4.5,
     first: leaves whose errors are at most α together have P_α = 0, said of the heaviest leaves that
@@ -96,7 +103,7 @@ def limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]:
     )
     # ε = within / n allows each of these leaves alone
     within = max(sum(leaf) - max(leaf) for leaf in leaves)
-    first = all(hinged(leaf, within) == 0 for leaf in leaves)
+    first = all(hinged_pairs(leaf, within) == 0 for leaf in leaves)
     return {
         "4.3": errors <= each,
         "4.3 · l": errors <= each * len(leaves),
@@ -106,15 +113,15 @@ def limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]:
     }
 
 
-def hinged(leaf: Sequence[int], alpha: int) -> int:
-    """P_α of class counts (equation 10, each pair of classes once)."""
+def hinged_pairs(leaf: Sequence[int], alpha: int) -> int:
+    """Return P_α of class counts (equation 10, each pair of classes once)."""
     pairs = ((a, b) for i, a in enumerate(leaf) for b in leaf[:i])
     return sum(max(a * b - alpha * (a + b), 0) for a, b in pairs if min(a, b) > alpha)
 
 
-def _trees(services: Services, draw: np.random.Generator) -> Facts:
-    """Rows of [α, objects, cost of the greedy tree, its errors, least cost with at most α
-    errors, ln F + 1].
+def _compare_trees(services: Services, draw: np.random.Generator) -> Facts:
+    """Draw tables and grow a tree on each; return rows of [α, objects, cost of the greedy tree, its
+    errors, least cost with at most α errors, ln F + 1].
     """
     rows = []
     for _ in range(TABLES):
@@ -132,7 +139,7 @@ def _trees(services: Services, draw: np.random.Generator) -> Facts:
             for j in range(tests)
         )
         classes = tuple(str(j + 1) for j in range(k))
-        objects = objects_of(
+        objects = encode_objects(
             services,
             Table(
                 "drawn",
@@ -140,9 +147,11 @@ def _trees(services: Services, draw: np.random.Generator) -> Facts:
                 Target("class", Task.classification, label.astype(np.int32), classes),
             ),
         )
-        tree = grown(objects, greedytree(services, "hinged_pairs", (("alpha", float(alpha)),)))
-        found = Measured.of(tree, objects)
-        whole = hinged(np.bincount(label, minlength=k).tolist(), alpha)
+        tree = grow_tree(
+            objects, parts_of_greedytree(services, "hinged_pairs", (("alpha", float(alpha)),))
+        )
+        found = Measured.walk(tree, objects)
+        whole = hinged_pairs(np.bincount(label, minlength=k).tolist(), alpha)
         least = least_depth(bits, label, alpha)
         rows.append(
             [
@@ -158,13 +167,16 @@ def _trees(services: Services, draw: np.random.Generator) -> Facts:
 
 
 def least_depth(bits: np.ndarray, label: np.ndarray, errors: int) -> int:
-    """The least depth of a tree of two-way tests with at most so many errors, among all trees.
+    """Return the least depth of a tree of two-way tests with at most so many errors, among all
+    trees.
 
-    bits : [objects, tests].
+    bits : int64[objects, tests].
+    label : int64[objects].
     """
 
     @cache
-    def least(rows: frozenset[int], depth: int) -> int:
+    def least_errors(rows: frozenset[int], depth: int) -> int:
+        """Return the fewest errors on these objects of a tree of at most this depth."""
         own = label[list(rows)]
         found = len(own) - np.bincount(own).max() if len(own) else 0
         if depth == 0 or found == 0:
@@ -174,15 +186,22 @@ def least_depth(bits: np.ndarray, label: np.ndarray, errors: int) -> int:
             for t in range(bits.shape[1])
         )
         return min(
-            [int(found), *(least(a, depth - 1) + least(b, depth - 1) for a, b in sides if a and b)]
+            [
+                int(found),
+                *(
+                    least_errors(a, depth - 1) + least_errors(b, depth - 1)
+                    for a, b in sides
+                    if a and b
+                ),
+            ]
         )
 
     whole = frozenset(range(len(label)))
-    return next(d for d in range(bits.shape[1] + 1) if least(whole, d) <= errors)
+    return next(d for d in range(bits.shape[1] + 1) if least_errors(whole, d) <= errors)
 
 
 def judge(results: Keyed) -> Judgement:
-    """The lemmas by their counts, the theorem by every tree."""
+    """Return the verdict: on the lemmas by their counts, on the theorem by every tree."""
     leaves = [one for key, one in results if key["what"] == "leaves"]
     rows = [row for key, one in results if key["what"] == "trees" for row in one["rows"]]
     claims: list[Claim] = []

@@ -27,8 +27,8 @@ from arboretum.api import (
 
 @lru_cache(maxsize=1)
 def published() -> Plain:
-    """The numbers as printed; under ``computed`` those that follow from the text, by hand or by
-    an independent program.
+    """Return the numbers as printed; under ``computed`` those that follow from the text, by hand or
+    by an independent program.
     """
     found: Plain = json.loads(
         Path(__file__).with_name("published.json").read_text(encoding="utf-8")
@@ -37,14 +37,16 @@ def published() -> Plain:
 
 
 @lru_cache(maxsize=256)
-def greedytree(
+def parts_of_greedytree(
     services: Services,
     impurity: str,
     fields: tuple[tuple[str, object], ...] = (),
     depth: int | None = None,
 ) -> Parts:
-    """GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth where one is
-    given.
+    """Return the parts of GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth
+    where one is given.
+
+    fields : (name, value) of the impurity's fields.
     """
     choices = {
         "method": "greedy",
@@ -63,32 +65,32 @@ def greedytree(
 
 
 @lru_cache(maxsize=2)
-def encoded(
+def load_objects(
     services: Services, dataset: str, fields: tuple[tuple[str, object], ...] = ()
 ) -> Encoded:
-    """A data set as the paper's objects: ten levels, one branch per value, equal objects are one
-    with their most common label.
+    """Return a data set as the paper's objects: ten levels, one branch per value, equal objects are
+    one with their most common label.
     """
     table = services.component("dataset", dataset, dict(fields)).load(0)
-    return objects_of(services, table)
+    return encode_objects(services, table)
 
 
-def objects_of(services: Services, table: Table, **more: object) -> Encoded:
-    """The rows of a table as the paper's objects."""
+def encode_objects(services: Services, table: Table, **more: object) -> Encoded:
+    """Return the rows of a table as the paper's objects."""
     found: Encoded = services.component(
         "encoder", "multiway", {**published()["encoder"], **more}
     ).encode(table, table, raw_thresholds=False, seed=0)
     return found
 
 
-def posed(objects: Encoded, parts: Parts) -> Problem:
-    """The problem of growing on these objects."""
+def pose_problem(objects: Encoded, parts: Parts) -> Problem:
+    """Return the problem of growing on these objects."""
     return Problem(objects, sure(parts.cost).price_list(objects, 0), parts)
 
 
-def grown(objects: Encoded, parts: Parts) -> Tree:
-    """The tree that the parts grow."""
-    return sure(sure(parts.method).fit(posed(objects, parts), Context()).tree)
+def grow_tree(objects: Encoded, parts: Parts) -> Tree:
+    """Return the tree that the parts grow."""
+    return sure(sure(parts.method).fit(pose_problem(objects, parts), Context()).tree)
 
 
 @attrs.frozen
@@ -101,9 +103,9 @@ class Measured:
     expected_cost: float
 
     @staticmethod
-    def of(tree: Tree, objects: Encoded) -> Measured:
-        """Walk each object down, and count.  Raises VerificationError where an object does not
-        end at a leaf.
+    def walk(tree: Tree, objects: Encoded) -> Measured:
+        """Walk each object down a tree, and return the counts.  Raises VerificationError where an
+        object does not end at a leaf.
         """
         rest = tree.rest(objects.table)[objects.row_of_object]
         if not tree.is_leaf[rest].all():
@@ -119,11 +121,11 @@ class Measured:
         )
 
 
-def verified(tree: Tree, objects: Encoded, errors: float, max_cost: float) -> Tree:
-    """The tree itself.  Raises VerificationError where its objects do not find that many errors
-    and that maximum path cost.
+def verify_measures(tree: Tree, objects: Encoded, errors: float, max_cost: float) -> Tree:
+    """Return the tree itself, verified.  Raises VerificationError where its objects do not find
+    that many errors and that maximum path cost.
     """
-    found = Measured.of(tree, objects)
+    found = Measured.walk(tree, objects)
     if (found.errors, found.max_cost) != (round(errors), max_cost):
         said = (
             f"reported {errors:g} errors at max cost {max_cost:g}, its objects find "

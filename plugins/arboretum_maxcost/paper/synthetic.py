@@ -30,16 +30,16 @@ from arboretum.api import (
     csv_text,
     sure,
 )
-from arboretum_maxcost.greedy.tradeoff import by_budget, by_delta, stopped
+from arboretum_maxcost.greedy.tradeoff import curve_over_budget, curve_over_delta, stop_at_impurity
 from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.paper.study import (
     Measured,
-    encoded,
-    greedytree,
-    grown,
-    posed,
+    grow_tree,
+    load_objects,
+    parts_of_greedytree,
+    pose_problem,
     published,
-    verified,
+    verify_measures,
 )
 
 BITS = range(4, 15)
@@ -52,39 +52,48 @@ SAME = ("Powers(3)", "Powers(5)")
 
 
 def pieces(paper: MaxCostStudy) -> list[Piece]:
-    """A piece for every k of BITS: 2^k objects with four outliers."""
+    """Return a piece for every k of BITS: 2^k objects with four outliers."""
     return [
         Piece({"chapter": "synthetic", "bits": bits}, 0.05 + 3.0 ** (bits - 12)) for bits in BITS
     ]
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """The greedy tree of Pairs, what stopping makes of it, and the proven least maximum path cost
-    of trees without errors.
+    """Return the measures of the greedy tree of Pairs, what stopping makes of it, and the proven
+    least maximum path cost of trees without errors.  Raises VerificationError when a tree is not
+    what it says, or the minimum is not proven.
 
-    greedy, stopped : errors, max cost, leaves, expected cost;  errors : by depth;  F : of the
-        nodes, by depth, each value once;
-    wrong : rows that the stopped tree gives up;  tests : asked at the root and below;  least : the
-        minimum;  more : on the published objects, what else is known of them.
-    Raises VerificationError when a tree is not what it says, or the minimum is not proven.
+    greedy, stopped : errors, max cost, leaves, expected cost.
+    errors : by depth.
+    F : of the nodes, by depth, each value once.
+    wrong : rows that the stopped tree gives up.
+    tests : asked at the root and below.
+    least : the minimum.
+    more : on the published objects, what else is known of them.
     """
     bits = key["bits"]
-    objects, parts = encoded(services, "dfep", (("bits", bits),)), greedytree(services, "pairs")
-    tree = grown(objects, parts)
-    depth, curve = tree.depth_of, by_budget(tree)
+    objects, parts = (
+        load_objects(services, "dfep", (("bits", bits),)),
+        parts_of_greedytree(services, "pairs"),
+    )
+    tree = grow_tree(objects, parts)
+    depth, curve = tree.depth_of, curve_over_budget(tree)
     delta = float(tree.impurity[depth == 2].max())
-    steps = by_delta(tree)
+    steps = curve_over_delta(tree)
     place = int(np.flatnonzero(steps.at == delta)[0])
-    early = verified(
-        stopped(tree, delta), objects, steps.error[place] * objects.n_objects, steps.max_cost[place]
+    early = verify_measures(
+        stop_at_impurity(tree, delta),
+        objects,
+        steps.error[place] * objects.n_objects,
+        steps.max_cost[place],
     )
     return {
         "objects": objects.n_objects,
-        "greedy": _measures(tree, objects),
+        "greedy": _measure(tree, objects),
         "stopped": {
             "delta": delta,
             "below": float(tree.impurity[depth == 1].min()),
-            **_measures(early, objects),
+            **_measure(early, objects),
         },
         "wrong": np.flatnonzero(
             early.predict(objects.table) != objects.table.target.codes
@@ -94,16 +103,19 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         "tests": [
             tree.rule(int(v)).columns[0] for v in np.flatnonzero((depth < 2) & ~tree.is_leaf)
         ],
-        "least": _least(services, objects, parts),
-        "more": _more(services, objects) if bits == PUBLISHED else {},
+        "least": _least_max_cost(services, objects, parts),
+        "more": _examine_published_objects(services, objects) if bits == PUBLISHED else {},
     }
 
 
-def _measures(tree: Tree, objects: Encoded) -> Facts:
-    return attrs.asdict(Measured.of(tree, objects))
+def _measure(tree: Tree, objects: Encoded) -> Facts:
+    return attrs.asdict(Measured.walk(tree, objects))
 
 
-def _least(services: Services, objects: Encoded, parts: Parts) -> float:
+def _least_max_cost(services: Services, objects: Encoded, parts: Parts) -> float:
+    """Return the proven least maximum path cost of trees without errors.  Raises VerificationError
+    where it is not proven.
+    """
     choices = {
         "method": "exact",
         "solver": "subtable_dp",
@@ -114,19 +126,19 @@ def _least(services: Services, objects: Encoded, parts: Parts) -> float:
     }
     exact = services.parts(choices)
     solution = sure(exact.method).fit(
-        posed(objects, exact), Context(memory_bytes=MEGABYTES * 1_000_000)
+        pose_problem(objects, exact), Context(memory_bytes=MEGABYTES * 1_000_000)
     )
     if solution.status is not Status.optimal:
         raise VerificationError(
             f"verification failed: the least max cost is not proven within {MEGABYTES} MB"
         )
-    verified(sure(solution.tree), objects, 0, solution.value)
+    verify_measures(sure(solution.tree), objects, 0, solution.value)
     return float(solution.value)
 
 
-def _more(services: Services, objects: Encoded) -> Facts:
-    """1/R of each test at the root by Pairs, the trees of two more functions, and that of hinged
-    Pairs.
+def _examine_published_objects(services: Services, objects: Encoded) -> Facts:
+    """Return 1/R of each test at the root by Pairs, the measures of the trees of two more
+    functions, and of that of hinged Pairs.
     """
     value, k = services.component("impurity", "pairs").value, objects.n_classes
     whole = float(value(np.bincount(objects.label, minlength=k).astype(float)))
@@ -137,9 +149,9 @@ def _more(services: Services, objects: Encoded) -> Facts:
         ],
         float,
     )
-    hinged = grown(
+    hinged = grow_tree(
         objects,
-        greedytree(
+        parts_of_greedytree(
             services,
             "hinged_pairs",
             (("alpha", published()["computed"]["synthetic"]["hinged"]["alpha"]),),
@@ -148,23 +160,24 @@ def _more(services: Services, objects: Encoded) -> Facts:
     return {
         "gains": (whole - value(tables).max(axis=1)).tolist(),
         "same": {
-            name: _measures(
-                grown(objects, greedytree(services, "powers", (("l", int(name[7])),))), objects
+            name: _measure(
+                grow_tree(objects, parts_of_greedytree(services, "powers", (("l", int(name[7])),))),
+                objects,
             )
             for name in SAME
         },
-        "hinged": {"root": hinged.rule(0).columns[0], **_measures(hinged, objects)},
+        "hinged": {"root": hinged.rule(0).columns[0], **_measure(hinged, objects)},
     }
 
 
 def judge(results: Keyed) -> Judgement:
-    """Figure 3 by numbers, where the published objects are among the results; growth with n; the
-    sentences about both.
+    """Return the verdict: Figure 3 by numbers, where the published objects are among the results;
+    growth with n; the sentences about both.
     """
     found = {key["bits"]: result for key, result in results}
-    cells, claims = _published(found[PUBLISHED]) if PUBLISHED in found else ([], [])
+    cells, claims = _compare_with_figure_3(found[PUBLISHED]) if PUBLISHED in found else ([], [])
     held = {
-        bits: _constant(one) and one["least"] == one["greedy"]["max_cost"] == bits
+        bits: _stopped_tree_is_as_printed(one) and one["least"] == one["greedy"]["max_cost"] == bits
         for bits, one in found.items()
     }
     words = (
@@ -215,15 +228,18 @@ def judge(results: Keyed) -> Judgement:
         cells=cells,
         claims=claims,
         tables={"synthetic.csv": csv_text([header, *rows])},
-        pictures=_pictures(found),
+        pictures=_draw_pictures(found),
     )
 
 
-def _constant(one: Plain) -> bool:
+def _stopped_tree_is_as_printed(one: Plain) -> bool:
     return (one["stopped"]["max_cost"], one["stopped"]["errors"]) == (2, OUTLIERS)
 
 
-def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
+def _compare_with_figure_3(one: Plain) -> tuple[list[Cell], list[Claim]]:
+    """Return the cells and claims of the published 1024 objects: printed numbers, and those that
+    follow from the text.
+    """
     paper, computed = published()["synthetic"], published()["computed"]["synthetic"]
     reported = "Figure 3"
     text = "Figure 3, from the text"
@@ -309,7 +325,10 @@ def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
     return cells, claims
 
 
-def _pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:
+def _draw_pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:
+    """Return the charts by file name: growth with n, and Figure 3 where its objects are among the
+    results.
+    """
     objects = [one["objects"] for one in found.values()]
     lines = [
         Line("no error: greedy", objects, [one["greedy"]["max_cost"] for one in found.values()]),

@@ -56,7 +56,7 @@ class DataSet:
     """Curves on one data set.
 
     points : function → float64[k, 2], max cost and share of objects in error, ascending in cost.
-    top : function → as :func:`arboretum_maxcost.paper.figure4.top` has it.
+    top : function → as :func:`arboretum_maxcost.paper.figure4.evenness_of_top` has it.
     least : the same of the least possible errors; NaN where they are not proven.
     """
 
@@ -72,13 +72,15 @@ class DataSet:
         return str(published()["datasets"][self.name]["called"])
 
     @property
-    def longest(self) -> int:
+    def longest_path(self) -> int:
         """Tests on the costliest path of the worst of the trees without error."""
         return int(max(points[-1, 0] for points in self.points.values()))
 
     @property
-    def shortest(self) -> int:
-        """Of the best of them; trees that never get there do not count."""
+    def shortest_path(self) -> int:
+        """Tests on the costliest path of the best of the trees without error; trees that never get
+        there do not count.
+        """
         return int(
             min(
                 points[-1, 0]
@@ -87,23 +89,23 @@ class DataSet:
             )
         )
 
-    def errors(self, function: str) -> np.ndarray:
-        """float64[longest + 1]: the lowest error of a function within each budget; of the
-        portfolio the lowest of all functions.
+    def lowest_errors(self, function: str) -> np.ndarray:
+        """Return float64[longest_path + 1]: the lowest error of a function within each budget; of
+        the portfolio the lowest of all functions.
         """
         if function == PORTFOLIO:
-            found: np.ndarray = np.min([self.errors(one) for one in self.points], axis=0)
+            found: np.ndarray = np.min([self.lowest_errors(one) for one in self.points], axis=0)
             return found
         points = self.least if function == LEAST else self.points[function]
         found = points[
-            np.searchsorted(points[:, 0], np.arange(self.longest + 1), side="right") - 1, 1
+            np.searchsorted(points[:, 0], np.arange(self.longest_path + 1), side="right") - 1, 1
         ]
         return found
 
 
 def judge(results: Keyed) -> Judgement:
-    """Curves, the portfolio, sentences with their verdicts; only of data sets with all five
-    functions.
+    """Return the curves, the portfolio, sentences with their verdicts; only of data sets with all
+    five functions.
     """
     found: dict[str, Facts] = {}
     for key, result in results:
@@ -152,12 +154,12 @@ def judge(results: Keyed) -> Judgement:
         ]
     )
     claims = [
-        *(_few_tests(one) for one in sets if one.name in EASY),
-        *_small_and_large(sets),
-        _portfolio(sets),
-        *_even_or_right(sets),
+        *(_claim_few_tests(one) for one in sets if one.name in EASY),
+        *_claim_small_and_large_budgets(sets),
+        _claim_portfolio(sets),
+        *_claim_even_or_right(sets),
     ]
-    chapters = [_chapter(one, found[one.name]) for one in sets]
+    chapters = [_chapter_of_data_set(one, found[one.name]) for one in sets]
     trees = sum(result["trees"] for _, result in results)
     notes = [
         f"Figure 4: {trees:,} settings of δ and α on {len(sets)} data sets; every point of a "
@@ -165,24 +167,28 @@ def judge(results: Keyed) -> Judgement:
     ]
     if proven := [one for one in sets if not np.isnan(one.least).any()]:
         lowest, least = (
-            float(np.mean([one.errors(f)[1:].mean() for one in proven])) for f in (PORTFOLIO, LEAST)
+            float(np.mean([one.lowest_errors(f)[1:].mean() for one in proven]))
+            for f in (PORTFOLIO, LEAST)
         )
         notes.append(
             f"Least possible errors are proven on {len(proven)} of them: {least:.2%}, mean "
             f"over budgets and data sets, where the lowest greedy ones are {lowest:.2%}."
         )
-    return Judgement((), claims, tables, {"figure4": _picture(sets)}, chapters, notes)
+    return Judgement((), claims, tables, {"figure4": _draw_panels(sets)}, chapters, notes)
 
 
 def _shares(result: Plain) -> np.ndarray:
     return np.array([[cost, errors / result["objects"]] for cost, errors, *_ in result["points"]])
 
 
-def _chapter(one: DataSet, own: Plain) -> Chapter:
+def _chapter_of_data_set(one: DataSet, own: Plain) -> Chapter:
+    """Return the chapter of a data set: lowest errors within small budgets, and how many trees.
+    own : function → result.
+    """
     within = {
-        f"error_within_{b}/{f}": float(one.errors(f)[b])
+        f"error_within_{b}/{f}": float(one.lowest_errors(f)[b])
         for f in (*FUNCTIONS, PORTFOLIO, LEAST)
-        for b in range(1, min(one.longest, 6) + 1)
+        for b in range(1, min(one.longest_path, 6) + 1)
     }
     within = {name: error for name, error in within.items() if not np.isnan(error)}
     metrics = {**within, **{f"trees/{f}": float(own[f]["trees"]) for f in FUNCTIONS}}
@@ -191,41 +197,41 @@ def _chapter(one: DataSet, own: Plain) -> Chapter:
     )
 
 
-def _few_tests(one: DataSet) -> Claim:
-    """Trend 1."""
-    budget = int(FEW * one.shortest)
-    error = float(one.errors(PORTFOLIO)[budget])
+def _claim_few_tests(one: DataSet) -> Claim:
+    """Return the claim of trend 1 on a data set: few tests leave a minimal error."""
+    budget = int(FEW * one.shortest_path)
+    error = float(one.lowest_errors(PORTFOLIO)[budget])
     sentence = (
         f"Trend 1: {one.called} is classified with minimal error (at most {MINIMAL:.0%}) by few "
         f"tests (at most {FEW:.0%} of what no error takes)"
     )
     evidence = (
-        f"{error:.1%} within {budget} of {one.shortest} tests; one test "
-        f"{one.errors(PORTFOLIO)[1]:.1%}, none {one.errors(PORTFOLIO)[0]:.1%}"
+        f"{error:.1%} within {budget} of {one.shortest_path} tests; one test "
+        f"{one.lowest_errors(PORTFOLIO)[1]:.1%}, none {one.lowest_errors(PORTFOLIO)[0]:.1%}"
     )
-    least = float(one.errors(LEAST)[budget])
+    least = float(one.lowest_errors(LEAST)[budget])
     evidence += "" if np.isnan(least) else f"; the least possible within {budget} is {least:.1%}"
     return Claim.judged(sentence, error <= MINIMAL, evidence)
 
 
-def _small_and_large(sets: Sequence[DataSet]) -> list[Claim]:
-    """Trend 2: on how many data sets hinged Pairs has the lower error at more (budget, l) than
-    any Powers(l) has, and the other way round.
+def _claim_small_and_large_budgets(sets: Sequence[DataSet]) -> list[Claim]:
+    """Return the claims of trend 2: on how many data sets hinged Pairs has the lower error at more
+    (budget, l) than any Powers(l) has, and the other way round.
     """
     small = f"budgets up to {SMALL:.0%} of the longest path"
     parts: dict[str, tuple[int, Callable[[DataSet], range]]] = {
         f"hinged Pairs outperforms Powers for smaller max costs ({small})": (
             1,
-            lambda one: range(1, int(SMALL * one.longest) + 1),
+            lambda one: range(1, int(SMALL * one.longest_path) + 1),
         ),
         "Powers outperforms hinged Pairs for larger max costs (above)": (
             -1,
-            lambda one: range(int(SMALL * one.longest) + 1, one.longest),
+            lambda one: range(int(SMALL * one.longest_path) + 1, one.longest_path),
         ),
     }
     claims = []
     for sentence, (sign, budgets) in parts.items():
-        balance = {one.called: sign * _balance(one, budgets(one)) for one in sets}
+        balance = {one.called: sign * _balance_of_functions(one, budgets(one)) for one in sets}
         better, worse = (sum(sign * value > 0 for value in balance.values()) for sign in (1, -1))
         words = ", ".join(f"{name} {value:+d}" for name, value in balance.items())
         holds = None if len(sets) < len(published()["datasets"]) else better > worse
@@ -237,19 +243,21 @@ def _small_and_large(sets: Sequence[DataSet]) -> list[Claim]:
     return claims
 
 
-def _balance(one: DataSet, budgets: range) -> int:
-    """Pairs of budget and Powers(l) at which hinged Pairs has the lower error, less those at
-    which it has the higher one.
+def _balance_of_functions(one: DataSet, budgets: range) -> int:
+    """Return the number of pairs of budget and Powers(l) at which hinged Pairs has the lower error,
+    less that of those at which it has the higher one.
     """
-    hinged, at = one.errors(HINGED), list(budgets)
-    return int(sum(np.sign(one.errors(f)[at] - hinged[at]).sum() for f in POWERS))
+    hinged, at = one.lowest_errors(HINGED), list(budgets)
+    return int(sum(np.sign(one.lowest_errors(f)[at] - hinged[at]).sum() for f in POWERS))
 
 
-def _portfolio(sets: Sequence[DataSet]) -> Claim:
-    """The lowest of all within every budget, by its mean over the budgets from one test to the
-    longest path.
+def _claim_portfolio(sets: Sequence[DataSet]) -> Claim:
+    """Return the claim on the portfolio: the lowest error of all functions within every budget, by
+    its mean over the budgets from one test to the longest path.
     """
-    means = {f: [float(one.errors(f)[1:].mean()) for one in sets] for f in (*FUNCTIONS, PORTFOLIO)}
+    means = {
+        f: [float(one.lowest_errors(f)[1:].mean()) for one in sets] for f in (*FUNCTIONS, PORTFOLIO)
+    }
     alone = np.min([means[f] for f in FUNCTIONS], axis=0)
     better = [
         one.called
@@ -267,9 +275,9 @@ def _portfolio(sets: Sequence[DataSet]) -> Claim:
     )
 
 
-def _even_or_right(sets: Sequence[DataSet]) -> list[Claim]:
-    """Powers and Pairs divide evenly, hinged Pairs puts more weight on classification: by the
-    first levels of tests.
+def _claim_even_or_right(sets: Sequence[DataSet]) -> list[Claim]:
+    """Return the claims that Powers and Pairs divide evenly, and that hinged Pairs puts more weight
+    on classification: by the first levels of tests.
     """
     over: list[tuple[str, int, Callable[[float, float], bool]]] = [
         (
@@ -311,13 +319,13 @@ def _even_or_right(sets: Sequence[DataSet]) -> list[Claim]:
 
 
 def _portfolio_table(sets: Sequence[DataSet]) -> str:
-    """The lowest errors within every budget, and the functions that have them."""
+    """Return a CSV of the lowest errors within every budget, and the functions that have them."""
     rows = []
     for one in sets:
-        lowest = one.errors(PORTFOLIO)
+        lowest = one.lowest_errors(PORTFOLIO)
         for budget, error in enumerate(lowest.tolist()):
-            best = [f for f in FUNCTIONS if one.errors(f)[budget] == error]
-            least = float(one.errors(LEAST)[budget])
+            best = [f for f in FUNCTIONS if one.lowest_errors(f)[budget] == error]
+            least = float(one.lowest_errors(LEAST)[budget])
             rows.append(
                 [
                     one.name,
@@ -330,18 +338,20 @@ def _portfolio_table(sets: Sequence[DataSet]) -> str:
     return csv_text([["dataset", "budget", "lowest_error", "by", "least_possible"], *rows])
 
 
-def _picture(sets: Sequence[DataSet]) -> Panels:
-    """Nine panels as in the paper."""
+def _draw_panels(sets: Sequence[DataSet]) -> Panels:
+    """Return the nine panels as in the paper."""
     x, y = Axis("tests on the costliest path, at most"), Axis("objects in error, %")
     charts = []
     for one in sets:
-        budgets = list(range(one.name in WITHOUT_ROOT, one.longest + 1))
-        lines = [Line(f, budgets, (100.0 * one.errors(f)[budgets]).tolist()) for f in FUNCTIONS]
+        budgets = list(range(one.name in WITHOUT_ROOT, one.longest_path + 1))
+        lines = [
+            Line(f, budgets, (100.0 * one.lowest_errors(f)[budgets]).tolist()) for f in FUNCTIONS
+        ]
         lines.append(
             Line(
                 LEAST,
                 budgets,
-                (100.0 * one.errors(LEAST)[budgets]).tolist(),
+                (100.0 * one.lowest_errors(LEAST)[budgets]).tolist(),
                 colour=LEAST_COLOUR,
                 marked=False,
                 dashed=True,

@@ -14,9 +14,9 @@ from arboretum.api import CapabilityError, ConfigError, Context, Parts, Prices, 
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_classic.criteria.criteria import Reduction
-from arboretum_maxcost.greedy.combination import Combined, combine
+from arboretum_maxcost.greedy.combination import Combined, combine_trees
 from arboretum_maxcost.greedy.criteria import EG2, WorstCase
-from arboretum_maxcost.greedy.exact import values_of
+from arboretum_maxcost.greedy.exact import error_and_costs_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 
 CRITERIA = [WorstCase(), EG2(), EG2(w=4.0), Reduction()]
@@ -64,10 +64,10 @@ def grown(problem, criterion):
 )
 def test_both_bills_are_bounded_whatever_the_trees(problem, one, other, rho):
     worst, expected = grown(problem, one), grown(problem, other)
-    tree = combine(worst.tree, expected.tree, problem, rho)
+    tree = combine_trees(worst.tree, expected.tree, problem, rho)
     verify_solution(attrs.evolve(worst, tree=tree), problem)
     (error, most, _), (same, _, mean), (found, costliest, average) = (
-        values_of(each, problem.objects) for each in (worst.tree, expected.tree, tree)
+        error_and_costs_of(each, problem.objects) for each in (worst.tree, expected.tree, tree)
     )
     assert costliest <= (1 + rho) * most * SLACK
     assert average <= (1 + 1 / rho) * mean * SLACK
@@ -87,10 +87,10 @@ def test_both_bills_are_bounded_whatever_the_trees(problem, one, other, rho):
 def test_a_large_rho_keeps_the_second_tree_and_a_small_one_the_first(problem):
     worst, expected = (grown(problem, criterion).tree for criterion in (WorstCase(), EG2()))
     assert (
-        combine(worst, expected, problem, 1e6).prices_paid(problem.objects.table).tolist()
+        combine_trees(worst, expected, problem, 1e6).prices_paid(problem.objects.table).tolist()
         == expected.prices_paid(problem.objects.table).tolist()
     )
-    tiny = combine(worst, expected, problem, 1e-9)
+    tiny = combine_trees(worst, expected, problem, 1e-9)
     assert (
         tiny.prices_paid(problem.objects.table).tolist()
         == worst.prices_paid(problem.objects.table).tolist()

@@ -14,7 +14,7 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_basics.costs import RandomIntegers
 from arboretum_maxcost.greedy.criteria import WorstCase
-from arboretum_maxcost.greedy.exact import values_of
+from arboretum_maxcost.greedy.exact import error_and_costs_of
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 from arboretum_maxcost.greedy.portfolio import BestOf
 from arboretum_maxcost.stopping import Budget
@@ -33,12 +33,12 @@ def test_no_impurity_of_it_does_better_alone(seed, limit):
     verify_solution(solution, problem)
     alone = [
         grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree
-        for each in method.impurities(Powers())
+        for each in method.impurities_tried(Powers())
     ]
-    assert len(alone) == 7 and values_of(solution.tree, objects) == min(
-        values_of(one, objects) for one in alone
+    assert len(alone) == 7 and error_and_costs_of(solution.tree, objects) == min(
+        error_and_costs_of(one, objects) for one in alone
     )
-    assert limit is None or values_of(solution.tree, objects)[1] <= limit
+    assert limit is None or error_and_costs_of(solution.tree, objects)[1] <= limit
 
 
 def bills(tree, objects):
@@ -73,12 +73,12 @@ def test_equal_bills_are_equal_whatever_floats_add_up_to(n, seed):
     method = BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
     alone = [
         grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree
-        for each in method.impurities(Powers())
+        for each in method.impurities_tried(Powers())
     ]
     kept = method.fit(problem, Context()).tree
     assert (
         bills(kept, objects)
-        == values_of(kept, objects)
+        == error_and_costs_of(kept, objects)
         == min(bills(one, objects) for one in alone)
     )
 
@@ -133,4 +133,4 @@ def test_settings_that_make_no_sense_are_refused(fields, said):
 
 
 def test_a_share_of_nothing_is_pairs():
-    assert HingedPairs(epsilon=0.0) in BestOf().impurities(Powers())
+    assert HingedPairs(epsilon=0.0) in BestOf().impurities_tried(Powers())

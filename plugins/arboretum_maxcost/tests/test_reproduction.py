@@ -196,10 +196,10 @@ def test_evenness_and_errors_of_the_top_by_hand():
     """Ten objects: 6 | 4, and the six 3 | 3; of two classes."""
     parent, asks = np.array([-1, 0, 1, 1, 0]), np.array([True, True, False, False, False])
     weights = np.array([[6, 4], [5, 1], [3, 0], [2, 1], [1, 3]], float)
-    assert figure4.top(parent, asks, weights) == pytest.approx(
+    assert figure4.evenness_of_top(parent, asks, weights) == pytest.approx(
         [1 - (6 + 3) / (10 + 6), 0.2, 0.4, 0.2]
     )
-    assert figure4.top(parent[:1], ~asks[:1], weights[:1]) == []
+    assert figure4.evenness_of_top(parent[:1], ~asks[:1], weights[:1]) == []
 
 
 def test_what_has_not_been_done_is_not_judged(results):
@@ -234,15 +234,15 @@ def test_limits_of_the_lemmas_by_hand():
     """Five leaves of 9 + 1 objects refute Lemma 4.3 as printed; a leaf of 40 + 40 has P₁ > 0,
     and more errors than any limit allows.
     """
-    assert lemmas.limits(*lemmas.REFUTES) == {
+    assert lemmas.check_limits(*lemmas.REFUTES) == {
         "4.3": False,
         "4.3 · l": True,
         "4.4": True,
         "4.5, first": True,
         "4.5, second": True,
     }
-    assert lemmas.hinged((4, 4), 1) == 8 and lemmas.hinged((9, 1), 1) == 0
-    far = lemmas.limits(1, ((40, 40),))
+    assert lemmas.hinged_pairs((4, 4), 1) == 8 and lemmas.hinged_pairs((9, 1), 1) == 0
+    far = lemmas.check_limits(1, ((40, 40),))
     assert not (far["4.3 · l"] or far["4.5, second"] or far["4.4"])
 
 

@@ -14,7 +14,11 @@ from small_instances import Instance, component, drawn, grown, max_cost_of
 
 from arboretum.api import CapabilityError, Context
 from arboretum_maxcost.greedy.criteria import WorstCase
-from arboretum_maxcost.greedy.guarantee import guarantee_of, overstated, refutation
+from arboretum_maxcost.greedy.guarantee import (
+    guarantee_of,
+    refute_admissibility,
+    refute_least_positive,
+)
 from arboretum_maxcost.greedy.impurities import HingedPairs, Polynomial, Powers
 from arboretum_maxcost.optimal.solver import MaxCostSolver
 
@@ -283,12 +287,13 @@ def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
             "complexity": component("complexity", "max_cost"),
         }
         MaxCostSolver().solve(with_parts(impurity=Mixed(), **exact), Context())
-    assert refutation(MixedOfThree(), 2) == "" and "not supermodular: F(1, 1, 1)" in refutation(
-        MixedOfThree(), 3
-    )
+    assert refute_admissibility(
+        MixedOfThree(), 2
+    ) == "" and "not supermodular: F(1, 1, 1)" in refute_admissibility(MixedOfThree(), 3)
     assert (
-        "least_positive of impurity hinged_pairs says" in overstated(OverstatedLeast(), 3)
-        and overstated(HingedPairs(1.5), 3) == ""
+        "least_positive of impurity hinged_pairs says"
+        in refute_least_positive(OverstatedLeast(), 3)
+        and refute_least_positive(HingedPairs(1.5), 3) == ""
     )
     assert "is not known" in of(x.problem(HingedPairs(1.0))), (
         "nodes of several classes with F = 0 are divided on"

@@ -15,11 +15,11 @@ from arboretum.plugin.discovery import load_registry
 from arboretum_maxcost.greedy.tradeoff import (
     Curve,
     TradeOff,
-    by_alpha,
-    by_budget,
-    by_delta,
-    hinges,
-    stopped,
+    curve_over_alpha,
+    curve_over_budget,
+    curve_over_delta,
+    hinge_values,
+    stop_at_impurity,
 )
 from arboretum_maxcost.paper.study import Measured
 
@@ -78,7 +78,7 @@ def measures(curve: Curve, place: int) -> tuple[float, ...]:
 
 def measured(tree, objects) -> tuple[float, ...]:
     """By walking every object down."""
-    found = Measured.of(tree, objects)
+    found = Measured.walk(tree, objects)
     return (
         found.max_cost,
         found.errors / objects.n_objects,
@@ -94,7 +94,7 @@ def measured(tree, objects) -> tuple[float, ...]:
 def test_one_pass_is_growing_with_every_delta(services, impurity, fields, cost, encoder):
     for seed in range(4):
         problem = problem_of(services, impurity, fields, seed, cost, encoder)
-        curve = by_delta(grow(problem))
+        curve = curve_over_delta(grow(problem))
         assert (np.diff(curve.at) < 0).all() and curve.at[-1] == 0.0
         for place, delta in enumerate(curve.at.tolist()):
             expected = measured(grow(problem, delta), problem.objects)
@@ -106,18 +106,18 @@ def test_one_pass_is_growing_with_every_delta(services, impurity, fields, cost, 
 def test_between_two_of_its_deltas_the_tree_is_that_of_the_smaller_one(services):
     problem = problem_of(services, "pairs", {}, 7)
     tree = grow(problem)
-    curve = by_delta(tree)
+    curve = curve_over_delta(tree)
     for place in range(1, len(curve)):
         between = (curve.at[place] + curve.at[place - 1]) / 2
-        assert stopped(tree, between) == stopped(tree, float(curve.at[place]))
+        assert stop_at_impurity(tree, between) == stop_at_impurity(tree, float(curve.at[place]))
 
 
 def test_a_tree_cut_at_delta_is_the_one_that_is_grown_with_it(services):
     problem = problem_of(services, "powers", {"l": 4}, 3)
     tree = grow(problem)
-    for delta in by_delta(tree).at.tolist():
+    for delta in curve_over_delta(tree).at.tolist():
         # rules may be numbered otherwise
-        assert stopped(tree, delta).to_text() == grow(problem, delta).to_text()
+        assert stop_at_impurity(tree, delta).to_text() == grow(problem, delta).to_text()
 
 
 @pytest.mark.parametrize("cost", ["unit", "random"])
@@ -130,7 +130,7 @@ def test_within_a_budget_no_path_pays_more(services, cost):
             for v in range(tree.n_nodes)
         ]
     )
-    curve = by_budget(tree)
+    curve = curve_over_budget(tree)
     for place, budget in enumerate(curve.at.tolist()):
         cut = tree.cut(np.flatnonzero(due > budget))
         assert measures(curve, place) == pytest.approx(
@@ -152,7 +152,7 @@ def test_a_sweep_over_alpha_is_growing_with_each(services, cost, encoder, square
             services, "hinged_pairs", {"subtract_square": squared}, seed, cost, encoder, n_rows=70
         )
         alphas = [0.0, 0.5, 1.0, 2.25, 5.0, 40.0]
-        curve = by_alpha(problem, alphas)
+        curve = curve_over_alpha(problem, alphas)
         for place, alpha in enumerate(alphas):
             impurity = attrs.evolve(problem.parts.impurity, alpha=alpha)
             tree = grow(attrs.evolve(problem, parts=attrs.evolve(problem.parts, impurity=impurity)))
@@ -165,7 +165,7 @@ def test_a_sweep_over_alpha_is_growing_with_each(services, cost, encoder, square
 @pytest.mark.parametrize("squared", [True, False])
 def test_the_hinges_end_where_the_root_becomes_a_leaf(services, weights, squared):
     weights = np.array(weights, float)
-    alphas = hinges(weights, subtract_square=squared)
+    alphas = hinge_values(weights, subtract_square=squared)
     fields = {"subtract_square": squared}
     value = [
         float(
@@ -176,7 +176,7 @@ def test_the_hinges_end_where_the_root_becomes_a_leaf(services, weights, squared
         for alpha in alphas
     ]
     assert alphas[0] == 0.0 and value[-1] == 0.0 and all(v > 0.0 for v in value[:-1])
-    assert set(hinges(weights, 10)) <= set(np.linspace(0.0, weights.sum() / 2, 11))
+    assert set(hinge_values(weights, 10)) <= set(np.linspace(0.0, weights.sum() / 2, 11))
 
 
 def test_the_lowest_errors_are_those_that_no_cheaper_tree_has():
@@ -195,7 +195,7 @@ def test_the_lowest_errors_are_those_that_no_cheaper_tree_has():
 def test_the_export_has_a_line_per_delta(services):
     tree = grow(problem_of(services, "pairs", {}, 1))
     header, *rows = csv.reader(io.StringIO(TradeOff().write(tree)))
-    curve = by_delta(tree)
+    curve = curve_over_delta(tree)
     assert header == ["delta", "max_cost", "error", "expected_cost", "n_leaves"]
     assert [float(row[0]) for row in rows] == curve.at.tolist() and [
         float(row[2]) for row in rows
@@ -204,7 +204,7 @@ def test_the_export_has_a_line_per_delta(services):
 
 def test_a_curve_says_what_it_needs(services):
     with pytest.raises(CapabilityError, match="impurity=hinged_pairs"):
-        by_alpha(problem_of(services, "pairs", {}, 0), [1.0])
+        curve_over_alpha(problem_of(services, "pairs", {}, 0), [1.0])
     with pytest.raises(CapabilityError, match="impurity=pairs"):
         tree = grow(problem_of(services, "pairs", {}, 0))
-        by_delta(attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan)))
+        curve_over_delta(attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan)))
