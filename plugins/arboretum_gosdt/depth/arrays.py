@@ -4,15 +4,15 @@ one weight 2ᵇ each.
 An object of weight 5 of a class is two rows, of weight 4 and of 1; so weights are counted by their
 binary digits::
 
-    for every object u, class k and bit b of its weight of k: a row of the group (k, b)  (list_rows)
+    for every object u, class k and bit b of its weight of k: a row of the group (k, b)  (fill_rows)
     weight of k in a set = Σ over b of 2ᵇ · rows of (k, b) in it
     fingerprint of a set and of the depth d of its trees = sum of its rows' words + d · TURN
 
 Invariants: rows are in the order of their groups; of two classes groups take turns (class 0, 1 of
 one weight), of more they are by class; in both the weight falls to 1.  The place after the last row
 is that of zeros, which fill up words.  Level v of ``DepthLevels`` has the set v literals below the
-root. All arrays of ``arena`` begin at multiples of 64 bytes in one piece of memory that they share.
-HUGE is the loss of what is not known, and two of them add up.
+root. All arrays of ``allocate_together`` begin at multiples of 64 bytes in one piece of memory that
+they share. HUGE is the loss of what is not known, and two of them add up.
 """
 
 import math
@@ -142,11 +142,13 @@ Task = namedtuple("Task", "table layout levels scratch memory setting state")
 """All that the search works on; ``state`` is STATE[1]."""
 
 
-def new_levels(table: DepthTable, layout: Layout, setting: Setting, levels: int) -> DepthLevels:
-    """Arrays of as many levels."""
-    classes, words, of, counts = _sizes(table, layout, setting)
+def allocate_levels(
+    table: DepthTable, layout: Layout, setting: Setting, levels: int
+) -> DepthLevels:
+    """Return the arrays of so many levels."""
+    classes, words, of, counts = _sizes_and_types(table, layout, setting)
     stride, width, features = layout.stride, setting.width, layout.features
-    taken = [
+    shapes = [
         ((levels, len(table.group) + 1), I32),
         ((levels, words * width), I32),
         ((levels, words * stride), of),
@@ -164,14 +166,14 @@ def new_levels(table: DepthTable, layout: Layout, setting: Setting, levels: int)
         ((levels, 2), U64),
         ((levels,), FRAME),
     ]
-    return DepthLevels(*arena(taken))
+    return DepthLevels(*allocate_together(shapes))
 
 
-def new_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScratch:
-    """Arrays of one pass."""
-    classes, words, of, counts = _sizes(table, layout, setting)
+def allocate_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScratch:
+    """Return the arrays of one pass."""
+    classes, words, of, counts = _sizes_and_types(table, layout, setting)
     stride = layout.stride
-    taken = [
+    shapes = [
         ((words * stride,), of),
         ((2 * words + 2,), of),
         ((setting.groups + 1,), I64),
@@ -183,24 +185,26 @@ def new_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScr
         ((stride,), counts),
         ((stride,), I64),
     ]
-    return DepthScratch(*arena(taken))
+    return DepthScratch(*allocate_together(shapes))
 
 
-def _sizes(
+def _sizes_and_types(
     table: DepthTable, layout: Layout, setting: Setting
 ) -> tuple[int, int, np.dtype, np.dtype]:
-    """(classes, most words, their dtype, dtype of counts)."""
+    """Return (classes, most words of a set, their dtype, dtype of counts)."""
     width = setting.width
     of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]
     counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting.two else of
     return setting.classes, len(table.group) // width + setting.groups + 2, of, counts
 
 
-def arena(taken: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
-    """Arrays of zeros in one piece of memory, each from a multiple of 64 bytes on, as are the
-    vectors in their rows.
+def allocate_together(shapes: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
+    """Return arrays of zeros in one piece of memory, each from a multiple of 64 bytes on, as are
+    the vectors in their rows.
+
+    shapes : (shape, dtype) of each.
     """
-    sizes = [math.prod(shape) * of.itemsize for shape, of in taken]
+    sizes = [math.prod(shape) * of.itemsize for shape, of in shapes]
     begins = list(
         accumulate((-(-size // VECTOR_BYTES) * VECTOR_BYTES for size in sizes), initial=0)
     )
@@ -208,15 +212,17 @@ def arena(taken: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]
     begin = -memory.ctypes.data % VECTOR_BYTES
     return [
         np.ndarray(shape, of, memory, begin + at)
-        for (shape, of), at in zip(taken, begins, strict=False)
+        for (shape, of), at in zip(shapes, begins, strict=False)
     ]
 
 
 @jit(borrow=True)
-def count_bits(weights, sizes, totals):
-    """sizes[class, b] = rows with bit b in their weight of that class.
+def count_rows_of_bits(weights, sizes, totals):
+    """Count the rows with bit b in their weight of a class into sizes[class, b].
 
-    totals : int64[classes], sums of weights.
+    weights : int64[rows, classes].
+    sizes : out, int64[classes, 63].
+    totals : out, int64[classes], sums of weights.
     """
     for u in range(weights.shape[0]):
         for k in range(weights.shape[1]):
@@ -229,7 +235,7 @@ def count_bits(weights, sizes, totals):
 
 
 @jit(borrow=True)
-def list_rows(weights, next_, chunks, table, merged):
+def fill_rows(weights, next_row, chunks, table, merged):
     """Fill the rows of a table.
 
     next_ : int64[classes, 63], where the rows of a class and a bit go.
@@ -240,14 +246,14 @@ def list_rows(weights, next_, chunks, table, merged):
             rest, b = weights[u, k], 0
             while rest:
                 if rest & 1:
-                    at = next_[k, b]
-                    next_[k, b] = at + 1
+                    at = next_row[k, b]
+                    next_row[k, b] = at + 1
                     merged[at], table.place[at] = u, u * chunks
                 rest >>= 1
                 b += 1
     at = 0
     for q in range(table.power.shape[0]):
-        end = next_[table.kind[q], table.power[q]]
+        end = next_row[table.kind[q], table.power[q]]
         for row in range(at, end):
             table.group[row] = q
         at = end

@@ -17,16 +17,17 @@ matter to its parent::
     push the set of all rows, its budget HUGE
     while the stack is not empty, by the phase of the set S on top:
         OPEN:    pack its rows into words, count its features                        (open_set)
-        PAIRS:   count a stretch of all pairs; after the last one                (pairs_of_set)
+        PAIRS:   count a stretch of all pairs; after the last one               (count_pairs_of_set)
                      ub = best of a leaf, a tree of depth 2, and the memory's; S is solved if
-                     d ≤ 2 or ub = 0, else the memory bounds its literals             (opened)
-        CHOOSE:  f = the feature with the least low[ℓ] + low[¬ℓ] below min(ub, budget)  (choose)
+                     d ≤ 2 or ub = 0, else the memory bounds its literals         (bound_opened_set)
+        CHOOSE:  f = the feature with the least low[ℓ] + low[¬ℓ] below min(ub, budget)
+                                                                                    (choose_feature)
                  none: lb = ub if S is solved, else min(ub, least low[ℓ] + low[¬ℓ] of all f);
                      enter lb, ub and the first test into the memory; pop S, tell its
-                     parent                                                             (leave)
+                     parent                                                             (close_set)
                  d = 3: go on to SPLIT;  d > 3: go on to CHILD
         SPLIT:   count a stretch of the pairs on both sides of f; after the last one both losses
-                     of depth 2 are known: finish f                               (end_split)
+                     of depth 2 are known: finish f                               (finish_split)
         CHILD:   push the heavier side of f whose bounds differ, with the budget
                      min(ub, budget) − low(other side); if none is left, or the sides cost too
                      much, finish f                                         (search_children)
@@ -66,43 +67,47 @@ from arboretum_gosdt.depth.arrays import (
     TURN,
     WAYS,
 )
-from arboretum_gosdt.depth.packing import fill
+from arboretum_gosdt.depth.packing import fill_array
 from arboretum_gosdt.depth.pair_counts import Side
 from arboretum_gosdt.depth.passes import (
-    loss_of,
+    correct_of_depth_two,
+    correct_of_leaf,
+    count_pairs_of_set,
+    count_pairs_of_split,
+    loss_from_correct,
     open_set,
-    pairs_of_set,
-    pairs_of_split,
-    right_of_leaf,
-    right_of_pairs,
-    row_of_pairs,
+    read_row_of_pairs,
     start_split,
 )
 
 
 @jit(inner=True, borrow=True)
-def end_split(task, v):
-    """Take over both losses of the current feature, which are known."""
+def finish_split(task, v):
+    """Set the bounds of both literals of the current feature to their losses of depth 2, which are
+    known, and finish the feature.
+    """
     levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
     frame = levels.frame[v]
     f = frame.current
     inside = np.int64(levels.total[v, f])
     for number in range(2):
         side = Side(scratch.margins[number], scratch.wholes[number])
-        right = right_of_pairs(task, v, side, np.int64(number))
+        right = correct_of_depth_two(task, v, side, np.int64(number))
         literal = number if frame.side else 1 - number
-        loss = loss_of(setting, frame.weight - inside if literal else inside, right)
+        loss = loss_from_correct(setting, frame.weight - inside if literal else inside, right)
         levels.low[v, literal, f] = levels.up[v, literal, f] = loss
         if setting.keep_cells:
-            one, two = literal_words(levels, v, f, literal)
-            task.state[0].cells += keep_cell(memory.cells, one, two, loss)
+            one, two = fingerprint_of_literal(levels, v, f, literal)
+            task.state[0].cells += enter_cell(memory.cells, one, two, loss)
     task.state[0].opened += 2
     finish_feature(task, v, f)
 
 
 @jit(inline=True, borrow=True)
-def literal_words(levels, v, f, literal):
-    """Fingerprint of the rows that have a literal, before the depth is added."""
+def fingerprint_of_literal(levels, v, f, literal):
+    """Return both words of the fingerprint of the rows that have a literal, before the depth is
+    added.
+    """
     half = levels.sums.shape[1] // 2
     one, two = levels.sums[v, f], levels.sums[v, half + f]
     if literal:
@@ -111,8 +116,11 @@ def literal_words(levels, v, f, literal):
 
 
 @jit(inner=True, borrow=True)
-def keep_cell(cells, one, two, loss):
-    """Enter a loss of depth 2; returns 1 where the line had room."""
+def enter_cell(cells, one, two, loss):
+    """Enter the loss of depth 2 of a set into ``cells``; returns 1 where the line had room.
+
+    one, two : its fingerprint.
+    """
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
     at = line + np.int64((one >> np.uint64(60)) & np.uint64(WAYS - 1))
@@ -126,7 +134,7 @@ def keep_cell(cells, one, two, loss):
 
 
 @jit(inline=True, borrow=True)
-def known_cell(cells, one, two):
+def loss_in_cells(cells, one, two):
     """Return the loss of depth 2 that is remembered of a set, or −1."""
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
@@ -146,13 +154,15 @@ def move_cells(old, new):
     number = 0
     for k in range(old.shape[0]):
         if old[k, 1] != np.uint64(0):
-            number += keep_cell(new, old[k, 0], old[k, 1], np.int64(old[k, 1] & LOWER) - 1)
+            number += enter_cell(new, old[k, 0], old[k, 1], np.int64(old[k, 1] & LOWER) - 1)
     return number
 
 
 @jit(inner=True, borrow=True)
 def finish_feature(task, v, f):
-    """Nothing more is to be learnt of feature f: take its tree, spread its bounds."""
+    """Close feature f, of which nothing more is to be learnt: its tree may be the best known, and
+    its bounds go to all literals.
+    """
     levels = task.levels
     frame = levels.frame[v]
     levels.todo[v, f] = False
@@ -160,7 +170,7 @@ def finish_feature(task, v, f):
     if both < frame.ub:
         frame.ub, frame.feature = both, f
     if task.setting.similarity:
-        row_of_pairs(
+        read_row_of_pairs(
             levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
         )
         propagate_to_siblings(
@@ -176,8 +186,12 @@ def finish_feature(task, v, f):
 
 @jit(inner=True, borrow=True)
 def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
-    """R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h) for both literals ℓ of f and all h; the same for
-    ¬h.
+    """Raise the bounds of all h and ¬h by R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h), for both
+    literals ℓ of f.
+
+    shared : int64[features], weight of the rows with both f and h.
+    total : int64[features], weight of those with h.
+    low1, low0 : int64[features], in and out, bounds of h and ¬h.
     """
     a, b, mine = low1[f], low0[f], total[f]
     for h in range(features):
@@ -187,8 +201,8 @@ def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def look_up(task, v, depth):
-    """Take over what the memory knows of the literals of an opened set."""
+def look_up_literals(task, v, depth):
+    """Bound the literals of an opened set by what the memory knows of them."""
     levels, memory, setting = task.levels, task.memory, task.setting
     frame = levels.frame[v]
     for f in range(task.layout.features):
@@ -198,9 +212,9 @@ def look_up(task, v, depth):
             continue
         learnt = False
         for literal in range(2):
-            one, two = literal_words(levels, v, f, literal)
+            one, two = fingerprint_of_literal(levels, v, f, literal)
             if depth == 3:
-                loss = known_cell(memory.cells, one, two) if setting.keep_cells else np.int64(-1)
+                loss = loss_in_cells(memory.cells, one, two) if setting.keep_cells else np.int64(-1)
                 if loss >= 0:
                     levels.low[v, literal, f] = levels.up[v, literal, f] = loss
                     learnt = True
@@ -220,7 +234,7 @@ def look_up(task, v, depth):
 
 
 @jit(inner=True, borrow=True)
-def opened(task, v):
+def bound_opened_set(task, v):
     """Bound the set and its literals, all pairs of which are counted, and keep which features come
     first.
     """
@@ -231,8 +245,8 @@ def opened(task, v):
     memory = task.memory
     frame, depth = levels.frame[v], setting.depth - v
     side = Side(levels.margin[v], levels.whole[v])
-    leaf = loss_of(setting, frame.weight, right_of_leaf(setting, levels.whole[v]))
-    two = loss_of(setting, frame.weight, right_of_pairs(task, v, side, np.int64(0)))
+    leaf = loss_from_correct(setting, frame.weight, correct_of_leaf(setting, levels.whole[v]))
+    two = loss_from_correct(setting, frame.weight, correct_of_depth_two(task, v, side, np.int64(0)))
     frame.ub, frame.feature = (two, PAIR) if two < leaf else (leaf, LEAF)
     node = frame.node
     if memory.upper[node] < frame.ub:
@@ -242,12 +256,12 @@ def opened(task, v):
     if depth <= 2 or frame.ub == 0:
         frame.solved = 1
     else:
-        look_up(task, v, depth)
+        look_up_literals(task, v, depth)
     frame.phase = CHOOSE
 
 
 @jit(inner=True, borrow=True)
-def choose(task, v):
+def choose_feature(task, v):
     """Return the feature to search next, or −1: the least sum of bounds; the most right rows with
     depth 2 among equals.
     """
@@ -274,8 +288,10 @@ def choose(task, v):
 
 
 @jit(inner=True, borrow=True)
-def leave(task, v):
-    """Close the set of level v: remember it, tell its parent."""
+def close_set(task, v):
+    """Enter the bounds of the set of level v into the memory, pop it, and bound its parent's
+    literal.
+    """
     levels, memory = task.levels, task.memory
     frame = levels.frame[v]
     node, lower = frame.node, frame.ub
@@ -288,36 +304,40 @@ def leave(task, v):
         memory.upper[node], memory.feature[node] = frame.ub, frame.feature
     task.state[0].level -= 1
     if v > 0:
-        learn(levels, memory, v - 1, node)
+        tighten_bounds_of_literal(levels, memory, v - 1, node)
 
 
 @jit(inline=True, borrow=True)
-def learn(levels, memory, v, node):
-    """Take over what the memory knows of the current literal of level v."""
+def tighten_bounds_of_literal(levels, memory, v, node):
+    """Bound the current literal of level v by what the memory knows of set ``node``."""
     f, literal = levels.frame[v].current, levels.frame[v].side
     levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
     levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
 
 
 @jit(inline=True, borrow=True)
-def has(table, row, f):
-    """1 where a row's outcome of feature f is 1."""
+def outcome_of_row(table, row, f):
+    """Return a row's outcome of feature f, 0 or 1."""
     return np.int64(table.bits[table.place[row] + (f >> 5)] >> (f & 31)) & 1
 
 
 @jit(inner=True, borrow=True)
-def enter_child(task, v, node, budget, words):
-    """Put the current literal of level v on the path."""
+def push_child(task, v, node, budget, words):
+    """Push the rows with the current literal of level v as level v + 1.
+
+    node : number of the set in the memory.
+    words : its fingerprint.
+    """
     levels, table = task.levels, task.table
     frame, child = levels.frame[v], levels.frame[v + 1]
     f, wanted = frame.current, 1 - frame.side
     number, rows, into = np.int64(0), levels.rows[v], levels.rows[v + 1]
     for i in range(frame.rows):
         into[number] = rows[i]
-        number += np.int64(has(table, rows[i], f) == wanted)
+        number += np.int64(outcome_of_row(table, rows[i], f) == wanted)
     for literal in range(2):
-        fill(levels.low[v + 1, literal], 0, task.layout.stride, 0)
-        fill(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
+        fill_array(levels.low[v + 1, literal], 0, task.layout.stride, 0)
+        fill_array(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
     levels.own[v + 1, 0], levels.own[v + 1, 1] = words
     child.rows, child.budget, child.node, child.phase = number, budget, node, OPEN
     child.current, child.solved = -1, 0
@@ -344,17 +364,17 @@ def search_children(task, v):
             continue
         frame.tried |= 1 << side
         frame.side = side
-        one, two = literal_words(levels, v, f, side)
+        one, two = fingerprint_of_literal(levels, v, f, side)
         deep = np.uint64(setting.depth - v - 1) * TURN
         fresh = state.nodes
         node = find_or_enter(memory.slots, one + deep, two, fresh)
         if node == fresh:
             memory.lower[node], memory.upper[node], memory.feature[node] = low[side, f], HUGE, LEAF
             state.nodes += 1
-        learn(levels, memory, v, node)
+        tighten_bounds_of_literal(levels, memory, v, node)
         budget = HUGE if greedy else limit - low[1 - side, f]
         if low[side, f] < min(up[side, f], budget):
-            enter_child(task, v, node, budget, (one, two))
+            push_child(task, v, node, budget, (one, two))
             return
     finish_feature(task, v, f)
     frame.phase = CHOOSE
@@ -372,8 +392,8 @@ def search_limited(task, limit):
     if limit < 0:
         open_set(task, np.int64(0))
         while limit == -1 and task.levels.frame[0].at < task.layout.features:
-            pairs_of_set(task, np.int64(0))
-        right_of_pairs(
+            count_pairs_of_set(task, np.int64(0))
+        correct_of_depth_two(
             task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0)
         )
         return FINISHED
@@ -388,21 +408,21 @@ def search_limited(task, limit):
             open_set(task, v)
             work += frame.rows * task.layout.chunks
         elif frame.phase == PAIRS:
-            work += pairs_of_set(task, v)
+            work += count_pairs_of_set(task, v)
             if frame.at >= task.layout.features:
-                opened(task, v)
+                bound_opened_set(task, v)
         elif frame.phase == CHOOSE:
-            f = choose(task, v)
+            f = choose_feature(task, v)
             if f < 0:
-                leave(task, v)
+                close_set(task, v)
             elif setting.depth - v == 3:
                 start_split(task, v, f)
             else:
                 frame.current, frame.tried, frame.phase = f, 0, CHILD
         elif frame.phase == SPLIT:
-            work += pairs_of_split(task, v)
+            work += count_pairs_of_split(task, v)
             if frame.at >= task.layout.features:
-                end_split(task, v)
+                finish_split(task, v)
                 frame.phase = CHOOSE
         else:
             if (

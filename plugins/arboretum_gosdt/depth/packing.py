@@ -16,13 +16,17 @@ overwrite as many rows behind its end as a word has.
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from arboretum_gosdt.depth.pair_counts import doubled, ones, widened
+from arboretum_gosdt.depth.pair_counts import (
+    add_to_doubled,
+    count_ones_of_bytes,
+    sum_bytes_of_lanes,
+)
 from arboretum_gosdt.simd.lanes import lanes_kernel
 
 
 @lanes_kernel()
 def pack_rows(lanes, words, layout, bits, rows, low, high):
-    """Words ``low`` … ``high`` − 1 of as many rows each as a lane has bits.
+    """Write the words ``low`` … ``high`` − 1, of as many rows each as a lane has bits.
 
     bits : int32, flat, outcomes of all features by row.
     rows : int32[words · width], where in it a row begins; an empty row is at a place with zeros.
@@ -87,8 +91,8 @@ def append_chosen_rows(lanes, words, chosen, rows, low, into, at):
 
 @lanes_kernel()
 def sum_margins(lanes, packed, layout, low, high, margin, at):
-    """margin[at + lane] = weight of the rows that have a feature, of the groups ``low``, ``low`` +
-    step … below ``high``.
+    """Sum into margin[at + lane] the weight of the rows that have a feature, of the groups ``low``,
+    ``low`` + step … below ``high``.
 
     step : 2 where classes take turns (margin is signed), else 1; each group is of half the weight
         of the one before.
@@ -101,8 +105,10 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
             last = lanes.element(packed.start, build.add(groups.i, lanes.index(1)))
             with lanes.loop(first, last, [lanes.all(0)]) as word:
                 x = lanes.load(packed.words, build.add(build.mul(word.i, layout.stride), chunk.i))
-                word.next = [build.add(word.now[0], widened(lanes, ones(lanes, x)))]
-            groups.next = doubled(lanes, groups.now, word.after)
+                word.next = [
+                    build.add(word.now[0], sum_bytes_of_lanes(lanes, count_ones_of_bytes(lanes, x)))
+                ]
+            groups.next = add_to_doubled(lanes, groups.now, word.after)
         lanes.store(groups.after[0], margin, build.add(at, chunk.i))
 
 
@@ -144,7 +150,7 @@ def sum_hashes(lanes, hashes, bits, place, rows, number, chunks, out):
 
 
 @lanes_kernel()
-def fill(lanes, array, at, end, value):
-    """array[at … end − 1] = value; whole vectors."""
+def fill_array(lanes, array, at, end, value):
+    """Set array[at … end − 1] to a value; whole vectors are written."""
     with lanes.loop(at, end, step=lanes.count) as loop:
         lanes.store(lanes.spread(value), array, loop.i)

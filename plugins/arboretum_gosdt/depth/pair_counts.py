@@ -28,13 +28,13 @@ Of two classes::
         of a split: the same on its other side, whose D(g ∧ h) is the stored one less this
     value(ℓ) = max(2 · greatest − D(ℓ), D(ℓ) − 2 · least)
     key[f] = value(f) + value(¬f): what the best tree of depth 2 that asks f first gets right less
-        what it gets wrong                                                           (finish_pairs)
+        what it gets wrong                                                (correct_by_first_feature)
 
 Invariants: 0 is among the x of every literal, since carried and stored extremes begin with it, so
 that a leaf is among the splits.  ``lanes`` has to be 0 before the first stretch of a pass, and
 grows from stretch to stretch; ``single`` is written once for each g.  ``count_pairs`` stores
-``count`` and ``weight`` of its windows, ``split_pairs`` only reads ``count``.  Counters of 8 bits
-are emptied after SEGMENT words, before they overflow.
+``count`` and ``weight`` of its windows, ``count_pairs_of_sides`` only reads ``count``.  Counters of
+8 bits are emptied after SEGMENT words, before they overflow.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ single : [4, stride], values of g.
 """
 
 
-def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
-    """Windows of the shorter kind, or of that one; a ring is not longer than the features.
+def choose_layout(features: int, width: int, ring: bool | None = None) -> Layout:
+    """Return the layout whose windows take fewer vectors, or the kind that ``ring`` names; a ring
+    is not longer than the features.
 
     width : bits of a lane.
     """
@@ -114,13 +115,13 @@ def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
     return Layout(begin, end, even, 0, 32 * chunks, chunks)
 
 
-def ones(lanes: Lanes, vector: Value) -> Value:
-    """The vector of 64 bytes that holds how many bits are set in each byte of a vector."""
+def count_ones_of_bytes(lanes: Lanes, vector: Value) -> Value:
+    """Return how many bits are set in each byte of a vector, as a vector of 64 bytes."""
     return lanes.call("ctpop", lanes.builder.bitcast(vector, BYTES))
 
 
-def widened(lanes: Lanes, counts: Value) -> Value:
-    """Sums of the bytes of each lane."""
+def sum_bytes_of_lanes(lanes: Lanes, counts: Value) -> Value:
+    """Return the sums of the bytes of each lane."""
     build, width, step = lanes.builder, lanes.word.width, 8
     found = build.bitcast(counts, lanes.vector)
     while step < width:
@@ -132,7 +133,7 @@ def widened(lanes: Lanes, counts: Value) -> Value:
     return found
 
 
-def _counted(
+def _count_pairs_of_group(
     lanes: Lanes,
     packed: Packed,
     stride: Value,
@@ -141,8 +142,8 @@ def _counted(
     features: Sequence[Value],
     signed: bool,
 ) -> list[Value]:
-    """Rows of a group that have h, of the lanes from ``at``, and g, of ``features``; those of
-    class 0 counted if they lack one.
+    """Count, lane by lane, the rows of a group that have both h, of the lanes from ``at``, and g,
+    one vector for each g of ``features``; signed: those of class 0 count if they lack one.
     """
     build = lanes.builder
     none = ir.Constant(BYTES, [0] * VECTOR_BYTES)
@@ -169,43 +170,49 @@ def _counted(
         last = build.select(build.icmp_signed("<", last, high), last, high)
         with lanes.loop(segment.i, last, [none] * len(features)) as loop:
             loop.next = [
-                build.add(now, ones(lanes, value))
+                build.add(now, count_ones_of_bytes(lanes, value))
                 for now, value in zip(loop.now, word(loop.i), strict=True)
             ]
         segment.next = [
-            build.add(now, widened(lanes, few))
+            build.add(now, sum_bytes_of_lanes(lanes, few))
             for now, few in zip(segment.now, loop.after, strict=True)
         ]
     return segment.after
 
 
-def doubled(lanes: Lanes, now: Sequence[Value], counts: Sequence[Value]) -> list[Value]:
-    """Groups of a class follow each other from the greatest weight to 1."""
+def add_to_doubled(lanes: Lanes, now: Sequence[Value], counts: Sequence[Value]) -> list[Value]:
+    """Return 2 · now + counts: groups of a class follow each other from the greatest weight to
+    1.
+    """
     return [
         lanes.builder.add(lanes.builder.add(one, one), count)
         for one, count in zip(now, counts, strict=True)
     ]
 
 
-def _raise(lanes: Lanes, name: str, pointer: Value, at: Value, values: Sequence[Value]) -> None:
-    """memory = max(memory, values)."""
+def _store_extremes(
+    lanes: Lanes, name: str, pointer: Value, at: Value, values: Sequence[Value]
+) -> None:
+    """Store the extremes, by ``name``, of the vector at pointer[at] and of ``values`` there."""
     found = lanes.load(pointer, at)
     for value in values:
         found = lanes.call(name, found, value)
     lanes.store(found, pointer, at)
 
 
-def _signed_sides(
+def _raise_extremes(
     lanes: Lanes,
     sides: Sequence[Value],
     running: Sequence[Value],
     pairs: Pairs,
     rows: Sequence[Value],
 ) -> list[Value]:
-    """Raise extremes.
+    """Extend the extremes of D below h in ``pairs.lanes`` by these pairs; returns those below g,
+    which are carried.
 
-    sides : per side, per g (D of the pair, D of g, D of the lanes h).   Returns the running values
-        of g.
+    sides : per side, per g (D of the pair, D of g, D of the lanes h).
+    running : the extremes below g so far.
+    rows : places in ``pairs.lanes``.
     """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
@@ -218,19 +225,19 @@ def _signed_sides(
             for k, value in enumerate((d11, d11, d10, d10)):
                 into[k].append(value)
         for k, name in enumerate(EXTREMES):
-            _raise(lanes, name, pairs.lanes, rows[4 * number + k], into[k])
+            _store_extremes(lanes, name, pairs.lanes, rows[4 * number + k], into[k])
     return following
 
 
-def _signed_value(lanes: Lanes, most: Value, least: Value, whole: Value) -> Value:
-    """max(|D|, |2x − D|) of the greatest and the least x; 0 is among the x."""
+def _best_signed_split(lanes: Lanes, most: Value, least: Value, whole: Value) -> Value:
+    """Return max(|D|, |2x − D|) of the greatest and the least x; 0 is among the x."""
     build = lanes.builder
     return lanes.call(
         "smax", build.sub(build.add(most, most), whole), build.sub(whole, build.add(least, least))
     )
 
 
-def _counted_sides(
+def _raise_greatest_counts(
     lanes: Lanes,
     sides: Sequence[Value],
     running: Sequence[Value],
@@ -238,7 +245,7 @@ def _counted_sides(
     rows: Sequence[Value],
 ) -> list[Value]:
     """Raise the greatest counts of the four cells (n11, n10, n01, n00), per side and g, as
-    ``_signed_sides`` does extremes; returns the running values of g.
+    ``_raise_extremes`` does extremes; returns the running values of g.
     """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
@@ -249,7 +256,7 @@ def _counted_sides(
                 lanes.call("umax", now[1], build.add(n01, n00)),
             ]
         for k in (0, 1):
-            _raise(
+            _store_extremes(
                 lanes,
                 "umax",
                 pairs.lanes,
@@ -259,7 +266,7 @@ def _counted_sides(
     return following
 
 
-def _cells(
+def _cells_of_pair(
     lanes: Lanes, n11: Value, of_g: Value, of_lanes: Value, whole: Value
 ) -> tuple[Value, ...]:
     """Return the four cells (n11, n10, n01, n00) of features g and h of the lanes, by n11, what g
@@ -270,7 +277,7 @@ def _cells(
     return n11, n10, n01, build.sub(build.sub(whole, of_g), n01)
 
 
-def _signed_cells(
+def _count_signed_cells(
     lanes: Lanes,
     packed: Packed,
     pairs: Pairs,
@@ -280,13 +287,16 @@ def _signed_cells(
     places: Value,
     stride: Value,
 ) -> list[Value]:
-    """D of pairs on each side; on the only side, their counts are stored."""
+    """Count D of the pairs on each side; of a set that is not split, store D and weight.
+
+    Returns, per side and g, (D of the pair, D of g, D of the lanes h).
+    """
     build, index = lanes.builder, lanes.index
     groups = lanes.element(packed.first, index(1))
     if len(sides) == 2:
         with lanes.loop(index(0), groups, [lanes.all(0)] * TOGETHER) as loop:
-            counts = _counted(lanes, packed, stride, loop.i, at, g, signed=True)
-            loop.next = doubled(lanes, loop.now, counts)
+            counts = _count_pairs_of_group(lanes, packed, stride, loop.i, at, g, signed=True)
+            loop.next = add_to_doubled(lanes, loop.now, counts)
         less = lanes.spread(packed.less)
         mine = [build.sub(count, less) for count in loop.after]
         found = [
@@ -298,7 +308,7 @@ def _signed_cells(
         ]
     else:
         with lanes.loop(index(0), groups, [lanes.all(0)] * (2 * TOGETHER)) as loop:
-            counts = _counted(lanes, packed, stride, loop.i, at, g, signed=False)
+            counts = _count_pairs_of_group(lanes, packed, stride, loop.i, at, g, signed=False)
             # of each weight class 0 comes first
             negative = build.icmp_signed("==", build.and_(loop.i, index(1)), index(0))
             before = [build.select(negative, build.add(now, now), now) for now in loop.now]
@@ -325,7 +335,7 @@ def _signed_cells(
     return made
 
 
-def _class_cells(
+def _count_class_cells(
     lanes: Lanes,
     packed: Packed,
     pairs: Pairs,
@@ -335,8 +345,10 @@ def _class_cells(
     places: Value,
     layout: Layout,
 ) -> list[Value]:
-    """Greatest counts of the four cells of pairs on each side; on the only side, the classes'
-    counts are stored.
+    """Count the classes in the four cells of the pairs on each side; of a set that is not split,
+    store the classes' counts and the weight.
+
+    Returns, per side and g, the greatest count of a class in each cell.
     """
     build, index, split = lanes.builder, lanes.index, len(sides) == 2
     zero, cells = lanes.all(0), 4 * TOGETHER
@@ -345,8 +357,10 @@ def _class_cells(
         low = lanes.element(packed.first, loop.i)
         high = lanes.element(packed.first, build.add(loop.i, index(1)))
         with lanes.loop(low, high, [zero] * TOGETHER) as groups:
-            counts = _counted(lanes, packed, layout.stride, groups.i, at, g, signed=False)
-            groups.next = doubled(lanes, groups.now, counts)
+            counts = _count_pairs_of_group(
+                lanes, packed, layout.stride, groups.i, at, g, signed=False
+            )
+            groups.next = add_to_doubled(lanes, groups.now, counts)
         row = build.mul(loop.i, layout.stride)
         base = build.mul(build.mul(loop.i, layout.features), layout.stride)
         found = [groups.after]
@@ -359,7 +373,7 @@ def _class_cells(
             whole = lanes.spread(lanes.element(side.whole, loop.i))
             for n11, one in zip(values, g, strict=True):
                 of_g = lanes.spread(lanes.element(side.margin, build.add(row, one)))
-                following += _cells(lanes, n11, of_g, of_lanes, whole)
+                following += _cells_of_pair(lanes, n11, of_g, of_lanes, whole)
         loop.next = [
             lanes.call("umax", now, cell) for now, cell in zip(loop.now, following, strict=False)
         ]
@@ -377,7 +391,7 @@ def _class_cells(
     ]
 
 
-def _visit(
+def _count_windows(
     lanes: Lanes,
     packed: Packed,
     layout: Layout,
@@ -386,7 +400,9 @@ def _visit(
     low: Value,
     high: Value,
 ) -> None:
-    """Pairs of the features g of ``low`` … ``high`` − 1 with their windows."""
+    """Count the pairs of the features g of ``low`` … ``high`` − 1 with their windows, and keep the
+    best splits below g, ¬g, h and ¬h on each side.
+    """
     build, index, stride = lanes.builder, lanes.index, layout.stride
     signed = lanes.kinds[2].types[0].dtype.signed
     each = 4 if signed else 2
@@ -402,11 +418,11 @@ def _visit(
                 build.add(build.mul(index(k), stride), inner.i) for k in range(each * len(sides))
             ]
             if signed:
-                cells = _signed_cells(lanes, packed, pairs, sides, inner.i, g, places, stride)
-                inner.next = _signed_sides(lanes, cells, inner.now, pairs, rows)
+                cells = _count_signed_cells(lanes, packed, pairs, sides, inner.i, g, places, stride)
+                inner.next = _raise_extremes(lanes, cells, inner.now, pairs, rows)
             else:
-                cells = _class_cells(lanes, packed, pairs, sides, inner.i, g, places, layout)
-                inner.next = _counted_sides(lanes, cells, inner.now, pairs, rows)
+                cells = _count_class_cells(lanes, packed, pairs, sides, inner.i, g, places, layout)
+                inner.next = _raise_greatest_counts(lanes, cells, inner.now, pairs, rows)
         name = "smax" if signed else "umax"
         for number, side in enumerate(sides):
             mine = inner.after[number * TOGETHER * each :][: TOGETHER * each]
@@ -420,29 +436,29 @@ def _visit(
                         if outcome
                         else d
                     )
-                    value = _signed_value(lanes, most, least, whole)
+                    value = _best_signed_split(lanes, most, least, whole)
                 place = build.add(build.mul(index(2 * number + outcome), stride), g[t])
                 lanes.put(lanes.reduce(name, value), pairs.single, place)
 
 
 @lanes_kernel()
 def count_pairs(lanes, packed, layout, pairs, side, low, high):
-    """A set whose groups hold one class each; two classes: groups 2b and 2b + 1 are class 0 and
-    1 of weight 2ᵇ.
+    """Count the pairs of a set whose groups hold one class each; two classes: groups 2b and 2b + 1
+    are class 0 and 1 of weight 2ᵇ.
     """
-    _visit(lanes, packed, layout, pairs, [side], low, high)
+    _count_windows(lanes, packed, layout, pairs, [side], low, high)
 
 
 @lanes_kernel()
-def split_pairs(lanes, packed, layout, pairs, side, other, low, high):
-    """Both sides of a split of a set whose counts ``pairs`` holds; ``packed`` has the rows of
-    ``side``, of two classes together.
+def count_pairs_of_sides(lanes, packed, layout, pairs, side, other, low, high):
+    """Count the pairs of both sides of a split of a set whose counts ``pairs`` holds; ``packed``
+    has the rows of ``side``, of two classes together.
     """
-    _visit(lanes, packed, layout, pairs, [side, other], low, high)
+    _count_windows(lanes, packed, layout, pairs, [side, other], low, high)
 
 
 @lanes_kernel(types.int64)
-def finish_pairs(lanes, pairs, layout, side, number, key):
+def correct_by_first_feature(lanes, pairs, layout, side, number, key):
     """Write what a tree of depth 2 gets right (two classes: that less what it gets wrong), by its
     first feature: key [stride]; returns the most.
 
@@ -457,7 +473,7 @@ def finish_pairs(lanes, pairs, layout, side, number, key):
     with lanes.loop(index(0), layout.ring, step=lanes.count) as loop:
         for row, name in zip(rows, names, strict=True):
             here = build.add(row, loop.i)
-            _raise(
+            _store_extremes(
                 lanes,
                 name,
                 pairs.lanes,
@@ -470,7 +486,10 @@ def finish_pairs(lanes, pairs, layout, side, number, key):
         if signed:
             d = lanes.load(side.margin, loop.i)
             rest = build.sub(lanes.spread(lanes.element(side.whole, index(0))), d)
-            values = [_signed_value(lanes, *values[:2], d), _signed_value(lanes, *values[2:], rest)]
+            values = [
+                _best_signed_split(lanes, *values[:2], d),
+                _best_signed_split(lanes, *values[2:], rest),
+            ]
         total = lanes.all(0)
         for outcome, value in enumerate(values):
             single = build.mul(build.add(build.mul(number, index(2)), index(outcome)), stride)

@@ -5,31 +5,31 @@ With v the level of the set S, D(x) = weight of class 1 less weight of class 0 i
 classes, the weight of each class)::
 
     open_set(v):
-        lay the rows of S group by group, each group from a new word on            (list_entries)
+        lay the rows of S group by group, each group from a new word on        (list_places_of_rows)
         words[w · stride + f] = outcomes of feature f in the rows of word w          (pack_rows)
         whole = D(S);  margin[h] = D(S ∧ h);  total[h] = weight(S ∧ h)
         sums[h] = fingerprint of S ∧ h;  scratch.lanes = 0
-    pairs_of_set(v):      for a stretch of g, all h of g's window:
+    count_pairs_of_set(v):      for a stretch of g, all h of g's window:
         count[g, h] = D(S ∧ g ∧ h);  weight[g, h] = weight(S ∧ g ∧ h)           (count_pairs)
         keep the best split below g, ¬g, h and ¬h
     start_split(v, f):    T = the smaller of S ∧ f and S ∧ ¬f
         pack T;  margin and whole of T and S ∖ T from row f of ``count`` and those of S
-    pairs_of_split(v):    for a stretch of g, all h of g's window:
-        count D(T ∧ g ∧ h);  D((S ∖ T) ∧ g ∧ h) = count[g, h] − D(T ∧ g ∧ h)    (split_pairs)
+    count_pairs_of_split(v):    for a stretch of g, all h of g's window:
+        count D(T ∧ g ∧ h);  D((S ∖ T) ∧ g ∧ h) = count[g, h] − D(T ∧ g ∧ h)  (count_pairs_of_sides)
         keep the best split below g, ¬g, h and ¬h on both sides
 
 Invariants:
 
 - ``rows[v]`` is ascending, so that rows of a group (one class, one weight 2ᵇ) lie together.  Group
   q has the words start[q] … start[q + 1] − 1.  Its last word is filled up with an empty row
-  ("nobody"), which lacks all features; ``collect_side`` leaves it out where it takes the rows that
-  lack one.
+  ("nobody"), which lacks all features; ``collect_rows_of_side`` leaves it out where it takes the
+  rows that lack one.
 - ``frame.at`` features of a pass are done; a stretch is at least TOGETHER features, and at most
   some LARGE steps long, so that the clock can be looked at.  ``lanes`` and ``single`` of the
   scratch hold the best splits of the pass so far; ``open_set`` and ``start_split`` clear ``lanes``.
 - ``count[v]`` and ``weight[v]`` are whole once ``at`` has reached all features, and stay until the
   level is opened again; splits and similarity read them.  A pair {g, h} may stand in the window
-  of one of the two only: read it by ``row_of_pairs``.
+  of one of the two only: read it by ``read_row_of_pairs``.
 - Of two classes, whose groups take turns (class 0, class 1 of the same weight), a word of T may
   hold both: the groups of a weight come together, class 0 first, and ``flip`` has its rows of
   class 0.
@@ -48,7 +48,7 @@ from arboretum_gosdt.depth.arrays import (
 )
 from arboretum_gosdt.depth.packing import (
     append_chosen_rows,
-    fill,
+    fill_array,
     pack_rows,
     sum_hashes,
     sum_margins,
@@ -58,20 +58,22 @@ from arboretum_gosdt.depth.pair_counts import (
     Packed,
     Pairs,
     Side,
+    correct_by_first_feature,
     count_pairs,
-    finish_pairs,
-    split_pairs,
+    count_pairs_of_sides,
 )
 
 
 @jit(inline=True, borrow=True)
-def loss_of(setting, weight, right):
-    """From what :func:`finish_pairs` and leaves count."""
+def loss_from_correct(setting, weight, right):
+    """Return the loss of what gets ``right`` right, as :func:`correct_by_first_feature` and leaves
+    count that.
+    """
     return (weight - right) >> 1 if setting.two else weight - right
 
 
 @jit(inner=True, borrow=True)
-def right_of_leaf(setting, whole):
+def correct_of_leaf(setting, whole):
     """Return what a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is
     D, |D|, which is what it gets right less what it gets wrong.
     """
@@ -84,9 +86,9 @@ def right_of_leaf(setting, whole):
 
 
 @jit(inner=True, borrow=True)
-def list_entries(task, rows, number, start, entries):
-    """Places by word of so many rows: every group begins a word, and what is left of its last
-    one is filled up; returns the words.
+def list_places_of_rows(task, rows, number, start, entries):
+    """List the places of ``number`` rows by word: every group begins a word, and what is left of
+    its last one is filled up; returns the number of words.
     """
     table, width = task.table, task.setting.width
     nobody = table.place[len(table.group)]
@@ -105,25 +107,25 @@ def list_entries(task, rows, number, start, entries):
 
 
 @jit(inner=True, borrow=True)
-def pack(words, layout, bits, entries, number):
-    """So many words; a kernel of its own, as it is long and used twice."""
+def pack_set(words, layout, bits, entries, number):
+    """Pack ``number`` words; a kernel of its own, as it is long and used twice."""
     pack_rows(words, layout, bits, entries, 0, number)
 
 
 @jit(inner=True, borrow=True)
-def margins(packed, layout, low, high, into, at):
+def sum_margins_of_set(packed, layout, low, high, into, at):
     """:func:`sum_margins` as a kernel of its own."""
     sum_margins(packed, layout, low, high, into, at)
 
 
 @jit(inner=True, borrow=True)
-def right_of_pairs(task, v, side, number):
-    """:func:`finish_pairs` as a kernel of its own, for the counts of level v; keys go to the
-    scratch.
+def correct_of_depth_two(task, v, side, number):
+    """:func:`correct_by_first_feature` as a kernel of its own, for the counts of level v; keys go
+    to the scratch.
     """
     levels, scratch = task.levels, task.scratch
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
-    return finish_pairs(pairs, task.layout, side, number, scratch.key)
+    return correct_by_first_feature(pairs, task.layout, side, number, scratch.key)
 
 
 @jit(inner=True, borrow=True)
@@ -135,8 +137,8 @@ def open_set(task, v):
     scratch = task.scratch
     setting = task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
-    words = list_entries(task, levels.rows[v], frame.rows, start, levels.entries[v])
-    pack(levels.words[v], layout, table.bits, levels.entries[v], words)
+    words = list_places_of_rows(task, levels.rows[v], frame.rows, start, levels.entries[v])
+    pack_set(levels.words[v], layout, table.bits, levels.entries[v], words)
     packed = Packed(levels.words[v], scratch.flip, start, table.first, setting.classes, 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
     weight = np.int64(0)
@@ -156,14 +158,16 @@ def open_set(task, v):
             whole[table.kind[q]] += number
     if setting.two:
         none, some = scratch.margins[0], scratch.margins[1]
-        margins(packed, layout, 0, setting.groups, none, 0)
-        margins(packed, layout, 1, setting.groups, some, 0)
+        sum_margins_of_set(packed, layout, 0, setting.groups, none, 0)
+        sum_margins_of_set(packed, layout, 1, setting.groups, some, 0)
         for h in range(stride):
             margin[h] = some[h] - none[h]
             total[h] = np.int64(some[h]) + np.int64(none[h])
     else:
         for k in range(setting.classes):
-            margins(packed, layout, table.first[k], table.first[k + 1], margin, k * stride)
+            sum_margins_of_set(
+                packed, layout, table.first[k], table.first[k + 1], margin, k * stride
+            )
         for h in range(stride):
             total[h] = 0
             for k in range(setting.classes):
@@ -177,14 +181,16 @@ def open_set(task, v):
         layout.chunks,
         levels.sums[v],
     )
-    fill(scratch.lanes, 0, 8 * stride, 0)
+    fill_array(scratch.lanes, 0, 8 * stride, 0)
     frame.weight, frame.words, frame.at, frame.phase = weight, words, 0, PAIRS
     task.state[0].opened += 1
 
 
 @jit(inline=True, borrow=True)
-def next_pairs(layout, words, at):
-    """(end, work) of the next features whose windows are counted in one go."""
+def next_part_of_pairs(layout, words, at):
+    """Return (end, work) of the next features from ``at`` on whose windows are counted in one
+    go.
+    """
     work, end = np.int64(0), at
     while end < layout.features and work < LARGE:
         work += (
@@ -197,10 +203,10 @@ def next_pairs(layout, words, at):
 
 
 @jit(inner=True, borrow=True)
-def pairs_of_set(task, v):
+def count_pairs_of_set(task, v):
     """Count a stretch of all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
-    end, work = next_pairs(layout, frame.words, frame.at)
+    end, work = next_part_of_pairs(layout, frame.words, frame.at)
     packed = Packed(
         levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting.classes, 0
     )
@@ -211,9 +217,9 @@ def pairs_of_set(task, v):
 
 
 @jit(inner=True, borrow=True)
-def row_of_pairs(values, base, layout, f, out, at):
-    """out[at + h] = the count of the pair {f, h}, in the window of whichever of the two has it;
-    repeated behind the last.
+def read_row_of_pairs(values, base, layout, f, out, at):
+    """Copy the count of every pair {f, h} to out[at + h], from the window of whichever of the two
+    has it; the first are repeated behind the last.
     """
     stride, features, ring = layout.stride, layout.features, layout.ring
     begin, end = layout.begin[f // TOGETHER], layout.end[f // TOGETHER]
@@ -231,7 +237,7 @@ def row_of_pairs(values, base, layout, f, out, at):
 
 
 @jit(inner=True, borrow=True)
-def collect_side(task, v, f, outcome):
+def collect_rows_of_side(task, v, f, outcome):
     """List the rows with that outcome by word, groups of two classes together; returns (words,
     weight of class 0).
     """
@@ -285,12 +291,12 @@ def start_split(task, v, f):
     setting = task.setting
     frame, stride = levels.frame[v], layout.stride
     smaller = np.int64(2 * levels.total[v, f] <= frame.weight)
-    words, less = collect_side(task, v, f, smaller)
-    pack(scratch.words, layout, table.bits, scratch.entries, words)
+    words, less = collect_rows_of_side(task, v, f, smaller)
+    pack_set(scratch.words, layout, table.bits, scratch.entries, words)
     mine, other = scratch.margins[0], scratch.margins[1]
     for k in range(setting.classes):
         row, base = k * stride, k * layout.features * stride
-        row_of_pairs(levels.count[v], base, layout, f, mine, row)
+        read_row_of_pairs(levels.count[v], base, layout, f, mine, row)
         part = levels.margin[v, row + f]
         rest = levels.whole[v, k] - part
         for h in range(layout.features + layout.ring):
@@ -298,24 +304,24 @@ def start_split(task, v, f):
             missing = levels.margin[v, row + h] - there
             mine[row + h], other[row + h] = (there, missing) if smaller else (missing, there)
         scratch.wholes[0, k], scratch.wholes[1, k] = (part, rest) if smaller else (rest, part)
-    fill(scratch.lanes, 0, 8 * stride, 0)
+    fill_array(scratch.lanes, 0, 8 * stride, 0)
     frame.current, frame.side, frame.at, frame.phase = f, smaller, 0, SPLIT
     frame.side_words, frame.less = words, less
 
 
 @jit(inner=True, borrow=True)
-def pairs_of_split(task, v):
+def count_pairs_of_split(task, v):
     """Count a stretch of all pairs of both sides of a split of level v; returns the work."""
     layout = task.layout
     levels = task.levels
     scratch = task.scratch
     frame = task.levels.frame[v]
     setting = task.setting
-    end, work = next_pairs(layout, frame.side_words, frame.at)
+    end, work = next_part_of_pairs(layout, frame.side_words, frame.at)
     first = task.table.mixed if setting.two else task.table.first
     packed = Packed(scratch.words, scratch.flip, scratch.start, first, setting.classes, frame.less)
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     sides = Side(scratch.margins[0], scratch.wholes[0]), Side(scratch.margins[1], scratch.wholes[1])
-    split_pairs(packed, layout, pairs, sides[0], sides[1], frame.at, end)
+    count_pairs_of_sides(packed, layout, pairs, sides[0], sides[1], frame.at, end)
     frame.at = end
     return work

@@ -52,12 +52,12 @@ class LimitedSearch:
         self.bits = np.ascontiguousarray(bits, np.uint32)
         self.features = features
         self.depth = min(depth, features)
-        from arboretum_gosdt.depth.arrays import count_bits
+        from arboretum_gosdt.depth.arrays import count_rows_of_bits
 
         self.weights = weights = np.ascontiguousarray(weights, np.int64)
         sizes = np.zeros((weights.shape[1], 63), np.int64)
         totals = np.zeros(weights.shape[1], np.int64)
-        count_bits(weights, sizes, totals)
+        count_rows_of_bits(weights, sizes, totals)
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
         self._opened, self._small = 0, None
@@ -65,12 +65,12 @@ class LimitedSearch:
         depth = self.depth
         if depth <= 1 or self.upper == 0:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
-            self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
+            self.lower = self.upper = self._add_best_tree([], np.arange(len(weights)), depth)
             return
         self._cells_kept = cells and depth > 3 and total < (1 << 32) - 1
         self._similarity = similarity
         self._ring, self._greedy = ring, greedy and depth > 3
-        self._start(total, sizes, word)
+        self._allocate(total, sizes, word)
 
     def memo_for_proof(self) -> tuple[Any, ...] | None:
         """Return the memo as :class:`arboretum.api.Memo` has it; None without a search."""
@@ -108,8 +108,8 @@ class LimitedSearch:
         report: Callable[[int, int], None] | None = None,
         slices: float = math.inf,
     ) -> str:
-        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out,
-        "seconds", "bytes" or "slices".
+        """Search until ``time.monotonic()`` is ``until``; returns "" when finished, else what ran
+        out, "seconds", "bytes" or "slices".
 
         report : called with (lower, upper) after every slice.
         slices : at most so many.
@@ -124,20 +124,20 @@ class LimitedSearch:
             return "bytes"
 
         def work() -> int:
-            found = self._slice()
-            self._grow_cells(memory_bytes)
+            found = self._run_slice()
+            self._enlarge_cells(memory_bytes)
             return found
 
         with self._arrays.moved_by(until):
             return run_slices(
                 work,
-                lambda: self._grow_sets(memory_bytes),
+                lambda: self._make_room_for_sets(memory_bytes),
                 until,
                 lambda: report(self.lower, self.upper),
                 slices,
             )
 
-    def _slice(self) -> int:
+    def _run_slice(self) -> int:
         """Work for a slice, take over what is proven at the root, and begin the full pass where the
         greedy one has ended.  Returns how the slice ended
         (:mod:`arboretum.kernels.solving.slices`).
@@ -164,8 +164,8 @@ class LimitedSearch:
             return PAUSED
         return found
 
-    def _start(self, total: int, sizes: np.ndarray, word: int | None) -> None:
-        """Make the arrays of the search, enter the set of all rows, and stand at the root.
+    def _allocate(self, total: int, sizes: np.ndarray, word: int | None) -> None:
+        """Allocate the arrays of the search, enter the set of all rows, and stand at the root.
 
         total : of all weights.
         sizes : int64[classes, 63], rows of a class whose weight has bit b.
@@ -174,23 +174,23 @@ class LimitedSearch:
         from arboretum.kernels.solving.fingerprints import enter
         from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_gosdt.depth import arrays
-        from arboretum_gosdt.depth.pair_counts import layout_of
+        from arboretum_gosdt.depth.pair_counts import choose_layout
 
         two = self.weights.shape[1] == 2
         self.word = word or next(bits for bits in (16, 32, 64) if total < 1 << (bits - two))
-        self.layout = layout = layout_of(self.features, self.word, self._ring)
-        self.table = table = self._table(two, sizes)
+        self.layout = layout = choose_layout(self.features, self.word, self._ring)
+        self.table = table = self._build_table(two, sizes)
         setting = arrays.Setting(
-            self.depth,
-            1 if two else self.weights.shape[1],
-            int(two),
-            int(self._similarity),
-            int(self._cells_kept),
-            self.word,
-            len(table.power),
+            depth=self.depth,
+            classes=1 if two else self.weights.shape[1],
+            two=int(two),
+            similarity=int(self._similarity),
+            keep_cells=int(self._cells_kept),
+            width=self.word,
+            groups=len(table.power),
         )
-        levels = arrays.new_levels(table, layout, setting, max(1, self.depth - 2))
-        scratch = arrays.new_scratch(table, layout, setting)
+        levels = arrays.allocate_levels(table, layout, setting, max(1, self.depth - 2))
+        scratch = arrays.allocate_scratch(table, layout, setting)
         sets = FIRST_SETS if self.depth > 3 else 1
         fields = {"lower": np.int64, "upper": np.int64, "feature": np.int32}
         self._arrays = MemoArrays(fields, sets)
@@ -198,9 +198,17 @@ class LimitedSearch:
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
         memory = arrays.Memory._make([*self._arrays.values(), self._cells])
         state = np.zeros(1, arrays.STATE)
-        self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
+        self._task = arrays.Task(
+            table=table,
+            layout=layout,
+            levels=levels,
+            scratch=scratch,
+            memory=memory,
+            setting=setting,
+            state=state,
+        )
         levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
-        enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
+        enter(memory.slots, *_key_at_depth(levels.own[0], self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
         state[["nodes", "mode"]] = 1, arrays.GREEDY if self._greedy else arrays.FULL
         self._restart_at_root()
@@ -220,8 +228,13 @@ class LimitedSearch:
         frame["rows"], frame["current"], frame["budget"] = n, -1, arrays.HUGE
         frame["ub"], self._task.state["level"] = arrays.HUGE, 0
 
-    def _table(self, two: bool, sizes: np.ndarray) -> Any:
-        """Rows of one class and one weight 2ᵇ each, in groups; groups of two classes take turns."""
+    def _build_table(self, two: bool, sizes: np.ndarray) -> Any:
+        """Return the DepthTable: rows of one class and one weight 2ᵇ each, in groups; groups of two
+        classes take turns.
+
+        two : whether there are two classes.
+        sizes : int64[classes, 63], rows of a class whose weight has bit b.
+        """
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_gosdt.depth import arrays
 
@@ -244,20 +257,20 @@ class LimitedSearch:
         bits[:empty] = self.bits.reshape(-1).view(np.int32)
         power, kind = np.array(groups, np.int64).T.copy()
         table = arrays.DepthTable(
-            bits,
-            np.full(at + 1, empty, np.int32),
-            np.empty(at, np.int32),
-            power,
-            kind,
-            np.array(first),
-            np.array([0, len(groups) // 2]),
-            random_words(at).reshape(-1),
+            bits=bits,
+            place=np.full(at + 1, empty, np.int32),
+            group=np.empty(at, np.int32),
+            power=power,
+            kind=kind,
+            first=np.array(first),
+            mixed=np.array([0, len(groups) // 2]),
+            hashes=random_words(at).reshape(-1),
         )
         self._rows = np.empty(at, np.int32)
-        arrays.list_rows(self.weights, begin, chunks, table, self._rows)
+        arrays.fill_rows(self.weights, begin, chunks, table, self._rows)
         return table
 
-    def _grow_sets(self, budget: int | None) -> bool:
+    def _make_room_for_sets(self, budget: int | None) -> bool:
         """Make room for one more set in the memory; False when that, with all other arrays, exceeds
         the budget in bytes.
         """
@@ -272,7 +285,7 @@ class LimitedSearch:
         )
         return True
 
-    def _grow_cells(self, budget: int | None) -> None:
+    def _enlarge_cells(self, budget: int | None) -> None:
         """Make the memory of losses of depth 2 four times as large when it is half full, while that
         takes a part of the budget only.
         """
@@ -306,10 +319,10 @@ class LimitedSearch:
         of outcome 0), root first.
         """
         nodes: list[list[int]] = []
-        self._grow(nodes, np.arange(len(self.weights)), self.depth)
+        self._add_best_tree(nodes, np.arange(len(self.weights)), self.depth)
         return np.array(nodes, np.int64)
 
-    def _grow(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
+    def _add_best_tree(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
         """Add the best tree known of that depth on these rows; returns its loss."""
         from arboretum_gosdt.problem.tree_kernels import sums_of
 
@@ -323,9 +336,9 @@ class LimitedSearch:
             return before
         inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
         one = len(nodes)
-        loss = self._grow(nodes, rows[inside], left)
+        loss = self._add_best_tree(nodes, rows[inside], left)
         other = len(nodes)
-        loss += self._grow(nodes, rows[~inside], left)
+        loss += self._add_best_tree(nodes, rows[~inside], left)
         if loss < before:
             nodes[number] = [feature, 0, one, other]
             return loss
@@ -350,7 +363,7 @@ class LimitedSearch:
         mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
         if depth >= 3:
             words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
-            node = int(find(task.memory.slots, *_at_depth(words, depth)))
+            node = int(find(task.memory.slots, *_key_at_depth(words, depth)))
             feature = arrays.PAIR
             if node == 0 and task.levels.frame["ub"][0] < task.memory.upper[0]:
                 feature = int(task.levels.frame["feature"][0])
@@ -361,8 +374,8 @@ class LimitedSearch:
         small = task
         if task.state["level"][0] >= 0:  # the search is to go on with its arrays
             self._small = small = self._small or task._replace(
-                levels=arrays.new_levels(task.table, task.layout, task.setting, 1),
-                scratch=arrays.new_scratch(task.table, task.layout, task.setting),
+                levels=arrays.allocate_levels(task.table, task.layout, task.setting, 1),
+                scratch=arrays.allocate_scratch(task.table, task.layout, task.setting),
             )
         levels, opened = small.levels, task.state["opened"][0]
         levels.rows[0, : len(mine)], levels.frame["rows"][0] = mine, len(mine)
@@ -377,8 +390,11 @@ class LimitedSearch:
         return int((abs(inside).max(axis=0) + abs(outside).max(axis=0)).argmax()), 0
 
 
-def _at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
-    """The fingerprint of a set and the depth of its trees."""
+def _key_at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
+    """Return the key of a set together with the depth of its trees.
+
+    words : uint64[2], the set's fingerprint.
+    """
     from arboretum_gosdt.depth import arrays
 
     return np.uint64((int(words[0]) + depth * int(arrays.TURN)) % 2**64), words[1]
