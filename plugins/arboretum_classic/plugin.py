@@ -51,8 +51,8 @@ from arboretum_classic.stopping.chi2 import ChiSquared
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The impurities, criteria and pruners of the classical methods, and what becomes of missing
-    values; presets lie beside.
+    """Return the impurities, criteria and pruners of the classical methods, and what becomes of
+    missing values; presets lie beside.
     """
     return [
         C45,

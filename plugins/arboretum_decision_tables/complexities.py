@@ -42,15 +42,15 @@ class ClosedForm:
     FORM: ClassVar[Form]
 
     def form(self) -> Form:
-        """ψ⁰ and F in closed form."""
+        """Return ψ⁰ and F in closed form."""
         return self.FORM
 
     def leaf(self) -> float:
-        """ψ⁰, what a leaf costs."""
+        """Return ψ⁰, what a leaf costs."""
         return self.FORM.leaf
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
-        """F(mass, price, ψ₁ … ψ_t), what an inner node and all below it cost.
+        """Return F(mass, price, ψ₁ … ψ_t), what an inner node and all below it cost.
 
         children : float64[t], ψ_i of its branches.
         """
@@ -140,8 +140,8 @@ class ZeroError:
     example = "dataset=monk1-full method=subtable_dp"
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """ψ of the tree; ∞ if it has a leaf that the rule forbids although some test still divides
-        its objects.
+        """Return ψ of the tree; ∞ if it has a leaf that the rule forbids although some test still
+        divides its objects.
 
         Raises CapabilityError when the run has no complexity, or limits that are no leaf rule.
         """
@@ -155,7 +155,7 @@ class ZeroError:
 
 
 def stops_lawfully(tree: Tree, problem: Problem) -> bool:
-    """Whether every leaf has one class, or is one by the leaf rule, or holds objects that no
+    """Return whether every leaf has one class, or is one by the leaf rule, or holds objects that no
     test tells apart.
     """
     rule, objects = problem.parts.leaf_rule(counting_objects=True), problem.objects

@@ -47,7 +47,7 @@ class OutsideMajority:
     kernel = staticmethod(kernels.me)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], weight."""
+        """Return float64[…, classes] → float64[…], weight."""
         others: np.ndarray = np.maximum(weights.sum(axis=-1) - weights.max(axis=-1), 0.0)
         return others
 
@@ -68,7 +68,7 @@ class UnlikePairs:
     kernel = staticmethod(kernels.rt)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], square of weight."""
+        """Return float64[…, classes] → float64[…], square of weight."""
         before = np.cumsum(weights, axis=-1) - weights
         pairs: np.ndarray = (weights * np.maximum(before, 0.0)).sum(axis=-1)
         return pairs
@@ -130,7 +130,7 @@ class Aggregated:
     aggregation: Aggregation = param(Aggregation.sum, _MEANING, alias="kind")
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
-        """The kernel for this impurity; None if the impurity is written in NumPy only."""
+        """Return the kernel for this impurity; None if the impurity is written in NumPy only."""
         if (own := getattr(impurity, "kernel", None)) is None:
             return None
         known = known_impurity(getattr(impurity, "name", ""), own, OWN_VALUES)
@@ -148,12 +148,12 @@ class Aggregated:
         return self.aggregation is Aggregation.w_sum and mean and "concave" in declared
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         return self.terms(tables, node)["score"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """All four aggregations of the impurity of the outcomes, and the score: minus the one
-        that is chosen.
+        """Return all four aggregations of the impurity of the outcomes, and the score: minus the
+        one that is chosen.
         """
         value = tables.impurity(tables.weights)
         weighted = value * tables.mass / node.mass

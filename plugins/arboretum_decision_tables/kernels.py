@@ -21,7 +21,7 @@ from arboretum.kernels import criterion_kernel, impurity_kernel
 
 @impurity_kernel
 def me(weights):
-    """N − max N_j."""
+    """Return N − max N_j."""
     mass = 0.0
     top = 0.0
     for w in weights:
@@ -32,7 +32,7 @@ def me(weights):
 
 @impurity_kernel
 def rt(weights):
-    """Σ_{i<j} N_i N_j."""
+    """Return Σ_{i<j} N_i N_j."""
     before = 0.0
     pairs = 0.0
     for w in weights:
@@ -43,7 +43,7 @@ def rt(weights):
 
 @criterion_kernel
 def aggregated(weights, counts, price, extra, node):
-    """−I with the run's impurity."""
+    """Return −I with the run's impurity."""
     by_mass = node.params[0] >= 2.0
     moments = counts.shape[1] < weights.shape[1]
     total = 0.0
@@ -66,7 +66,7 @@ def aggregated(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_gini(weights, counts, price, extra, node):
-    """−I with gini; N · gini = N − Σ N_k² / N."""
+    """Return −I with gini; N · gini = N − Σ N_k² / N."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -87,7 +87,7 @@ def aggregated_gini(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_entropy(weights, counts, price, extra, node):
-    """−I with entropy; N · entropy = −Σ N_k log2(N_k / N)."""
+    """Return −I with entropy; N · entropy = −Σ N_k log2(N_k / N)."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -111,7 +111,7 @@ def aggregated_entropy(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_me(weights, counts, price, extra, node):
-    """−I with me."""
+    """Return −I with me."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -131,7 +131,7 @@ def aggregated_me(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_rt(weights, counts, price, extra, node):
-    """−I with rt."""
+    """Return −I with rt."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0

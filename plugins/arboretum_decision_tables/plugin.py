@@ -9,7 +9,9 @@ from arboretum_decision_tables.paper.reproduction import DecisionTables
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin; the presets of the sixteen greedy algorithms lie beside."""
+    """Return the components of this plugin; the presets of the sixteen greedy algorithms lie
+    beside.
+    """
     return [
         OutsideMajority,
         UnlikePairs,

@@ -15,7 +15,7 @@ from arboretum_maxcost.stopping import Budget
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin; its presets lie beside."""
+    """Return the components of this plugin; its presets lie beside."""
     return [
         Combined,
         *CRITERIA,

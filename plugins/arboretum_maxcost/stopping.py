@@ -22,15 +22,15 @@ class Budget:
     )
 
     def limits(self) -> Limits:
-        """What a path may pay as the only limit."""
+        """Return what a path may pay as the only limit."""
         return Limits(max_cost=self.limit)
 
     def is_leaf(self, node: Node) -> bool:
-        """False: tests that cannot be paid do not compete, and a node without any is a leaf by
-        itself.
+        """Return False: tests that cannot be paid do not compete, and a node without any is a leaf
+        by itself.
         """
         return False
 
     def leaf_rule(self) -> LeafRule:
-        """The rule by which no node of several classes has to be a leaf."""
+        """Return the rule by which no node of several classes has to be a leaf."""
         return LeafRule()

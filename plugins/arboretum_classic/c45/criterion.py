@@ -38,8 +38,8 @@ class Rule(NamedTuple):
 
 
 def first_best(values: np.ndarray, floor: float) -> int:
-    """Position of the best value above ``floor``, −1 without any; one that is better by less
-    than TOLERANCE is not better.
+    """Return the position of the best value above ``floor``, −1 without any; one that is better by
+    less than TOLERANCE is not better.
     """
     best = -1
     for i, value in enumerate(values.tolist()):
@@ -100,7 +100,7 @@ class C45:
         return Rule(self.min_objects, self.scaled, self.mdl, self.average_gain, self.zero_gain)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]: the ratio of each test by itself, before cuts are charged; −inf
+        """Return float64[tests]: the ratio of each test by itself, before cuts are charged; −inf
         without gain or with too light branches.
         """
         terms = self.terms(tables, node)
@@ -114,9 +114,9 @@ class C45:
         return found
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Gain and split information in bits, and what :meth:`finalise_scores` asks of each test:
-        its column, whether that is a number and whether it counts in the average gain (1 or 0), and
-        whether two branches are heavy enough.
+        """Return the gain and split information in bits, and what :meth:`finalise_scores` asks of
+        each test: its column, whether that is a number and whether it counts in the average gain (1
+        or 0), and whether two branches are heavy enough.
         """
         branches, n = tables.mass, tables.n_tests
         known = branches.sum(axis=1)
@@ -149,8 +149,8 @@ class C45:
         }
 
     def in_average(self, levels: np.ndarray, total_mass: float) -> np.ndarray:
-        """bool[columns]: whether the gain of each counts in the average: not that of many values,
-        unless all have so many, constant ones included.
+        """Return bool[columns]: whether the gain of each counts in the average: not that of many
+        values, unless all have so many, constant ones included.
 
         levels : of ``Tables``.
         total_mass : weight of the training rows.
@@ -161,8 +161,8 @@ class C45:
     def finalise_scores(
         self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node
     ) -> np.ndarray:
-        """float64[tests]: the ratio of the tests that compete, −inf for the others; none above
-        the first of the best.
+        """Return float64[tests]: the ratio of the tests that compete, −inf for the others; none
+        above the first of the best.
         """
         gain, split = terms["gain"], terms["split_info"]
         ratio = np.divide(
@@ -185,17 +185,17 @@ class C45:
                 )
             elif len(tests) and not number:
                 found.append((int(tests[max(best, 0)]), float(gain[tests[max(best, 0)]])))
-        return self._compared(found, split, terms["in_average"], node.mass)
+        return self._filter_by_average_gain(found, split, terms["in_average"], node.mass)
 
     def _charged(self, test: int, gain: float, cuts: int, mass: float) -> list[tuple[int, float]]:
-        """The best cut of a number with what is left of its gain, if anything is."""
+        """Return the best cut of a number with what is left of its gain, if anything is."""
         left = gain - (math.log2(cuts) / mass if self.mdl else 0.0)
         return [(test, left)] if left >= TOLERANCE else []
 
-    def _compared(
+    def _filter_by_average_gain(
         self, found: list[tuple[int, float]], split: np.ndarray, in_average: np.ndarray, mass: float
     ) -> np.ndarray:
-        """The average-gain filter and the best ratio among what is left."""
+        """Return the average-gain filter and the best ratio among what is left."""
         result = np.full(len(split), -np.inf)
         averaged = [gain for test, gain in found if in_average[test]]
         if not averaged:
@@ -250,7 +250,7 @@ class C45Textbook(C45):
 
 
 def _bits(weights: np.ndarray) -> np.ndarray:
-    """Entropy over the last axis, bits; 0 without weight."""
+    """Return the entropy over the last axis, bits; 0 without weight."""
     mass = weights.sum(axis=-1, keepdims=True)
     p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
     found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0

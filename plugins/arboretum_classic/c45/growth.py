@@ -88,12 +88,12 @@ class Quinlan:
     )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
-        """The tree, with its notes; a deadline is kept by the loop, so the kernel is left out
-        then.
+        """Return the tree, with its notes; a deadline is kept by the loop, so the kernel is left
+        out then.
         """
-        reason = next(_no_kernel(problem, context), None)
+        reason = next(_reason_for_the_loop(problem, context), None)
         if reason is None:
-            tree, values = _grown(problem)
+            tree, values = _grow_by_kernel(problem)
             solution = Solution(
                 tree, math.nan, math.nan, Status.feasible, tree.n_nodes - tree.n_leaves
             )
@@ -111,11 +111,11 @@ class Quinlan:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that :meth:`fit` will use."""
-        if next(_no_kernel(problem, context), None) is None:
+        if next(_reason_for_the_loop(problem, context), None) is None:
             some = np.linspace(
                 0, problem.objects.n_objects - 1, min(problem.objects.n_objects, 64)
             ).astype(np.int64)
-            _grown(attrs.evolve(problem, objects=problem.objects.take(np.unique(some))))
+            _grow_by_kernel(attrs.evolve(problem, objects=problem.objects.take(np.unique(some))))
         else:
             from arboretum.api import warm_up
 
@@ -124,8 +124,10 @@ class Quinlan:
     def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
         tree = attrs.evolve(tree, label=_first_majority(tree, n), prior=float(self.laplace))
         if self.threshold is not Cut.midpoint:
-            tree = _at_values(tree, values, TOLERANCE if self.threshold is Cut.data_near else 0.0)
-        return tree.cut(_saves_nothing(tree)) if self.collapse else tree
+            tree = _move_thresholds_to_values(
+                tree, values, TOLERANCE if self.threshold is Cut.data_near else 0.0
+            )
+        return tree.cut(_nodes_that_save_nothing(tree)) if self.collapse else tree
 
 
 @attrs.frozen
@@ -144,8 +146,8 @@ class QuinlanTextbook(Quinlan):
     )
 
 
-def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
-    """Why the loop has to grow the tree."""
+def _reason_for_the_loop(problem: Problem, context: Context) -> Iterator[str]:
+    """Yield why the loop has to grow the tree."""
     objects = problem.objects
     parts = problem.parts
     prices = problem.prices
@@ -175,12 +177,12 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
     ):
         yield "a budget, or more rows than the kernel numbers"
     if len(set(positions)) < len(positions) or any(
-        _tests_of(objects, f) is None for f in range(len(objects.features))
+        _tests_of_feature(objects, f) is None for f in range(len(objects.features))
     ):
         yield "tests that C4.5 does not ask"
 
 
-def _tests_of(objects: Encoded, f: int) -> int | None:
+def _tests_of_feature(objects: Encoded, f: int) -> int | None:
     """Of a coded feature: 0 for one test with a branch per value, else the number of "value k or
     not"; None for other tests.
     """
@@ -193,8 +195,8 @@ def _tests_of(objects: Encoded, f: int) -> int | None:
     return {Family.multiway: 0, Family.equals: feature.n_bins}.get(feature.family)
 
 
-def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
-    """The tree by the kernel, before thresholds are moved, and the values of each number,
+def _grow_by_kernel(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
+    """Return the tree by the kernel, before thresholds are moved, and the values of each number,
     ascending.
     """
     from arboretum_classic.c45 import kernels
@@ -215,12 +217,12 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
         [position for position, _, _ in features]
     ]
     bins = np.array([feature.n_bins for feature in objects.features], np.int64)
-    tests = np.array([_tests_of(objects, f) for f in range(len(bins))], np.int64)
+    tests = np.array([_tests_of_feature(objects, f) for f in range(len(bins))], np.int64)
     codes = np.ascontiguousarray(
         objects.codes, np.uint8 if bins.max(initial=0) < 256 else np.uint16
     )
     columns = kernels.Columns(number, at, counts, codes, np.cumsum([0, *(bins + 1)]), tests)
-    pool, given, known, values = _sorted(objects, kernels)
+    pool, given, known, values = _sort_root(objects, kernels)
     logs = np.log2(np.maximum(np.arange(n + 1.0), 1.0))
     unit = (objects.weight == 1.0).all() and (objects.count == 1).all()
     full = not (codes == bins).any() and (known == n).all()
@@ -241,15 +243,17 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     root.node[0]["high"], root.node[0]["parent"] = n, -1
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
     bounds = kernels.Bounds(deepest, max((rule.leaf_rule().min_split for rule in rules), default=0))
-    return _tree(
+    return _freeze_tree(
         problem,
         features,
-        *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds),
+        *kernels.grow_tree(pool, columns, given, criterion.rule, scratch, root, bounds),
     ), values
 
 
-def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
-    """(pool, rows, lengths of the runs) of the root, and each number's values, ascending."""
+def _sort_root(
+    objects: Encoded, kernels: Any
+) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
+    """Return (pool, rows, lengths of the runs) of the root, and each number's values, ascending."""
     from arboretum.kernels.runs import rank_columns
 
     values = np.ascontiguousarray(objects.raw.T, np.float64)
@@ -275,7 +279,7 @@ def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[
     return pool, rows, n - np.isnan(values).sum(axis=1), own
 
 
-def _tree(
+def _freeze_tree(
     problem: Problem, features: list[tuple[int, int, int]], nodes: np.ndarray, weights: np.ndarray
 ) -> Tree:
     """Freeze what the kernel found: nodes in preorder.
@@ -327,8 +331,8 @@ def _tree(
 
 
 def _first_majority(tree: Tree, n: int) -> np.ndarray:
-    """int64[nodes]: the first of the classes that weigh most, whatever the order in which shares
-    of ``n`` rows were added up.
+    """Return int64[nodes]: the first of the classes that weigh most, whatever the order in which
+    shares of ``n`` rows were added up.
     """
     rounding = 2 * n * EPS * tree.mass[0] if (tree.missing_child == MISSING_SPLITS).any() else 0.0
     found: np.ndarray = (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(
@@ -337,8 +341,9 @@ def _first_majority(tree: Tree, n: int) -> np.ndarray:
     return found
 
 
-def _at_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:
-    """The tree with its thresholds moved down to training values, which parts no rows otherwise.
+def _move_thresholds_to_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:
+    """Return the tree with its thresholds moved down to training values, which parts no rows
+    otherwise.
 
     near : so much above counts, too.
     """
@@ -355,9 +360,9 @@ def _at_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tre
     return attrs.evolve(tree, rules=tuple(moved), test=np.array([*place, -1])[tree.test])
 
 
-def _saves_nothing(tree: Tree) -> np.ndarray:
-    """int64[·]: inner nodes whose leaves together make no fewer training errors than they would
-    as leaves, within SLACK.
+def _nodes_that_save_nothing(tree: Tree) -> np.ndarray:
+    """Return int64[·]: inner nodes whose leaves together make no fewer training errors than they
+    would as leaves, within SLACK.
     """
     as_leaf = tree.mass - tree.weights.max(axis=1)
     below = np.where(tree.is_leaf, as_leaf, 0.0)

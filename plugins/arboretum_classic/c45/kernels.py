@@ -31,7 +31,7 @@ Invariants:
 - Open nodes lie in the pool in the order of the stack: what lies behind the last belongs to none.
   Branches begin at their node's ``low``, the first one last.  A LOST row is in every open branch,
   behind its other rows, so that the branches can be longer than the node was.  Before they are
-  written the pool has a place more than they need, as ``pick`` writes ahead.
+  written the pool has a place more than they need, as ``copy_branch`` writes ahead.
 - ``own``, ``goes`` and ``place`` go by a row's place at the node and hold for the node at hand.
 - Leaves have neither rows nor runs: what they weigh stands on the stack.
 """
@@ -112,7 +112,8 @@ of the cut, cut; and whether it has one.
 
 C45Scratch = namedtuple("C45Scratch", "own goes place to bins left total slope")
 """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and
-its place there. to : int32[open branches, n], the same branch by branch (see :func:`pick`), where
+its place there. to : int32[open branches, n], the same branch by branch (see
+:func:`copy_branch`), where
 there are no more. bins : float64[bins, classes].
 
 left, total, slope : float64[classes].
@@ -139,7 +140,9 @@ def xlog(x, logs):
 
 @jit(inner=True, borrow=True)
 def gain_of(without, within, known, whole):
-    """Gain in bits from K times the entropy of the known rows without and within the branches."""
+    """Return the gain in bits from K times the entropy of the known rows without and within the
+    branches.
+    """
     numerator = known / whole * (without - within)
     return numerator / known if abs(numerator) >= TOLERANCE else 0.0
 
@@ -154,8 +157,8 @@ def split_of(branches, known, whole, logs):
 
 
 @jit(inner=True, borrow=True)
-def many_way(bins, whole, rule, logs):
-    """(gain, split, usable) of the test with a branch per bin.
+def score_multiway_test(bins, whole, rule, logs):
+    """Return (gain, split, usable) of the test with a branch per bin.
 
     bins : float64[bins, classes], of the rows with a value.
     """
@@ -180,8 +183,8 @@ def many_way(bins, whole, rule, logs):
 
 
 @jit(inner=True, borrow=True)
-def one_value(bins, n_tests, whole, rule, logs, pair):
-    """(gain, split, bin, usable) of the best test "value k or not", by its ratio.
+def best_one_value_test(bins, n_tests, whole, rule, logs, pair):
+    """Return (gain, split, bin, usable) of the best test "value k or not", by its ratio.
 
     pair : float64[2, classes], scratch.
     """
@@ -191,7 +194,7 @@ def one_value(bins, n_tests, whole, rule, logs, pair):
             pair[0, k], pair[1, k] = bins[b, k], -bins[b, k]
             for other in range(len(bins)):
                 pair[1, k] += bins[other, k]
-        gain, split, usable = many_way(pair, whole, rule, logs)
+        gain, split, usable = score_multiway_test(pair, whole, rule, logs)
         if usable:
             ratio = gain / (split / whole) if split >= TOLERANCE else 0.0
             if at < 0 or ratio - best > TOLERANCE:
@@ -201,7 +204,7 @@ def one_value(bins, n_tests, whole, rule, logs, pair):
 
 @jit(inline=True, borrow=True)
 def weight_of(entry, own, unit):
-    """Weight at the node of the row that an entry of a run names; 1 where ``unit``.
+    """Return the weight at the node of the row that an entry of a run names; 1 where ``unit``.
 
     own : float64[n], the weights of the node's rows by their place there; not read where ``unit``.
     """
@@ -210,7 +213,8 @@ def weight_of(entry, own, unit):
 
 @jit(inner=True, borrow=True)
 def best_cut(run, reach, close, logs, whole, rule, scratch):
-    """(gain, split, position, cuts) of the best cut of a run; position −1 where none can be used.
+    """Return (gain, split, position, cuts) of the best cut of a run; position −1 where none can be
+    used.
 
     Cuts that cannot gain more than the best, or than their choice will be charged, are passed over.
     As rows of class k move to the left, W · gain rises per unit of weight by log2(left_k/left ·
@@ -338,17 +342,19 @@ def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found,
             bins = scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1]
             n_tests = columns.tests[f]
             if n_tests == 0:
-                found.gain[c], found.split[c], found.usable[c] = many_way(bins, whole, rule, logs)
+                found.gain[c], found.split[c], found.usable[c] = score_multiway_test(
+                    bins, whole, rule, logs
+                )
             else:
-                found.gain[c], found.split[c], found.place[c], found.usable[c] = one_value(
-                    bins, n_tests, whole, rule, logs, pair
+                found.gain[c], found.split[c], found.place[c], found.usable[c] = (
+                    best_one_value_test(bins, n_tests, whole, rule, logs, pair)
                 )
 
 
 @jit(inner=True, borrow=True)
-def choose(found, in_average, whole, rule):
-    """(column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests whose
-    gain is not below the average.
+def choose_column(found, in_average, whole, rule):
+    """Return (column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests
+    whose gain is not below the average.
     """
     total, n = 0.0, 0
     for c in range(len(in_average)):
@@ -372,7 +378,7 @@ def choose(found, in_average, whole, rule):
 
 
 @jit(inner=True, borrow=True)
-def send(pool, node, known, columns, c, found, goes):
+def send_rows(pool, node, known, columns, c, found, goes):
     """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns
     the number of branches.
     """
@@ -393,7 +399,7 @@ def send(pool, node, known, columns, c, found, goes):
 
 
 @jit(inner=True, borrow=True)
-def weigh(pool, low, high, objects, goes, below):
+def weigh_branches(pool, low, high, objects, goes, below):
     """Add up what goes to each branch; rows without a value in proportion to the others' weight.
 
     below : Open, the branches, receives counts, portions and weights, all 0 before.
@@ -422,8 +428,8 @@ Bounds = namedtuple("Bounds", "depth rows")
 
 @jit(inner=True)
 def is_leaf(node, weights, rule, bounds):
-    """Whether a node is one before its tests are looked at: too light, of one class, of too few
-    rows, or too deep.
+    """Return whether a node is one before its tests are looked at: too light, of one class, of too
+    few rows, or too deep.
     """
     total = weights.sum()
     light = total < 2.0 * rule.min_objects - TOLERANCE or np.rint(node.count) < bounds.rows
@@ -431,7 +437,7 @@ def is_leaf(node, weights, rule, bounds):
 
 
 @jit(inner=True, borrow=True)
-def lay_out(low, high, scratch, size, below):
+def place_rows_in_branches(low, high, scratch, size, below):
     """Give each row its place in its branch, and each open branch its segment; rows without a value
     come behind the others.
 
@@ -452,13 +458,13 @@ def lay_out(low, high, scratch, size, below):
 
 
 @jit(inner=True, borrow=True)
-def hand_down(pool, low, high, known, scratch, size, ends, below):
+def write_branches(pool, low, high, known, scratch, size, ends, below):
     """Write the rows and runs of the open branches over those of the node.
 
     known : int64[numbers], of the node.
     below : Open, the branches.
     ends : int64[branches], scratch.
-    size : of :func:`lay_out`.
+    size : of :func:`place_rows_in_branches`.
     """
     goes, place, spare, share = scratch.goes, scratch.place, pool.spare, pool.spare_share
     nodes, n_open = below.node, 0
@@ -488,10 +494,10 @@ def hand_down(pool, low, high, known, scratch, size, ends, below):
             for v in range(len(ends) - 1, -1, -1):
                 ends[v] = nodes[v].low
                 if not nodes[v].leaf:
-                    ends[v] += pick(whole, scratch.to[nth], spare[nodes[v].low :])
+                    ends[v] += copy_branch(whole, scratch.to[nth], spare[nodes[v].low :])
                     nth += 1
         else:
-            deal(whole, size, ends, nodes, scratch, spare)
+            deal_to_branches(whole, size, ends, nodes, scratch, spare)
         for v in range(len(ends)):
             below.known[v, f] = ends[v] - nodes[v].low
             copy(spare[nodes[v].low : ends[v]], run[nodes[v].low : ends[v]])
@@ -505,7 +511,7 @@ def copy(source, out):
 
 
 @jit(inner=True, borrow=True)
-def pick(run, to, out):
+def copy_branch(run, to, out):
     """Copy the entries of one branch; return how many.
 
     to : int32[·], of each row its place in the branch, −1 where it is not there.
@@ -521,7 +527,7 @@ def pick(run, to, out):
 
 
 @jit(inner=True, borrow=True)
-def deal(run, size, ends, nodes, scratch, spare):
+def deal_to_branches(run, size, ends, nodes, scratch, spare):
     """Copy the entries of a run to all open branches in one pass, however many.
 
     ends : int64[branches], receives where they end.
@@ -545,7 +551,7 @@ def deal(run, size, ends, nodes, scratch, spare):
 
 @jit(inner=True)
 def longer(array, size):
-    """The same array with room for ``size`` rows."""
+    """Return the same array with room for ``size`` rows."""
     wide = np.empty((size, array.shape[1]), array.dtype)
     wide[: len(array)] = array
     return wide
@@ -553,15 +559,15 @@ def longer(array, size):
 
 @jit(inner=True)
 def more(records, size):
-    """The same records with room for ``size``."""
+    """Return the same records with room for ``size``."""
     wide = np.empty(size, records.dtype)
     wide[: len(records)] = records
     return wide
 
 
 @jit(inner=True)
-def roomier(pool, size):
-    """The same pool with room for ``size`` rows in all."""
+def enlarge_pool(pool, size):
+    """Return the same pool with room for ``size`` rows in all."""
     n, width = pool.runs.shape[1], len(pool.runs)
     who, share, runs = np.empty(size, np.int32), np.empty(size), np.empty((width, size), np.uint64)
     who[:n], share[:n], runs[:, :n] = pool.who, pool.share, pool.runs
@@ -569,7 +575,7 @@ def roomier(pool, size):
 
 
 @jit
-def grow(pool, columns, objects, rule, scratch, waiting, bounds):
+def grow_tree(pool, columns, objects, rule, scratch, waiting, bounds):
     """Grow a tree from its root.   Returns (NODE[nodes], float64[nodes, classes]) in preorder.
 
     waiting : Open, the root, and behind it its rows without a value, none.
@@ -581,7 +587,7 @@ def grow(pool, columns, objects, rule, scratch, waiting, bounds):
     nodes, weights = np.empty(1024, NODE), np.empty((1024, classes))
     pair, n, top, root = np.zeros((2, classes)), 0, 1, waiting.node[0]
     scratch.goes[: len(pool.who)] = 0
-    weigh(pool, root.low, root.high, objects, scratch.goes, waiting)
+    weigh_branches(pool, root.low, root.high, objects, scratch.goes, waiting)
     root.leaf = is_leaf(root, waiting.weights[0], rule, bounds)
     while top > 0:
         top -= 1
@@ -597,27 +603,29 @@ def grow(pool, columns, objects, rule, scratch, waiting, bounds):
             continue
         whole = weights[n - 1].sum()
         best_tests(pool, item, known, columns, objects, whole, rule, scratch, found, pair)
-        c, ratio = choose(found, columns.in_average, whole, rule)
+        c, ratio = choose_column(found, columns.in_average, whole, rule)
         if c < 0:
             continue
         node.column, node.score, node.bin, node.cut = c, ratio, found.place[c], found.cut[c]
-        branches = send(pool, item, known, columns, c, found, scratch.goes)
+        branches = send_rows(pool, item, known, columns, c, found, scratch.goes)
         below = Open(
             np.zeros(branches + 1, OPEN),
             np.zeros((branches + 1, len(known)), np.int64),
             np.zeros((branches + 1, classes)),
         )
-        weigh(pool, low, high, objects, scratch.goes, below)
+        weigh_branches(pool, low, high, objects, scratch.goes, below)
         for v in range(branches):
             child = below.node[v]
             child.parent, child.branch, child.depth = n - 1, v, depth + 1
             child.leaf = is_leaf(child, below.weights[v], rule, bounds)
         size = np.empty(branches + 1, np.int64)
-        end = lay_out(low, high, scratch, size, below.node)
+        end = place_rows_in_branches(low, high, scratch, size, below.node)
         if end > low:
             if end >= len(pool.who):
-                pool = roomier(pool, 2 * end)
-            hand_down(pool, low, high, known, scratch, size, np.empty(branches, np.int64), below)
+                pool = enlarge_pool(pool, 2 * end)
+            write_branches(
+                pool, low, high, known, scratch, size, np.empty(branches, np.int64), below
+            )
         if top + branches > len(waiting.node):
             room = 2 * (top + branches)
             waiting = Open(

@@ -49,7 +49,7 @@ class Reduction:
     needs = ("impurity",)
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
-        """The kernel for this impurity; None if it is written in NumPy only."""
+        """Return the kernel for this impurity; None if it is written in NumPy only."""
         name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
         own = getattr(kernels, f"reduction_{name}", None)
         if own is not None and kernel is not None and kernel is getattr(kernels, name, None):
@@ -74,12 +74,12 @@ class Reduction:
         )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         return self.terms(tables, node)["decrease"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Impurity before; after (mean over the outcomes by mass, or total); the decrease that
-        is the score.
+        """Return the impurity before; after (mean over the outcomes by mass, or total); the
+        decrease that is the score.
         """
         before = np.full(tables.n_tests, node.impurity)
         if tables.impurity_scale == "total":
@@ -97,7 +97,9 @@ class Reduction:
 
 
 def _names(capabilities: Iterable[Any]) -> set[str]:
-    """What a component declares, by name: members of Capability and their names mean the same."""
+    """Return what a component declares, by name: members of Capability and their names mean the
+    same.
+    """
     return {getattr(capability, "value", capability) for capability in capabilities}
 
 
@@ -119,18 +121,18 @@ class GainRatio:
     )
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
-        """The gain ratio as a kernel, one for all impurities: entropy is part of it."""
+        """Return the gain ratio as a kernel, one for all impurities: entropy is part of it."""
         found: Callable[..., float] = kernels.gain_ratio
         return found
 
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
-        """A convex gain over a concave, positive split information is quasi-convex: its maximum
-        lies at a vertex.
+        """Return a convex gain over a concave, positive split information is quasi-convex: its
+        maximum lies at a vertex.
         """
         return True
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         found = self.terms(tables, node)
         split = found["split_info"]
         made: np.ndarray = np.divide(
@@ -139,14 +141,14 @@ class GainRatio:
         return made
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Information gain and split information, bits."""
+        """Return the information gain and split information, bits."""
         mass = tables.weights.sum(axis=-1)
         after = (mass * _bits(tables.weights)).sum(axis=-1) / mass.sum(axis=-1)
         return {"gain": _bits(tables.weights.sum(axis=1)) - after, "split_info": _bits(mass)}
 
 
 def _bits(weights: np.ndarray) -> np.ndarray:
-    """Entropy over the last axis, bits."""
+    """Return the entropy over the last axis, bits."""
     mass = weights.sum(axis=-1, keepdims=True)
     p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
     found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
@@ -170,26 +172,26 @@ class RandomChoice:
     seed: int = param(-1, "seed of the choices; −1 takes the run's seed", ge=-1)
 
     def with_seed(self, seed: int) -> RandomChoice:
-        """The criterion with the run's seed, unless it has one of its own."""
+        """Return the criterion with the run's seed, unless it has one of its own."""
         return self if self.seed >= 0 else attrs.evolve(self, seed=seed)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests] in [0, 1)."""
+        """Return float64[tests] in [0, 1)."""
         state = self.seed & _ALL
         # of moments only the mass: sums of y depend on the order of the rows in their last bits
         masses = node.weights if node.counts.shape == node.weights.shape else node.weights[:1]
         for part in (node.depth, *masses.view(np.uint64).tolist()):
-            state = _mix_one(state ^ part)
-        mixed = _mix(tables.test.astype(np.uint64) ^ np.uint64(state))
+            state = _scatter_bits_of_one(state ^ part)
+        mixed = _scatter_bits(tables.test.astype(np.uint64) ^ np.uint64(state))
         return (mixed >> np.uint64(11)) * 2.0**-53
 
 
 _ALL = 0xFFFFFFFFFFFFFFFF
 
 
-def _mix_one(value: int) -> int:
-    """:func:`_mix` of one number, 20 times faster than as an array: a node's weights are mixed
-    for every block of tests.
+def _scatter_bits_of_one(value: int) -> int:
+    """:func:`_scatter_bits` of one number, 20 times faster than as an array: a node's weights are
+    mixed for every block of tests.
     """
     value = value + 0x9E3779B97F4A7C15 & _ALL
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _ALL
@@ -197,7 +199,7 @@ def _mix_one(value: int) -> int:
     return value ^ value >> 31
 
 
-def _mix(values: np.ndarray) -> np.ndarray:
+def _scatter_bits(values: np.ndarray) -> np.ndarray:
     """Scatter the bits of uint64 values (the finaliser of SplitMix64; Steele, Lea & Flood 2014)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

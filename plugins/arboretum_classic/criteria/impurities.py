@@ -24,7 +24,7 @@ _CLASSES = (
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:
-    """float64[…, classes]: shares, 0 where the mass is 0."""
+    """Return float64[…, classes]: shares, 0 where the mass is 0."""
     mass = weights.sum(axis=-1, keepdims=True)
     found: np.ndarray = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
     return found
@@ -49,7 +49,7 @@ class Gini(_Mean):
     kernel = staticmethod(kernels.gini)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…]."""
+        """Return float64[…, classes] → float64[…]."""
         p = _shares(weights)
         return np.where(weights.sum(axis=-1) > 0, 1.0 - (p * p).sum(axis=-1), 0.0)
 
@@ -63,7 +63,7 @@ class Entropy(_Mean):
     kernel = staticmethod(kernels.entropy)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], bits."""
+        """Return float64[…, classes] → float64[…], bits."""
         p = _shares(weights)
         found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
         return found
@@ -78,7 +78,7 @@ class Misclassification(_Mean):
     kernel = staticmethod(kernels.misclassification)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…]."""
+        """Return float64[…, classes] → float64[…]."""
         return np.where(weights.sum(axis=-1) > 0, 1.0 - _shares(weights).max(axis=-1), 0.0)
 
 
@@ -97,7 +97,7 @@ class Variance(_Mean):
     kernel = staticmethod(kernels.variance)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, 3] → float64[…], square of the target's unit."""
+        """Return float64[…, 3] → float64[…], square of the target's unit."""
         w, wy, wyy = weights[..., 0], weights[..., 1], weights[..., 2]
         safe = np.where(w > 0, w, 1.0)
         return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
@@ -122,12 +122,12 @@ class AbsoluteError(_Mean):
     prefix = staticmethod(kernels.absolute_deviations)
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The impurity of the objects themselves.   y, weight : float64[n]."""
+        """Return the impurity of the objects themselves.   y, weight : float64[n]."""
         return float(np.average(np.abs(y - self.leaf_value(y, weight)), weights=weight))
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The weighted median (the middle of the two, where half of the weight lies on either
-        side).
+        """Return the weighted median (the middle of the two, where half of the weight lies on
+        either side).
         """
         return reference.weighted_median(y, weight)
 
@@ -173,7 +173,9 @@ class Poisson(_Mean):
         return self
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The impurity of the objects themselves, 0 where all are 0.   y, weight : float64[n]."""
+        """Return the impurity of the objects themselves, 0 where all are 0.   y, weight :
+        float64[n].
+        """
         mean, some = float(np.average(y, weights=weight)), y > 0
         return (
             max(float(weight[some] @ (y[some] * np.log(y[some] / mean))) / float(weight.sum()), 0.0)
@@ -182,7 +184,7 @@ class Poisson(_Mean):
         )
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The weighted mean."""
+        """Return the weighted mean."""
         return float(np.average(y, weights=weight))
 
 
@@ -207,7 +209,7 @@ class SquaredPairs(_Mean):
     kernel = staticmethod(kernels.squared_pairs)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, 3] → float64[…], square of the unit of weight × target."""
+        """Return float64[…, 3] → float64[…], square of the unit of weight × target."""
         w, wy, wyy = weights[..., 0], weights[..., 1], weights[..., 2]
         found: np.ndarray = np.maximum(w * wyy - wy * wy, 0.0)
         return found
@@ -222,7 +224,7 @@ class Auto(_Mean):
     capabilities = (*_CLASSES, "regression")
 
     def for_objects(self, objects: Encoded) -> Gini | Variance:
-        """The impurity that stands behind the name."""
+        """Return the impurity that stands behind the name."""
         return Variance() if objects.is_regression else Gini()
 
     def value(self, weights: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 @impurity_kernel
 def gini(weights):
-    """1 − Σ p_k²."""
+    """Return 1 − Σ p_k²."""
     mass = 0.0
     squares = 0.0
     for w in weights:
@@ -35,7 +35,7 @@ def gini(weights):
 
 @impurity_kernel
 def entropy(weights):
-    """−Σ p_k log2 p_k."""
+    """Return −Σ p_k log2 p_k."""
     mass = 0.0
     for w in weights:
         mass += w
@@ -49,7 +49,7 @@ def entropy(weights):
 
 @impurity_kernel
 def misclassification(weights):
-    """1 − max p_k."""
+    """Return 1 − max p_k."""
     mass = 0.0
     top = 0.0
     for w in weights:
@@ -60,7 +60,7 @@ def misclassification(weights):
 
 @impurity_kernel
 def variance(weights):
-    """Σwy²/Σw − (Σwy/Σw)², from moments."""
+    """Return Σwy²/Σw − (Σwy/Σw)², from moments."""
     w = weights[0]
     if w <= 0.0:
         return 0.0
@@ -70,19 +70,21 @@ def variance(weights):
 
 @criterion_kernel(by_sums=True)
 def reduction_gini(weights, counts, price, extra, node):
-    """Impurity reduction with gini."""
+    """Return the impurity reduction with gini."""
     return (node.mass * node.impurity - gini_after(weights)) / node.total_mass
 
 
 @criterion_kernel(by_sums=True)
 def reduction_entropy(weights, counts, price, extra, node):
-    """Impurity reduction with entropy."""
+    """Return the impurity reduction with entropy."""
     return (node.mass * node.impurity - entropy_after(weights)) / node.total_mass
 
 
 @criterion_kernel
 def reduction_misclassification(weights, counts, price, extra, node):
-    """Impurity reduction with misclassification: mass × impurity of an outcome is m − max w_k."""
+    """Return the impurity reduction with misclassification: mass × impurity of an outcome is m −
+    max w_k.
+    """
     after = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -96,7 +98,9 @@ def reduction_misclassification(weights, counts, price, extra, node):
 
 @criterion_kernel
 def reduction_variance(weights, counts, price, extra, node):
-    """Impurity reduction with variance: mass × variance of an outcome is Σwy² − (Σwy)² / Σw."""
+    """Return the impurity reduction with variance: mass × variance of an outcome is Σwy² − (Σwy)² /
+    Σw.
+    """
     after = 0.0
     for o in range(weights.shape[0]):
         if weights[o, 0] > 0.0:
@@ -106,7 +110,7 @@ def reduction_variance(weights, counts, price, extra, node):
 
 @criterion_kernel
 def reduction_mean(weights, counts, price, extra, node):
-    """Impurity reduction with any mean impurity of classes that has a kernel."""
+    """Return the impurity reduction with any mean impurity of classes that has a kernel."""
     after = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -119,7 +123,9 @@ def reduction_mean(weights, counts, price, extra, node):
 
 @criterion_kernel
 def reduction_total(weights, counts, price, extra, node):
-    """Impurity reduction with any total impurity that has a kernel: not weighted by mass."""
+    """Return the impurity reduction with any total impurity that has a kernel: not weighted by
+    mass.
+    """
     after = 0.0
     for o in range(weights.shape[0]):
         after += node.impurity_of(weights[o])
@@ -128,7 +134,7 @@ def reduction_total(weights, counts, price, extra, node):
 
 @criterion_kernel
 def reduction_prefix(weights, counts, price, extra, node):
-    """Impurity reduction where ``extra[:, 0]`` holds mass × impurity of each outcome."""
+    """Return the impurity reduction where ``extra[:, 0]`` holds mass × impurity of each outcome."""
     after = 0.0
     for o in range(extra.shape[0]):
         after += extra[o, 0]
@@ -137,7 +143,9 @@ def reduction_prefix(weights, counts, price, extra, node):
 
 @criterion_kernel
 def gain_ratio(weights, counts, price, extra, node):
-    """Information gain over split information, both in bits; −inf if the split information is 0."""
+    """Return the information gain over split information, both in bits; −inf if the split
+    information is 0.
+    """
     total = 0.0
     within = 0.0
     split = 0.0
@@ -173,7 +181,7 @@ def gain_ratio(weights, counts, price, extra, node):
 
 @impurity_kernel
 def squared_pairs(weights):
-    """Σ_i Σ_j ½ (y_i − y_j)² = Σw · Σwy² − (Σwy)², from moments."""
+    """Return Σ_i Σ_j ½ (y_i − y_j)² = Σw · Σwy² − (Σwy)², from moments."""
     return max(weights[0] * weights[2] - weights[1] * weights[1], 0.0)
 
 

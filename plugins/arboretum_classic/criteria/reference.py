@@ -11,25 +11,27 @@ from arboretum.kernels import KernelNode
 
 
 def gini(weights: Sequence[float]) -> float:
-    """1 − Σ p_k² of class weights, p_k the share of class k; 0 where the mass is 0."""
+    """Return 1 − Σ p_k² of class weights, p_k the share of class k; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
 
 def entropy(weights: Sequence[float]) -> float:
-    """−Σ p_k log2 p_k of class weights, in bits; 0 where the mass is 0."""
+    """Return −Σ p_k log2 p_k of class weights, in bits; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
 def misclassification(weights: Sequence[float]) -> float:
-    """1 − max p_k of class weights, p_k the share of class k; 0 where the mass is 0."""
+    """Return 1 − max p_k of class weights, p_k the share of class k; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - max(weights) / mass if mass > 0 else 0.0
 
 
 def variance(weights: Sequence[float]) -> float:
-    """Σwy²/Σw − (Σwy/Σw)² of the moments (Σw, Σwy, Σwy²), at least 0; 0 where the mass is 0."""
+    """Return Σwy²/Σw − (Σwy/Σw)² of the moments (Σw, Σwy, Σwy²), at least 0; 0 where the mass is
+    0.
+    """
     w, wy, wyy = weights
     return max(wyy / w - (wy / w) ** 2, 0.0) if w > 0 else 0.0
 
@@ -48,28 +50,28 @@ def _reduction(
 def reduction_gini(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R): m the mass, S the node, R the root, i gini."""
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R): m the mass, S the node, R the root, i gini."""
     return _reduction(weights, node, gini, math.fsum)
 
 
 def reduction_entropy(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the entropy in bits."""
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the entropy in bits."""
     return _reduction(weights, node, entropy, math.fsum)
 
 
 def reduction_misclassification(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the misclassification."""
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the misclassification."""
     return _reduction(weights, node, misclassification, math.fsum)
 
 
 def reduction_variance(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the variance.
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the variance.
 
     weights : float64[outcomes, 3], moments (Σw, Σwy, Σwy²).
     """
@@ -79,7 +81,7 @@ def reduction_variance(
 def reduction_mean(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the node's ``impurity_of``, a mean."""
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the node's ``impurity_of``, a mean."""
     return _reduction(weights, node, node.impurity_of, math.fsum)
 
 
@@ -93,7 +95,7 @@ def reduction_total(
 def reduction_prefix(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), from the outcomes' m · i.
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), from the outcomes' m · i.
 
     extra : float64[outcomes, 1], m(S_v) i(S_v), so that no ``weights`` are read.
     """
@@ -103,7 +105,7 @@ def reduction_prefix(
 def gain_ratio(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """[H(S) − Σ_v p(S_v)/p(S) · H(S_v)] / H(p(S_1)/p(S), …), H the entropy in bits.
+    """Return [H(S) − Σ_v p(S_v)/p(S) · H(S_v)] / H(p(S_1)/p(S), …), H the entropy in bits.
 
     −∞ where the divisor, the split information, is 0.
     """
@@ -117,7 +119,7 @@ def gain_ratio(
 
 
 def squared_pairs(weights: Sequence[float]) -> float:
-    """Σ_i Σ_j ½ w_i w_j (y_i − y_j)² = Σw · Σwy² − (Σwy)², at least 0.
+    """Return Σ_i Σ_j ½ w_i w_j (y_i − y_j)² = Σw · Σwy² − (Σwy)², at least 0.
 
     weights : the moments (Σw, Σwy, Σwy²).
     """
@@ -159,8 +161,8 @@ def absolute_deviations(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> N
 
 
 def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
-    """A point with at most half of the weight on either side; the middle of the two where there
-    are two.
+    """Return a point with at most half of the weight on either side; the middle of the two where
+    there are two.
     """
     order = np.argsort(y, kind="stable")
     cumulative = np.cumsum(weight[order])

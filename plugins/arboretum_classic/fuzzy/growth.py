@@ -24,8 +24,8 @@ from arboretum_classic.oblivious.level_kernels import Columns, Level, Objects
 from arboretum_classic.oblivious.levels import (
     Found,
     ObliviousSearch,
-    judged,
-    refuse,
+    refuse_parts,
+    score_of_table,
     sorted_columns,
 )
 
@@ -56,7 +56,7 @@ class FuzzyGrowth(FractionalGrowth):
 
     def prepare(self, method: Any) -> None:
         """Sort the columns, measure how far their values spread."""
-        refuse(self, method.name)
+        refuse_parts(self, method.name)
         objects, n = self.problem.objects, self.problem.objects.n_objects
         raw = [objects.table.column(feature.column) for feature in objects.raw_features]
         names = [column.name for column in raw if column.is_continuous]
@@ -75,7 +75,7 @@ class FuzzyGrowth(FractionalGrowth):
         self.rows = self.weight if self.space.statistics.unit else np.zeros(n)
 
     def _spread(self, f: int) -> float:
-        """The standard deviation of a raw column, 0 where it is not known."""
+        """Return the standard deviation of a raw column, 0 where it is not known."""
         values = self.search.values[f].astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             return (
@@ -85,7 +85,8 @@ class FuzzyGrowth(FractionalGrowth):
             )
 
     def totals(self, cell: Any) -> tuple[np.ndarray, np.ndarray, float]:
-        """The table of a node as a whole, and its training rows; objects count by their shares.
+        """Return the table of a node as a whole, and its training rows; objects count by their
+        shares.
 
         Returns class weights (or moments), float64; rows by class (one entry for a regression),
         int64, rounded; and the number of rows, which may be a fraction.
@@ -101,7 +102,7 @@ class FuzzyGrowth(FractionalGrowth):
         return weights, np.rint(rows).astype(np.int64), count
 
     def best_test(self, item: Any) -> Choice | None:
-        """The best crisp test by shares, softened where it is a threshold."""
+        """Return the best crisp test by shares, softened where it is a threshold."""
         cell, node, stats = item.cell, item.node, self.space.statistics
         who, columns = cell.who, self._columns(cell.who)
         self.place[who] = 0 if stats.moments else stats.label[who]
@@ -144,7 +145,7 @@ class FuzzyGrowth(FractionalGrowth):
         return choice
 
     def _columns(self, who: np.ndarray) -> Columns:
-        """The columns of the node's rows, sorted."""
+        """Return the columns of the node's rows, sorted."""
         every = self.search.columns
         if len(who) * FEWER >= len(self.place) or not len(every.order):
             return every
@@ -202,7 +203,7 @@ class FuzzyGrowth(FractionalGrowth):
         )
         if error[s] == np.inf:
             return None
-        score = judged(
+        score = score_of_table(
             self.scorer, weights[s], np.rint(counts[s]).astype(np.int64), found.price, node
         )
         splits = bool(widths[s] > 0 or lost.any())
@@ -220,7 +221,7 @@ class FuzzyGrowth(FractionalGrowth):
         )
 
     def _sums(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(float64[width], float64[count width]) of some of the node's objects."""
+        """Return (float64[width], float64[count width]) of some of the node's objects."""
         weights, count = self.space.statistics.sums
         unit = self.space.statistics.weight[rows], self.space.statistics.count[rows]
         return tuple(
@@ -240,11 +241,13 @@ class FuzzyGrowth(FractionalGrowth):
         return Choice(rule, degrees, bool(lost.any()), found.price, found.score)
 
     def n_present(self, item: Any) -> int:
-        """Number of outcomes of the chosen test in which some object has a share above 0."""
+        """Return the number of outcomes of the chosen test in which some object has a share above
+        0.
+        """
         return int((item.candidate.degrees > 0).any(axis=0).sum())
 
     def children(self, item: Any) -> list[Any]:
-        """The nodes below, one per outcome; None where no object has a share above 0.
+        """Return the nodes below, one per outcome; None where no object has a share above 0.
 
         Notes on ``item.grown`` the test, its price per branch, and where rows without a value go:
         every way if the test is fuzzy or an object of the node lacks its value, else down the

@@ -26,7 +26,7 @@ are left.
 
 @jit(inline=True)
 def share_above(x, threshold, width, logistic):
-    """The share of a value that goes above a threshold."""
+    """Return the share of a value that goes above a threshold."""
     if width <= 0.0:
         return 1.0 if x > threshold else 0.0
     z = (x - threshold) / width

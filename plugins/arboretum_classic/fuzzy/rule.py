@@ -45,7 +45,7 @@ def _number(instance: object, attribute: attrs.Attribute[float], value: float) -
 
 
 def shares_above(values: np.ndarray, threshold: float, width: float, shape: str) -> np.ndarray:
-    """float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`."""
+    """Return float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`."""
     if width == 0:
         return (values > threshold).astype(np.float64)
     z = (values - threshold) / width
@@ -77,7 +77,8 @@ class FuzzyThreshold(TestRule):
     digits: int = digits_shown()
 
     def degrees(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), 2]: the shares of each row below and above; zeros without a value.
+        """Return float64[len(rows), 2]: the shares of each row below and above; zeros without a
+        value.
 
         Raises DataError where the column is not continuous in ``table``.
         """
@@ -86,7 +87,7 @@ class FuzzyThreshold(TestRule):
         return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
 
     def degrees_of(self, row: Plain) -> tuple[float, float]:
-        """(share below, share above) of one row; (0, 0) without a value."""
+        """Return (share below, share above) of one row; (0, 0) without a value."""
         value = row[self.column]
         if is_missing(value):
             return 0.0, 0.0

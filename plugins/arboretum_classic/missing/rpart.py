@@ -33,7 +33,7 @@ class RpartLimits:
         return LeafRule(min_split=self.minsplit)
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether the node has fewer than ``minsplit`` rows."""
+        """Return whether the node has fewer than ``minsplit`` rows."""
         return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
 

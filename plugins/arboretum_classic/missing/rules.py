@@ -47,7 +47,7 @@ class Ignore(_Rule):
     kernel = "left_out"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """The outcome with the largest known weight, the first of equals.
+        """Return the outcome with the largest known weight, the first of equals.
 
         Only later rows follow it: where a row of the node lacks the value, the test does not
         compete.
@@ -65,7 +65,7 @@ class OwnCategory(_Rule):
     kernel = "own_outcome"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """One more outcome for such rows, the last: its number is ``len(known)``."""
+        """Return one more outcome for such rows, the last: its number is ``len(known)``."""
         return (len(known),)
 
 
@@ -96,7 +96,7 @@ class Majority(_Rule):
     kernel = "heaviest"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """The outcome with the largest known weight, the first of equals."""
+        """Return the outcome with the largest known weight, the first of equals."""
         return (int(np.argmax(known)),)
 
 
@@ -156,7 +156,8 @@ class Surrogates(_Rule):
     )
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """The heaviest outcome where ``use`` is 2 and no other weighs as much; else MISSING_STOPS.
+        """Return the heaviest outcome where ``use`` is 2 and no other weighs as much; else
+        MISSING_STOPS.
 
         It is for rows that no surrogate has an outcome for.
         """

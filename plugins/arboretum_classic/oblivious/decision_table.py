@@ -8,9 +8,9 @@ import numpy as np
 from arboretum.api import CapabilityError, Facts, TestRule, Tree, param
 
 
-def levels_of(tree: Tree) -> list[TestRule]:
-    """The test of each level; raises CapabilityError for a tree that asks several tests at one
-    depth, or gives degrees.
+def tests_of_levels(tree: Tree) -> list[TestRule]:
+    """Return the test of each level; raises CapabilityError for a tree that asks several tests at
+    one depth, or gives degrees.
     """
     levels: list[TestRule] = []
     if vague := next((rule for rule in tree.rules if rule.fuzzy), None):
@@ -34,7 +34,7 @@ def levels_of(tree: Tree) -> list[TestRule]:
 
 
 def importances(tree: Tree) -> list[float]:
-    """What the test of each level takes from gini or variance
+    """Return what the test of each level takes from gini or variance
     (:meth:`arboretum.api.Tree.plain_impurity`), weighted by mass, as share of the whole.
     """
     left = tree.mass * tree.plain_impurity() / tree.mass[0]
@@ -64,10 +64,12 @@ class DecisionTable:
     most: int = param(4096, "combinations, at most", ge=1)
 
     def write(self, tree: Tree) -> str:
-        """The table.  Raises CapabilityError for a tree that is not oblivious, or too large."""
+        """Return the table.  Raises CapabilityError for a tree that is not oblivious, or too
+        large.
+        """
         from arboretum.api import table as tables
 
-        levels = levels_of(tree)
+        levels = tests_of_levels(tree)
         size = int(np.prod([rule.arity for rule in levels], dtype=np.float64))
         if size > self.most:
             raise CapabilityError(

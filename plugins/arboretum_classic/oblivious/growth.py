@@ -5,7 +5,7 @@ import numpy as np
 
 from arboretum.api import Candidate, Growth, GrowthCell, TestRule, midpoints
 from arboretum_classic.oblivious.level_kernels import Level, Objects
-from arboretum_classic.oblivious.levels import Found, ObliviousSearch, judged, refuse
+from arboretum_classic.oblivious.levels import Found, ObliviousSearch, refuse_parts, score_of_table
 
 
 class LevelTest:
@@ -34,23 +34,24 @@ class LevelTest:
             self.found = attrs.evolve(found, side=int(heavy.argmax()))
 
     def rule(self, cell: GrowthCell, candidate: Candidate) -> TestRule:
-        """The test of the level, whichever node asks."""
+        """Return the test of the level, whichever node asks."""
         return self.test
 
     def columns(self, cell: GrowthCell, candidate: Candidate) -> frozenset[str]:
-        """Name of the one raw column that the test of the level reads."""
+        """Return the name of the one raw column that the test of the level reads."""
         return frozenset([self._feature.column])
 
     def arity(self, cell: GrowthCell, candidate: Candidate) -> int:
-        """Number of outcomes of the test of the level."""
+        """Return the number of outcomes of the test of the level."""
         return self.test.arity
 
     def test_number(self, feature: int, index: int) -> int:
-        """−1: the price is the candidate's own, not looked up in ``prices.tests``."""
+        """Return −1: the price is the candidate's own, not looked up in ``prices.tests``."""
         return -1
 
     def outcomes(self, cell: GrowthCell, candidate: Candidate) -> np.ndarray:
-        """int32[cell.size]: outcome of each object of the node, in the order of the permutation.
+        """Return int32[cell.size]: outcome of each object of the node, in the order of the
+        permutation.
 
         An object without a value has the outcome ``found.side``.
         """
@@ -69,7 +70,7 @@ class ObliviousGrowth(Growth):
 
         adds_up : scores are summed as they are, else weighted by mass.
         """
-        refuse(self, "oblivious")
+        refuse_parts(self, "oblivious")
         stats = self.space.statistics
         search = ObliviousSearch(self, False, float(max(1, self.limits.min_leaf)))
         objects = Objects(stats.y, stats.weight, stats.count.astype(np.float64))
@@ -105,7 +106,9 @@ class ObliviousGrowth(Growth):
         return sum(len(np.unique(test.outcomes(item.cell, None))) for item in nodes)
 
     def _split(self, item, test: LevelTest, adds_up: bool) -> list:
-        """The children that have objects; the node's own score is told where scores add up."""
+        """Return the children that have objects; the node's own score is told where scores add
+        up.
+        """
         found = test.found
         item.candidate = Candidate(
             test, found.feature, found.index, found.side, found.price, np.nan, found.place
@@ -119,7 +122,7 @@ class ObliviousGrowth(Growth):
             for outcome in [o for o, child in enumerate(item.grown.children) if child is not None]:
                 child = next(born).node
                 weights[outcome], counts[outcome] = child.weights, child.counts
-            item.grown.score = judged(self.scorer, weights, counts, found.price, node)
+            item.grown.score = score_of_table(self.scorer, weights, counts, found.price, node)
         return below
 
     def _level(self, nodes: list, adds_up: bool) -> Level:

@@ -115,8 +115,8 @@ weights, counts, extra : the table of one test at one node.
 
 @cache
 def search_of(kernel, classes, *constants):
-    """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from
-    the cache.
+    """Return the compiled :func:`search` of a criterion kernel; compiled at its first call, or read
+    from the cache.
 
     constants : MOMENTS … BOUND.
     """
@@ -124,19 +124,23 @@ def search_of(kernel, classes, *constants):
         classes if classes <= MOST_IN_REGISTERS and not constants[0] else 0, *constants
     )
     parts = {
-        "edges": _compiled(kernel, edges, known),
-        "scan": _compiled(kernel, scan, known),
-        "count": _counting(known),
+        "edges": _compile_for_criterion(kernel, edges, known),
+        "scan": _compile_for_criterion(kernel, scan, known),
+        "count": _compile_count(known),
     }
-    return _compiled(kernel, search, known, **parts)
+    return _compile_for_criterion(kernel, search, known, **parts)
 
 
 @cache
 def coded_of(kernel, moments):
-    """The compiled :func:`score_coded` of a criterion kernel."""
+    """Return the compiled :func:`score_coded` of a criterion kernel."""
     known = _constants(0, moments, True, True, NO_BOUND)
-    return _compiled(
-        kernel, score_coded, known, edges=_compiled(kernel, edges, known), count=_counting(known)
+    return _compile_for_criterion(
+        kernel,
+        score_coded,
+        known,
+        edges=_compile_for_criterion(kernel, edges, known),
+        count=_compile_count(known),
     )
 
 
@@ -144,8 +148,8 @@ def _constants(*values):
     return dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "ALONE", "BOUND"), values, strict=True))
 
 
-def _counting(known):
-    """The compiled :func:`count`, which knows no criterion."""
+def _compile_count(known):
+    """Return the compiled :func:`count`, which knows no criterion."""
     return jit(
         baked(
             count,
@@ -156,8 +160,8 @@ def _counting(known):
     )
 
 
-def _compiled(kernel, function, known, **parts):
-    """A function of a criterion kernel, as one of its other arguments."""
+def _compile_for_criterion(kernel, function, known, **parts):
+    """Return a function of a criterion kernel, as one of its other arguments."""
     for part in (work_for, add_row, ask, most_inside, all_bins):
         known = known | {part.__name__: merged(baked(part, part.__name__, **known))}
     name = function.__name__
@@ -271,8 +275,8 @@ def add_bin(sums, b, left):
 
 
 def work_for(level):
-    """Memory for the table of one test of two outcomes at one node, in registers where its size
-    is known.
+    """Return memory for the table of one test of two outcomes at one node, in registers where its
+    size is known.
     """
     width, n_counts = level.weights.shape[1], level.rows.shape[1]
     if CLASSES > 0 or MOMENTS:
@@ -327,7 +331,8 @@ def count(codes, base, shift, level, objects, sums):
 
 
 def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
-    """(state, score times factor) of a test of two outcomes at node v.   cells[at] : of outcome 0.
+    """Return (state, score times factor) of a test of two outcomes at node v.   cells[at] : of
+    outcome 0.
 
     lost : float64[cell], of rows without a value where they go both ways, else empty.
     """
@@ -428,8 +433,8 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
 
 
 def most_inside(v, left, cell, lost, level):
-    """What any division of a cell between both sides scores at most by the reduction of variance, S
-    the sum about the mean of the node.
+    """Return what any division of a cell between both sides scores at most by the reduction of
+    variance, S the sum about the mean of the node.
 
     The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments
     about their mean of 0 and k σ² have subsets (m, d) with m (k − m) σ² ≥ d² (Cauchy–Schwarz): a
@@ -462,8 +467,8 @@ def most_inside(v, left, cell, lost, level):
 
 
 def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best, sums, left):
-    """Score the cuts between rows of a bin; return (position, score) of one that beats ``best``, or
-    NOTHING.
+    """Score the cuts between rows of a bin; return (position, score) of one that beats
+    ``best``, or NOTHING.
 
     where : column, first position and the one behind the last.
     sums : of the column's bins.
@@ -555,8 +560,8 @@ def arrange(values, bits, gap, columns):
 
 
 def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, found):
-    """Score all tests of a coded feature at all nodes; return the heaviest of its bins, and how
-    many rows have no value.
+    """Score all tests of a coded feature at all nodes; return the heaviest of its bins,
+    and how many rows have no value.
 
     feature : (family, number of bins).
     codes : uint[n]; those behind the last bin stand for no value.
@@ -585,7 +590,8 @@ def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, fo
 
 
 def all_bins(kernel, to, sums, level, price, rules, asked):
-    """The level's score of the test with an outcome for each bin; −inf where it may not compete.
+    """Return the level's score of the test with an outcome for each bin; −inf where it may not
+    compete.
 
     to : outcome of rows without a value.
     """

@@ -28,7 +28,7 @@ PIECE = {kernels.NO_BOUND: 64, kernels.VERTICES: 8, kernels.VARIANCE: 32}
 """Rows per node and bin, at least: what bounding a bin costs against what scanning it does."""
 
 
-def refuse(growth: Growth, who: str) -> None:
+def refuse_parts(growth: Growth, who: str) -> None:
     """Raise CapabilityError for parts of a run whose scores cannot be added up over nodes, or
     not from sums alone.
     """
@@ -52,7 +52,7 @@ def refuse(growth: Growth, who: str) -> None:
 
 
 def sorted_columns(values: np.ndarray, gap: Any) -> kernels.Columns:
-    """Columns of raw values by row, float[columns, k] in C order."""
+    """Return the columns of raw values by row, float[columns, k] in C order."""
     (n_columns, n) = values.shape
     bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
     start = np.empty((n_columns, 1 << min(MOST_BITS, max(1, n.bit_length()))), np.int64)
@@ -87,8 +87,8 @@ class Found:
     place: tuple[int, int, int]
 
 
-def rehearsal(problem: Problem) -> Problem:
-    """A small problem that calls the same kernels."""
+def small_problem(problem: Problem) -> Problem:
+    """Return a small problem that calls the same kernels."""
     return attrs.evolve(
         problem,
         objects=sample(problem.objects),
@@ -97,8 +97,10 @@ def rehearsal(problem: Problem) -> Problem:
     )
 
 
-def judged(scorer: Any, weights: np.ndarray, counts: np.ndarray, price: float, node: Node) -> float:
-    """The score of one test by its table, float64[outcomes, ·], int64[outcomes, ·]: by the
+def score_of_table(
+    scorer: Any, weights: np.ndarray, counts: np.ndarray, price: float, node: Node
+) -> float:
+    """Return the score of one test by its table, float64[outcomes, ·], int64[outcomes, ·]: by the
     kernel where there is one, as elsewhere in growth.
     """
     tables = scorer.tables(
@@ -171,7 +173,7 @@ class ObliviousSearch:
         cell: GrowthCell,
         node: Node,
     ) -> Found | None:
-        """The best test, the lowest of equals.
+        """Return the best test, the lowest of equals.
 
         columns : of the level's rows.
         cell, node : of one of its nodes, the most mixed: all have the same path, and ties may

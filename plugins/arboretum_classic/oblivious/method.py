@@ -44,10 +44,10 @@ class ByLevels:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on some of the objects."""
-        from arboretum_classic.oblivious.levels import rehearsal
+        from arboretum_classic.oblivious.levels import small_problem
 
         context.progress(0, None, f"loading the kernels of {self.name}")
-        self.fit(rehearsal(problem), Context())
+        self.fit(small_problem(problem), Context())
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from arboretum.api import NO_OUTCOME, Node
 def search(
     columns: Any, level: Any, objects: Any, price: np.ndarray, rules: Any, scorer: Any
 ) -> tuple[int, int, int, float]:
-    """(column, position, side, score) of the best cut; see
+    """Return (column, position, side, score) of the best cut; see
     :func:`arboretum_classic.oblivious.level_kernels.search`.
     """
     best = -1, -1, -1, -np.inf
@@ -55,7 +55,7 @@ def score_coded(
     scorer: Any,
     found: np.ndarray,
 ) -> tuple[int, int]:
-    """Scores of a coded feature's tests; see
+    """Return the scores of a coded feature's tests; see
     :func:`arboretum_classic.oblivious.level_kernels.score_coded`.
     """
     (family, bins), order = feature, np.asarray(level.members, np.int64)
@@ -91,7 +91,7 @@ def level_scores(
     scorer: Any,
     side: int,
 ) -> np.ndarray:
-    """float64[tests]: the sum over the open nodes that a test divides; −inf where it may not
+    """Return float64[tests]: the sum over the open nodes that a test divides; −inf where it may not
     compete.
 
     goes : int[tests, rows], outcomes, −1 without a value.

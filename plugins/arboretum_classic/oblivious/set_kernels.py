@@ -16,7 +16,7 @@ Invariants:
 
 - ``chosen`` ascends; cells[d] are those of its first d tests, numbered from 0 in the order of the
   groups: cells behind the set at hand are stale.
-- ``numbers`` is −1 everywhere between calls of :func:`refined`.
+- ``numbers`` is −1 everywhere between calls of :func:`refine_cells`.
 - What is left to do, and the best set, are in ``state``, ``chosen``, cells and ``best``: a search
   that was stopped goes on from there.
 """
@@ -39,7 +39,7 @@ STATE = np.dtype(
 
 
 @jit
-def refined(cells, n_cells, outcome, arity, numbers, out):
+def refine_cells(cells, n_cells, outcome, arity, numbers, out):
     """Divide cells by a test; return how many there are then.
 
     numbers : int32[≥ n_cells · arity], −1 everywhere, and again afterwards.
@@ -58,7 +58,7 @@ def refined(cells, n_cells, outcome, arity, numbers, out):
 
 @jit
 def loss_of(cells, n_cells, costs, sums):
-    """Σ over cells of the least cost of a label.
+    """Return Σ over cells of the least cost of a label.
 
     costs : float64[groups, labels].
     sums : float64[≥ n_cells, labels], scratch.
@@ -77,7 +77,7 @@ def loss_of(cells, n_cells, costs, sums):
 
 
 @jit
-def suffixes(outcomes, arity, costs, numbers, sums, classes, n_classes, loss):
+def write_suffix_losses(outcomes, arity, costs, numbers, sums, classes, n_classes, loss):
     """The cells of all tests from t on, for every t, and their loss: no set of such tests loses
     less.
 
@@ -87,7 +87,7 @@ def suffixes(outcomes, arity, costs, numbers, sums, classes, n_classes, loss):
     classes[last], n_classes[last] = 0, 1
     loss[last] = loss_of(classes[last], 1, costs, sums)
     for t in range(last - 1, -1, -1):
-        n_classes[t] = refined(
+        n_classes[t] = refine_cells(
             classes[t + 1], n_classes[t + 1], outcomes[t], arity, numbers, classes[t]
         )
         loss[t] = loss_of(classes[t], n_classes[t], costs, sums)
@@ -101,7 +101,7 @@ def search_sets(
     ``state`` and the rest say; stop after some work.
 
     tests : outcomes uint8[tests, groups], most outcomes, costs.
-    suffix : of :func:`suffixes`.
+    suffix : of :func:`write_suffix_losses`.
     prices : float64[tests], what each adds.
     lam : per leaf.
     slack : what a set has to be better by.
@@ -126,7 +126,9 @@ def search_sets(
             if d > 0:
                 chosen[d - 1] += 1
             continue
-        n_cells[d + 1] = refined(cells[d], n_cells[d], outcomes[t], arity, numbers, cells[d + 1])
+        n_cells[d + 1] = refine_cells(
+            cells[d], n_cells[d], outcomes[t], arity, numbers, cells[d + 1]
+        )
         paid = 0.0
         for e in range(d + 1):
             paid += prices[chosen[e]]
@@ -138,7 +140,7 @@ def search_sets(
             for e in range(d + 1):
                 best[e] = chosen[e]
         if d + 1 < k and t + 1 < last and lam * n_cells[d + 1] + paid < state.upper - slack:
-            n = refined(
+            n = refine_cells(
                 classes[t + 1], n_classes[t + 1], cells[d + 1], n_cells[d + 1], numbers, joined
             )
             if loss_of(joined, n, costs, sums) + lam * n_cells[d + 1] + paid < state.upper - slack:

@@ -172,7 +172,9 @@ class ObliviousSearch:
         )
         self.suffix = np.zeros((t + 1, n), np.int32), np.ones(t + 1, np.int64), np.zeros(t + 1)
         self.context.check_time(t * n)
-        set_kernels.suffixes(self.outcomes, self.arity, self.costs, *self.scratch[:2], *self.suffix)
+        set_kernels.write_suffix_losses(
+            self.outcomes, self.arity, self.costs, *self.scratch[:2], *self.suffix
+        )
         # of sets whose first test is t or later
         cheapest = np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)
         self.least, self.slack = self.suffix[2] + 2 * lam + cheapest, 1e-12 * alone  # of sums
@@ -223,7 +225,7 @@ class ObliviousSearch:
         return ""
 
     def tree(self) -> Tree:
-        """The tree that asks the tests of the best set known, level by level."""
+        """Return the tree that asks the tests of the best set known, level by level."""
         best = sorted(self.best[: self.state["size"][0]].tolist(), key=self.tests.__getitem__)
         tests = [self.tests[one] for one in best]
         objects, prices = self.problem.objects, self.problem.prices.tests

@@ -34,13 +34,13 @@ from arboretum.api import (
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
-    divided,
+    claim_on_most,
     mean_and_error,
-    mostly,
     run,
+    share_of_errors,
+    split_rows,
     table_of,
     with_noise,
-    wrong,
 )
 
 ROWS, COLUMNS = 200, 4
@@ -76,7 +76,9 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece per kind of predicate, and one per question of :data:`WORK` and small data set."""
+    """Return one piece per kind of predicate, and one per question of :data:`WORK` and small data
+    set.
+    """
     key = {"chapter": "choices", "seeds": paper.seeds}
     sets = [name for name in paper.datasets if name in SMALL]
     drawn = [Piece({**key, "predicate": kind}, 0.2 * paper.seeds) for kind in KINDS]
@@ -91,14 +93,14 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Any:
-    """A list per division or drawn table."""
-    one = _predicate if "predicate" in key else WORK[key["about"]]
+    """Return a list per division or drawn table."""
+    one = _measure_predicate if "predicate" in key else WORK[key["about"]]
     return [one(services, key, s) for s in range(seed, seed + key["seeds"])]
 
 
-def _predicate(services: Services, key: Key, seed: int) -> list[float]:
-    """Errors on new rows of one test of its kind, and of a whole tree of thresholds; leaves of
-    that tree.
+def _measure_predicate(services: Services, key: Key, seed: int) -> list[float]:
+    """Return the errors on new rows of one test of its kind, and of a whole tree of thresholds;
+    leaves of that tree.
     """
     x = np.random.default_rng([seed, list(KINDS).index(key["predicate"])]).random(
         (2 * ROWS, COLUMNS)
@@ -110,21 +112,25 @@ def _predicate(services: Services, key: Key, seed: int) -> list[float]:
         services, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
     ).tree
     tree = run(services, train, "cart").tree
-    return [wrong(sure(one), test), wrong(sure(tree), test), sure(tree).n_leaves]
+    return [
+        share_of_errors(sure(one), test),
+        share_of_errors(sure(tree), test),
+        sure(tree).n_leaves,
+    ]
 
 
-def _gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
+def _measure_gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
     """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
     "guess": of the majority class.
     """
-    train, test = divided(services, key["dataset"], seed)
+    train, test = split_rows(services, key["dataset"], seed)
     draw = np.random.default_rng([seed, 2])
-    holed, asked = _emptied(train, draw), _emptied(test, draw)
+    holed, asked = _empty_cells(train, draw), _empty_cells(test, draw)
     nominal = any(column.kind is ColumnKind.categorical for column in train.columns)
     # a test of one category has no branch for rows without a value
     forms = {"own_category": "multiway"} if nominal else {}
     found = {
-        rule: wrong(
+        rule: share_of_errors(
             sure(run(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree),
             asked,
         )
@@ -133,14 +139,14 @@ def _gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
     most = np.bincount(train.target.codes).argmax()
     return {
         **found,
-        "complete": wrong(sure(run(services, train, "cart").tree), test),
+        "complete": share_of_errors(sure(run(services, train, "cart").tree), test),
         "guess": float(np.mean(test.target.codes != most)),
     }
 
 
-def _emptied(table: Table, draw: np.random.Generator) -> Table:
-    """The same with cells taken away; the last column stays, so that the strategy that ignores
-    columns has one.
+def _empty_cells(table: Table, draw: np.random.Generator) -> Table:
+    """Return the same with cells taken away; the last column stays, so that the strategy that
+    ignores columns has one.
     """
     columns = []
     for column in table.columns[:-1]:
@@ -158,11 +164,11 @@ def _emptied(table: Table, draw: np.random.Generator) -> Table:
     return attrs.evolve(table, columns=(*columns, table.columns[-1]))
 
 
-def _complexity(services: Services, key: Key, seed: int) -> Facts:
-    """Leaves and errors of the whole tree and of the one whose α validation rows chose; errors
-    of both readings at every α.
+def _measure_pruning(services: Services, key: Key, seed: int) -> Facts:
+    """Return the leaves and errors of the whole tree and of the one whose α validation rows chose;
+    errors of both readings at every α.
     """
-    train, test = divided(services, key["dataset"], seed)
+    train, test = split_rows(services, key["dataset"], seed)
     noisy = with_noise(train, "label", FALSE_LABELS, np.random.default_rng([seed, 1]))
 
     def grown(**pruner: Any) -> list[float]:
@@ -178,7 +184,7 @@ def _complexity(services: Services, key: Key, seed: int) -> Facts:
             split="holdout",
             **({"pruner": pruner["name"]} if pruner else {}),
         ).tree
-        return [sure(tree).n_leaves, wrong(sure(tree), test)]
+        return [sure(tree).n_leaves, share_of_errors(sure(tree), test)]
 
     readings = [
         [
@@ -194,11 +200,11 @@ def _complexity(services: Services, key: Key, seed: int) -> Facts:
     }
 
 
-def _levels(services: Services, key: Key, seed: int) -> Facts:
+def _measure_levels(services: Services, key: Key, seed: int) -> Facts:
     """Of an oblivious tree: attributes per level, the decrease of impurity by level, and the
     importances of the columns.
     """
-    train, _test = divided(services, key["dataset"], seed)
+    train, _test = split_rows(services, key["dataset"], seed)
     tree = run(services, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
     inner = np.flatnonzero(~sure(tree).is_leaf)
     levels: dict[int, set[str]] = {}
@@ -221,14 +227,14 @@ def _levels(services: Services, key: Key, seed: int) -> Facts:
 
 
 WORK: Mapping[str, Callable[..., Any]] = {
-    "gaps": _gaps,
-    "complexity": _complexity,
-    "levels": _levels,
+    "gaps": _measure_gaps,
+    "complexity": _measure_pruning,
+    "levels": _measure_levels,
 }
 
 
 def judge(results: Keyed) -> Judgement:
-    """Claims on predicates, missing values, cost complexity and importance by level.
+    """Return the claims on predicates, missing values, cost complexity and importance by level.
 
     Each has a table (CSV), the first two a picture; one without results is left out.
     """
@@ -238,15 +244,15 @@ def judge(results: Keyed) -> Judgement:
         for about in WORK
     }
     ways: tuple[tuple[Callable[..., Judgement], Facts], ...] = (
-        (_predicates, drawn),
-        (_missing, by["gaps"]),
-        (_pruned, by["complexity"]),
-        (_by_level, by["levels"]),
+        (_claims_on_predicates, drawn),
+        (_claims_on_missing_values, by["gaps"]),
+        (_claims_on_pruning, by["complexity"]),
+        (_claims_on_levels, by["levels"]),
     )
     return Judgement.joined([judged(found) for judged, found in ways if found])
 
 
-def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
+def _claims_on_predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
     claims = []
     rows = [
         [
@@ -290,7 +296,7 @@ def _predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
     )
 
 
-def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
+def _claims_on_missing_values(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
     means = {
         name: {rule: mean_and_error([one[rule] for one in seeds]) for rule in seeds[0]}
         for name, seeds in found.items()
@@ -310,7 +316,7 @@ def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
             for name, one in means.items()
         )
         claims.append(
-            mostly(
+            claim_on_most(
                 f"trees handle missing values: by {words} ({EMPTY:.0%} of the cells empty) "
                 "they err less than a guess",
                 better,
@@ -338,7 +344,7 @@ def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
     )
 
 
-def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
+def _claims_on_pruning(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     both = {
         name: [np.mean([one[way] for one in seeds], axis=0) for way in ("whole", "chosen")]
         for name, seeds in found.items()
@@ -356,7 +362,7 @@ def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     ]
     same = sum(a == b for a, b in pairs)
     claims = [
-        mostly(
+        claim_on_most(
             "the smaller the complexity, the better it generalises: α chosen on validation "
             f"rows, {FALSE_LABELS:.0%} false labels, no more errors than the whole tree",
             better,
@@ -385,7 +391,7 @@ def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     )
 
 
-def _by_level(found: Mapping[str, Sequence[Plain]]) -> Judgement:
+def _claims_on_levels(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     every = [(name, one) for name, seeds in found.items() for one in seeds]
     single = [max(one["attributes"], default=1) == 1 for _, one in every]
     apart = [

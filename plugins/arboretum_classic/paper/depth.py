@@ -22,7 +22,14 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import divided, mean_and_error, mostly, run, with_noise, wrong
+from arboretum_classic.paper.study import (
+    claim_on_most,
+    mean_and_error,
+    run,
+    share_of_errors,
+    split_rows,
+    with_noise,
+)
 
 NOISE = ("0", "0.2")
 """Shares of training labels that are false."""
@@ -35,7 +42,7 @@ depth.
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece per data set, of all its divisions into training and test rows."""
+    """Return one piece per data set, of all its divisions into training and test rows."""
     sets = ((name, 0.5 if name == "digits" else 0.1) for name in paper.datasets)
     return [
         Piece({"chapter": "depth", "dataset": name, "seeds": paper.seeds}, cost * paper.seeds)
@@ -44,12 +51,12 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Share of false labels → training and test error, float[seeds][depths]; the tree of depth d
-    is the whole one, cut off there.
+    """Return the share of false labels → training and test error, float[seeds][depths]; the tree of
+    depth d is the whole one, cut off there.
     """
     found: Facts = {noise: {"train": [], "test": []} for noise in NOISE}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(services, key["dataset"], s)
+        train, test = split_rows(services, key["dataset"], s)
         for noise in NOISE:
             taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
             whole = run(services, taught, "cart").tree
@@ -57,12 +64,13 @@ def work(key: Key, seed: int, services: Services) -> Facts:
                 sure(whole).cut(np.flatnonzero(sure(whole).depth_of == d)) for d in range(DEEPEST)
             ] + [whole]
             for part, rows in (("train", taught), ("test", test)):
-                found[noise][part].append([wrong(sure(tree), rows) for tree in trees])
+                found[noise][part].append([share_of_errors(sure(tree), rows) for tree in trees])
     return {"errors": found, "numbers": train.is_regression}
 
 
 def judge(results: Keyed) -> Judgement:
-    """Claims that the training error never rises with depth, and that whole trees overfit.
+    """Return the claims that the training error never rises with depth, and that whole trees
+    overfit.
 
     With the errors by depth (``depth.csv``), a chart per data set, and both errors of the whole
     trees as metrics.
@@ -109,7 +117,7 @@ def judge(results: Keyed) -> Judgement:
             "overfitting costs: the whole tree is worse than one cut off at some depth, by "
             f"{BEYOND:g} standard errors{words}"
         )
-        claims.append(mostly(sentence, worse, ", ".join(reported)))
+        claims.append(claim_on_most(sentence, worse, ", ".join(reported)))
     rows: list[list[object]] = [
         [
             "data set",
@@ -132,7 +140,7 @@ def judge(results: Keyed) -> Judgement:
         for _, result in results
     ]
     charts = [
-        LineChart(name, _lines(one), Axis("depth, at most"), Axis(unit))
+        LineChart(name, _draw_lines(one), Axis("depth, at most"), Axis(unit))
         for (name, one), unit in zip(errors.items(), units, strict=True)
     ]
     under = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
@@ -159,7 +167,7 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _lines(errors: Mapping[str, Mapping[str, np.ndarray]]) -> list[Line]:
+def _draw_lines(errors: Mapping[str, Mapping[str, np.ndarray]]) -> list[Line]:
     lines = []
     for k, (own, words) in enumerate(
         zip(errors.values(), ("rows as they are", "a fifth of the labels false"), strict=True)

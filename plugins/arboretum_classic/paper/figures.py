@@ -21,7 +21,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import divided, run
+from arboretum_classic.paper.study import run, split_rows
 
 PETALS = ("petal_length", "petal_width")
 DARK = 13
@@ -37,7 +37,7 @@ DEPTHS, LEAVES = (1, 2, 3, 4, 6, 8), (1, 2, 5, 10, 20, 40)
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece per figure of :data:`FIGURES`."""
+    """Return one piece per figure of :data:`FIGURES`."""
     return [
         Piece({"chapter": "figures", "figure": name}, cost) for name, (cost, _) in FIGURES.items()
     ]
@@ -53,7 +53,9 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """The pictures, called ``figure_NAME``, and text tables of all figures; claims nothing."""
+    """Return the pictures, called ``figure_NAME``, and text tables of all figures; claims
+    nothing.
+    """
     found = {name: one for _, result in results for name, one in result.items()}
     pictures = {f"figure_{name}": one for name, one in found.items() if "." not in name}
     tables = {name: one for name, one in found.items() if "." in name}
@@ -69,7 +71,7 @@ def judge(results: Keyed) -> Judgement:
 
 
 def impurities(services: Services) -> Facts:
-    """A chart of misclassification, gini, entropy and half of it for two classes."""
+    """Return a chart of misclassification, gini, entropy and half of it for two classes."""
     p = np.linspace(0.0, 1.0, 101)
     both, names = np.stack([p, 1 - p], axis=1), ("misclassification", "gini", "entropy")
     values = {name: services.component("impurity", name).value(both) for name in names}
@@ -134,8 +136,8 @@ def cart(services: Services) -> Facts:
 
 
 def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[list[list[float]]]:
-    """Where the thresholds at and below a node cut its part of the plane: [x of both ends, y of
-    both ends].
+    """Yield where the thresholds at and below a node cut its part of the plane: [x of both ends, y
+    of both ends].
     """
     if tree.is_leaf[node]:
         return
@@ -150,7 +152,7 @@ def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[l
 
 def curves(services: Services) -> Facts:
     """ROC and precision-recall curves of the trees of :data:`TREES`, on test rows of wdbc."""
-    train, test = divided(services, "wdbc", 0)
+    train, test = split_rows(services, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
     scores = {
         name: sure(run(services, train, "cart", values).tree).predict_proba(test)[:, 1]
@@ -169,7 +171,7 @@ def pareto(services: Services) -> Facts:
 
     Only the classifiers on the Pareto front are named.
     """
-    train, test = divided(services, "wdbc", 0)
+    train, test = split_rows(services, "wdbc", 0)
     positive = test.target.codes == 1
     own: dict[tuple[float, float], list[str]] = {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
@@ -196,7 +198,9 @@ def pareto(services: Services) -> Facts:
 
 
 def oblivious(services: Services) -> Facts:
-    """An oblivious tree of three levels on wine: a picture, and its decision table as text."""
+    """Return an oblivious tree of three levels on wine: a picture, and its decision table as
+    text.
+    """
     tree = run(
         services, services.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
     ).tree
@@ -208,7 +212,9 @@ def oblivious(services: Services) -> Facts:
 
 
 def fuzzy(services: Services) -> Facts:
-    """A fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its value."""
+    """Return a fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its
+    value.
+    """
     table, charts = services.component("dataset", "wdbc").load(0), []
     tree = run(services, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
     for rule in (rule for rule in sure(tree).rules if rule.fuzzy):

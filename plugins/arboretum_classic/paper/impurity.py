@@ -19,7 +19,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
+from arboretum_classic.paper.study import nominal_column, published, rounded_cell, run, table_of
 
 DIGIT, CLOSE = 0.01, 1e-9
 """Last digit of what a slide prints, and how far a number that follows from the text may be off
@@ -29,12 +29,14 @@ SLIDE, TEXT = "worked example, as the slide prints it", "worked example, from th
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece, the whole example."""
+    """Return one piece, the whole example."""
     return [Piece({"chapter": "impurity"}, 0.05)]
 
 
 def table() -> Table:
-    """24 objects, half of each class: A cuts them in halves, B in three quarters and a quarter."""
+    """Return 24 objects, half of each class: A cuts them in halves, B in three quarters and a
+    quarter.
+    """
     objects = published()["worked_example"]["objects"]
     a, b = (
         [np.repeat([0, 1], [side[k] for side in objects[name]]) for k in (0, 1)]
@@ -42,14 +44,14 @@ def table() -> Table:
     )
     return table_of(
         "worked example",
-        [nominal("A", np.concatenate(a)), nominal("B", np.concatenate(b))],
+        [nominal_column("A", np.concatenate(a)), nominal_column("B", np.concatenate(b))],
         np.repeat([0, 1], 12),
     )
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Impurity → split → its gain and the impurities of its parts; the split that grows; and the
-    slide's impurity of numbers.
+    """Return impurity → split → its gain and the impurities of its parts; the split that grows; and
+    the slide's impurity of numbers.
     """
     whole = table()
     found: dict[str, Facts] = {}
@@ -88,7 +90,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Every printed number, and those that follow from the text."""
+    """Return every printed number, and those that follow from the text."""
     found, paper = results[0][1], published()["worked_example"]
     cells, exact, gains = [], [], {}
     for impurity, own in found["splits"].items():
@@ -100,9 +102,9 @@ def judge(results: Keyed) -> Judgement:
             "I(A)": a["gain"],
             "I(B)": b["gain"],
         }
-        known = _misprints(ours) if impurity == "gini" else {}
+        known = _known_misprints(ours) if impurity == "gini" else {}
         cells += [
-            rounded(
+            rounded_cell(
                 SLIDE,
                 impurity,
                 what,
@@ -114,12 +116,12 @@ def judge(results: Keyed) -> Judgement:
             for what in ours
         ]
         exact += [
-            rounded(TEXT, impurity, what, x, ours[what], CLOSE, recomputed=True)
+            rounded_cell(TEXT, impurity, what, x, ours[what], CLOSE, recomputed=True)
             for what, x in paper["computed"][impurity].items()
         ]
     for what, name in (("variance", "variance"), ("squared_pairs", "Σ ½ (y_i − y_j)²")):
         exact.append(
-            rounded(
+            rounded_cell(
                 TEXT,
                 "values 1, 2, 6",
                 name,
@@ -159,8 +161,8 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _misprints(ours: Mapping[str, float]) -> dict[str, Known]:
-    """What the slide would print for the reason that is given, computed from our number."""
+def _known_misprints(ours: Mapping[str, float]) -> dict[str, Known]:
+    """Return what the slide would print for the reason that is given, computed from our number."""
     one, cut = round(ours["Im of B's larger part"], 1), int(100 * ours["I(B)"]) / 100
     return {
         "Im of B's larger part": Known(

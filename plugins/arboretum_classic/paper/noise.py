@@ -25,12 +25,12 @@ from arboretum.api import (
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
-    divided,
+    claim_on_most,
     mean_and_error,
-    mostly,
     run,
+    share_of_errors,
+    split_rows,
     with_noise,
-    wrong,
 )
 
 METHODS: Mapping[str, Mapping[str, str]] = {"whole": {}, "pruned": {"pruner": "error_based"}}
@@ -48,7 +48,7 @@ otherwise; a file of results holds them as lists.
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece per data set of :data:`SMALL`, of all its divisions."""
+    """Return one piece per data set of :data:`SMALL`, of all its divisions."""
     sets = [name for name in paper.datasets if name in SMALL]
     return [
         Piece({"chapter": "noise", "dataset": name, "seeds": paper.seeds}, 0.3 * paper.seeds)
@@ -62,7 +62,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """
     found: dict[str, dict[str, list[list[float]]]] = {method: {} for method in METHODS}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(services, key["dataset"], s)
+        train, test = split_rows(services, key["dataset"], s)
         draw = np.random.default_rng([s, 2])
         changed = {
             f"{kind} {level:g}": with_noise(train, kind, level, draw)
@@ -81,7 +81,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             for at, tree in trees.items():
                 own.setdefault(at, []).append(
                     [
-                        wrong(sure(tree), test),
+                        share_of_errors(sure(tree), test),
                         sure(tree).n_leaves,
                         float(np.mean(sure(tree).predict(test) != clean)),
                     ]
@@ -98,7 +98,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             means = [
                 float(np.mean(values))
                 for values in (
-                    [wrong(sure(tree), test) for tree in grown],
+                    [share_of_errors(sure(tree), test) for tree in grown],
                     [sure(tree).n_leaves for tree in grown],
                 )
             ]
@@ -107,7 +107,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Claims on trees under resampling, false labels and false values, whole and pruned.
+    """Return the claims on trees under resampling, false labels and false values, whole and pruned.
 
     Fewer than three data sets decide none of them.  With means and standard errors (``noise.csv``),
     charts, and mean errors over the data sets as metrics.
@@ -131,7 +131,7 @@ def judge(results: Keyed) -> Judgement:
         "of the test rows"
     )
     reported = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
-    claims = [mostly(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, reported)]
+    claims = [claim_on_most(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, reported)]
     for kind in ("label", "attribute"):
         errors = [mean("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
         sentence = (
@@ -154,7 +154,7 @@ def judge(results: Keyed) -> Judgement:
     )
     leaves = " and ".join(f"{mean(method, 'label 0.3', LEAVES):.0f}" for method in METHODS)
     claims.append(
-        mostly(
+        claim_on_most(
             sentence,
             {name: pruned[name] < whole[name] for name in means},
             f"mean leaves of whole and pruned: {leaves}",

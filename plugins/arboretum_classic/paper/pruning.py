@@ -23,15 +23,15 @@ from arboretum.api import (
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
-    divided,
+    claim_on_most,
     mean_and_error,
-    mostly,
-    nominal,
+    nominal_column,
     published,
-    rounded,
+    rounded_cell,
     run,
+    share_of_errors,
+    split_rows,
     table_of,
-    wrong,
 )
 from arboretum_classic.stopping.kernels import PLAIN, p_value
 
@@ -48,7 +48,7 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
+    """Return one piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
     drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
     sets = (name for name in paper.datasets if name in SMALL)
     return [
@@ -58,15 +58,19 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """What pruning before and after growth leaves.
+    """Return what pruning before and after growth leaves.
 
     Where ``key`` names a data set: way → float[divisions][3], test error, leaves, seconds.  Else
     "p": attribute → p at the root of play-tennis, and "trees": table → way → [leaves, errors].
     """
-    return _data(services, key, seed) if "dataset" in key else _too_early(services)
+    return (
+        _measure_data_set(services, key, seed)
+        if "dataset" in key
+        else _measure_early_stopping(services)
+    )
 
 
-def _too_early(services: Services) -> Facts:
+def _measure_early_stopping(services: Services) -> Facts:
     """p of each attribute at the root of play-tennis; leaves and training errors of both tables,
     pruned before, after and not at all.
     """
@@ -74,7 +78,9 @@ def _too_early(services: Services) -> Facts:
     a, b = (np.repeat(x, 25) for x in ([0, 0, 1, 1], [0, 1, 0, 1]))
     tables = {
         "play-tennis": tennis,
-        "exclusive-or": table_of("exclusive-or", [nominal("a", a), nominal("b", b)], a ^ b),
+        "exclusive-or": table_of(
+            "exclusive-or", [nominal_column("a", a), nominal_column("b", b)], a ^ b
+        ),
     }
     counts = {
         c.name: np.histogram2d(c.values, tennis.target.codes, (len(c.categories), 2))[0]
@@ -85,22 +91,25 @@ def _too_early(services: Services) -> Facts:
     for name, table in tables.items():
         for way in ("none", "before: chi-square", "after: error-based"):
             tree = run(services, table, "id3", **WAYS[way]).tree
-            trees[name][way] = [sure(tree).n_leaves, round(wrong(sure(tree), table) * table.n_rows)]
+            trees[name][way] = [
+                sure(tree).n_leaves,
+                round(share_of_errors(sure(tree), table) * table.n_rows),
+            ]
     return {"p": p, "trees": trees}
 
 
-def _data(services: Services, key: Key, seed: int) -> Facts:
+def _measure_data_set(services: Services, key: Key, seed: int) -> Facts:
     """Way → a list per division: test error, leaves, and the seconds of growth with pruning (0
     where they are not asked for).
     """
     found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(services, key["dataset"], s)
+        train, test = split_rows(services, key["dataset"], s)
         for way, choices in WAYS.items():
             record = run(services, train, "cart", HELD if "split" in choices else {}, **choices)
             found[way].append(
                 [
-                    wrong(sure(record.tree), test),
+                    share_of_errors(sure(record.tree), test),
                     sure(record.tree).n_leaves,
                     record.timings["fit"] if key["times"] else 0.0,
                 ]
@@ -109,7 +118,8 @@ def _data(services: Services, key: Key, seed: int) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Cells of p at the root of play-tennis; claims that compare pruning before and after growth.
+    """Return the cells of p at the root of play-tennis; claims that compare pruning before and
+    after growth.
 
     Those on data sets come with ``pruning.csv``, bars and mean test errors as metrics.
     """
@@ -118,14 +128,14 @@ def judge(results: Keyed) -> Judgement:
         for key, one in results
         if "dataset" in key
     }
-    first = [_judged(one) for key, one in results if "dataset" not in key]
-    return Judgement.joined([*first, *([_compared(data)] if data else [])])
+    first = [_judge_early_stopping(one) for key, one in results if "dataset" not in key]
+    return Judgement.joined([*first, *([_claims_that_compare(data)] if data else [])])
 
 
-def _judged(found: Plain) -> Judgement:
+def _judge_early_stopping(found: Plain) -> Judgement:
     paper, p = published()["play_tennis"]["p"], found["p"]
     cells = [
-        rounded(
+        rounded_cell(
             "play-tennis at the root, χ² without correction",
             name,
             "p",
@@ -160,7 +170,7 @@ def _judged(found: Plain) -> Judgement:
     )
 
 
-def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
+def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
     means = {name: {way: v.mean(axis=0) for way, v in one.items()} for name, one in data.items()}
     before, *after = list(WAYS)[1:]
     fewer = sum(bool(one[before][1] < one["none"][1]) for one in means.values())
@@ -187,12 +197,12 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
     )
     errors = "mean test error: " + ", ".join(f"{way} {x:.1%}" for way, x in error.items())
     claims = [
-        mostly(
+        claim_on_most(
             "pre-pruning is fast: chi-square takes less time than every post-pruning",
             quicker,
             reported,
         ),
-        mostly(
+        claim_on_most(
             "on data sets, too, some post-pruning errs less on new rows than chi-square",
             better,
             errors,

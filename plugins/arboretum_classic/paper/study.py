@@ -55,7 +55,7 @@ class Rows:
     table: Any = None
 
     def load(self, seed: int) -> Table:
-        """The table itself, whatever the seed."""
+        """Return the table itself, whatever the seed."""
         found: Table = self.table
         return found
 
@@ -63,14 +63,14 @@ class Rows:
 def run(
     services: Services, table: Table, method: str, values: Plain | None = None, **choices: Any
 ) -> Record:
-    """A verified run on all rows of a table."""
+    """Return a verified run on all rows of a table."""
     return services.run(
         {"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {}
     )
 
 
-def nominal(name: str, codes: np.ndarray) -> Column:
-    """A column of the categories "1", "2", …."""
+def nominal_column(name: str, codes: np.ndarray) -> Column:
+    """Return a column of the categories "1", "2", …."""
     return Column(
         name,
         ColumnKind.categorical,
@@ -80,7 +80,7 @@ def nominal(name: str, codes: np.ndarray) -> Column:
 
 
 def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
-    """A table of two classes."""
+    """Return a table of two classes."""
     return Table(
         name,
         tuple(columns),
@@ -88,8 +88,8 @@ def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
     )
 
 
-def divided(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
-    """Rows that train and rows that test, stratified."""
+def split_rows(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
+    """Return the rows that train and rows that test, stratified."""
     table = services.component("dataset", dataset).load(seed)
     split = services.component(
         "split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)}
@@ -98,8 +98,10 @@ def divided(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
     return table.take(division.train), table.take(division.test)
 
 
-def wrong(tree: Tree, table: Table) -> float:
-    """Share of rows in error; of numbers the squared error as a share of their variance."""
+def share_of_errors(tree: Tree, table: Table) -> float:
+    """Return the share of rows in error; of numbers the squared error as a share of their
+    variance.
+    """
     found = tree.predict(table)
     if table.is_classification:
         return float(np.mean(found != table.target.codes))
@@ -107,7 +109,7 @@ def wrong(tree: Tree, table: Table) -> float:
 
 
 def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator) -> Table:
-    """A share of the labels, or of the values of every attribute, is false.
+    """Return a share of the labels, or of the values of every attribute, is false.
 
     label : another class, each as likely, or the number of some other row.
     attribute : the value of some row.
@@ -131,7 +133,7 @@ def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator)
     )
 
 
-def rounded(
+def rounded_cell(
     table: str,
     row: str,
     column: str,
@@ -141,7 +143,7 @@ def rounded(
     known: Known | None = None,
     **more: Any,
 ) -> Cell:
-    """A number that is written to a last digit: it passes where ours rounds to it.
+    """Return a number that is written to a last digit: it passes where ours rounds to it.
 
     more : ``recomputed``, where no slide prints it.
     """
@@ -151,14 +153,14 @@ def rounded(
 
 
 def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Mean, and its standard error (0 of a single value)."""
+    """Return the mean, and its standard error (0 of a single value)."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(
         values
     ) > 1 else 0.0
 
 
-def mostly(sentence: str, holds: Mapping[str, bool], reported: str) -> Claim:
-    """A sentence that is to hold on most data sets; not shown by fewer than three."""
+def claim_on_most(sentence: str, holds: Mapping[str, bool], reported: str) -> Claim:
+    """Return a sentence that is to hold on most data sets; not shown by fewer than three."""
     where = [name for name, one in holds.items() if one]
     verdict = 2 * len(where) > len(holds) if len(holds) > 2 else None
     named = f" ({', '.join(where)})" if 0 < len(where) < len(holds) else ""

@@ -24,7 +24,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
+from arboretum_classic.paper.study import nominal_column, published, rounded_cell, run, table_of
 
 TABLE, DIGITS = "play-tennis at the root", 1e-6
 """Of the gains that an independent program computed, and their last digit."""
@@ -42,7 +42,7 @@ two values that know nothing, either.
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """One piece for play-tennis, and one of drawn tables per number of :data:`VALUES`."""
+    """Return one piece for play-tennis, and one of drawn tables per number of :data:`VALUES`."""
     drawn = (
         Piece({"chapter": "play_tennis", "values": k, "draws": paper.draws}, 0.02 * paper.draws)
         for k in VALUES
@@ -51,20 +51,23 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Scores at the root and trees of play-tennis, or who prefers a column of many values.
+    """Return the scores at the root and trees of play-tennis, or who prefers a column of many
+    values.
 
     Where ``key`` names a number of values: criterion → on how many drawn tables the column that
     knows nothing is chosen.  Else "scores": measure → column → number, "trees": name → root and
     leaves, and the tree of ID3 as "svg".
     """
     return (
-        _bias(services, key["values"], key["draws"], seed) if "values" in key else _tennis(services)
+        _measure_bias(services, key["values"], key["draws"], seed)
+        if "values" in key
+        else _measure_play_tennis(services)
     )
 
 
-def _tennis(services: Services) -> Facts:
+def _measure_play_tennis(services: Services) -> Facts:
     table = services.component("dataset", "play-tennis").load(0)
-    day = nominal("day", np.arange(table.n_rows))
+    day = nominal_column("day", np.arange(table.n_rows))
     scores: Facts = {name: {} for name in ("information gain", "gain ratio", "gini gain")}
     for column in (*table.columns, day):
         alone = Table(column.name, (column,), table.target)
@@ -98,16 +101,18 @@ def _tennis(services: Services) -> Facts:
     }
 
 
-def _bias(services: Services, values: int, draws: int, seed: int) -> dict[str, int]:
+def _measure_bias(services: Services, values: int, draws: int, seed: int) -> dict[str, int]:
     """Criterion → how often the column of many values, which knows nothing, is chosen."""
     draw, chosen = np.random.default_rng([seed, values]), dict.fromkeys(CRITERIA, 0)
     for _ in range(draws):
         label = draw.integers(2, size=ROWS)
         informed = np.where(draw.random(ROWS) < TRUE, label, 1 - label)
         _, blind = np.unique(draw.integers(values, size=ROWS), return_inverse=True)
-        others = [nominal(f"other {k}", draw.integers(2, size=ROWS)) for k in range(OTHERS)]
+        others = [nominal_column(f"other {k}", draw.integers(2, size=ROWS)) for k in range(OTHERS)]
         table = table_of(
-            "drawn", [nominal("informed", informed), nominal("blind", blind), *others], label
+            "drawn",
+            [nominal_column("informed", informed), nominal_column("blind", blind), *others],
+            label,
         )
         for name, criterion in CRITERIA.items():
             tree = run(
@@ -118,7 +123,7 @@ def _bias(services: Services, values: int, draws: int, seed: int) -> dict[str, i
 
 
 def judge(results: Keyed) -> Judgement:
-    """Cells of gains and ratios at the root, and claims on the bias towards many values.
+    """Return the cells of gains and ratios at the root, and claims on the bias towards many values.
 
     What drawn tables show is undecided where a number of :data:`VALUES` has no result.
     """
@@ -127,23 +132,23 @@ def judge(results: Keyed) -> Judgement:
         for key, one in results
         if "values" in key
     }
-    parts = [_judged(one) for key, one in results if "values" not in key]
-    return Judgement.joined([*parts, *([_judged_bias(dict(sorted(bias.items())))] if bias else [])])
+    parts = [_judge_play_tennis(one) for key, one in results if "values" not in key]
+    return Judgement.joined([*parts, *([_judge_bias(dict(sorted(bias.items())))] if bias else [])])
 
 
-def _judged(found: Plain) -> Judgement:
+def _judge_play_tennis(found: Plain) -> Judgement:
     paper, scores, trees = published()["play_tennis"], found["scores"], found["trees"]
     gain, ratio = scores["information gain"], scores["gain ratio"]
     ours = {**scores, "split information": {name: gain[name] / ratio[name] for name in gain}}
     cells = [
-        rounded(
+        rounded_cell(
             TABLE, column, what, paper[what][column], ours[what][column], DIGITS, recomputed=True
         )
         for column in paper["p"]
         for what in ours
     ]
     cells.append(
-        rounded(
+        rounded_cell(
             TABLE,
             "the tree of ID3",
             "leaves",
@@ -197,7 +202,7 @@ def _judged(found: Plain) -> Judgement:
     )
 
 
-def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
+def _judge_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
     at = {name: [one[name] for one in shares.values()] for name in CRITERIA}
     gain, ratio, _ = at.values()
     reported = "; ".join(

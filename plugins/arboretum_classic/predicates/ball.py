@@ -17,7 +17,7 @@ from arboretum_classic.predicates.predicates import (
     ranks,
 )
 from arboretum_classic.predicates.proposals import plain_numbers, rounded
-from arboretum_classic.predicates.rules import METRICS, Ball, measured
+from arboretum_classic.predicates.rules import METRICS, Ball, distance_for_bound
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class Balls:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """All balls around up to ``centres`` drawn objects of the node, one code per centre.
+        """Return all balls around up to ``centres`` drawn objects of the node, one code per centre.
 
         None where no column varies at the node, or every object lacks one of the values.
         """
@@ -66,8 +66,8 @@ class Balls:
                 value[None] if number else np.where(column.missing, np.nan, value[None] != middle)
             )
             centre.append(middle if number else 0.0)
-        distance = measured(self.metric, apart, centre, scales)
-        coded = [_radii(one, self.metric) for one in distance]
+        distance = distance_for_bound(self.metric, apart, centre, scales)
+        coded = [_code_distances(one, self.metric) for one in distance]
         codes, radii = np.stack([code for code, _ in coded]), [cut for _, cut in coded]
 
         def rule(ball: int, index: int) -> Ball:
@@ -94,7 +94,7 @@ class Balls:
     def _columns(
         self, objects: Encoded, rows: np.ndarray, seed: int
     ) -> tuple[list[Column], tuple[float, ...]]:
-        """What is measured, and by which scale."""
+        """Return what is measured, and by which scale."""
         columns = plain_numbers(objects, rows, seed, self.columns)
         if self.metric != "gower":
             spread = [
@@ -115,9 +115,9 @@ class Balls:
         )
 
 
-def _radii(total: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """(int64[n], float64[m]): the bin of each distance between radii; a euclidean one is told
-    apart by its square.
+def _code_distances(total: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return (int64[n], float64[m]): the bin of each distance between radii; a euclidean one is
+    told apart by its square.
     """
     if metric != "euclidean":
         return ranks(total)

@@ -19,9 +19,9 @@ from arboretum_classic.predicates.predicates import (
     ALL,
     HANDLES,
     HOW_MANY,
-    coarse,
     columns_of,
     ranks,
+    ranks_of_few_bins,
 )
 from arboretum_classic.predicates.proposals import Goal, best_interval, climb_interval, within
 
@@ -43,7 +43,7 @@ class Intervals:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """All intervals of each column of numbers, a code for each bin in which they begin.
+        """Return all intervals of each column of numbers, a code for each bin in which they begin.
 
         Where a column has more than ``size`` values at the node, bins are at most ``size`` parts of
         its rows; with three or more of them the best interval found among all midpoints competes,
@@ -53,14 +53,14 @@ class Intervals:
         for column in columns_of(objects, rows, seed, self.columns):
             if column.is_continuous:
                 codes, cuts = ranks(column.values)
-                some = coarse(column.values, self.size)
-                found.append(_intervals(column, *some))
+                some = ranks_of_few_bins(column.values, self.size)
+                found.append(_interval_tests(column, *some))
                 if len(some[1]) < len(cuts) and len(some[1]) > 1:
-                    found.append(_best(column, goal, some, (codes, cuts)))
+                    found.append(_best_interval(column, goal, some, (codes, cuts)))
         return found
 
 
-def _intervals(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
+def _interval_tests(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
     """Code a has the bins a, a + 1, … and one for all others, the last bin among them: its
     thresholds are the intervals that begin at bin a.
 
@@ -86,13 +86,13 @@ def _intervals(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTest
     )
 
 
-def _best(
+def _best_interval(
     column: Column,
     goal: Goal,
     some: tuple[np.ndarray, np.ndarray],
     every: tuple[np.ndarray, np.ndarray],
 ) -> CodedTests:
-    """The best interval between some cuts, its ends moved among all.
+    """Return the best interval between some cuts, its ends moved among all.
 
     some, every : (codes, cuts).
     """

@@ -18,7 +18,7 @@ from arboretum.api import (
     param,
     sure,
 )
-from arboretum_classic.predicates.predicates import ALL, HANDLES, HOW_MANY, coarse
+from arboretum_classic.predicates.predicates import ALL, HANDLES, HOW_MANY, ranks_of_few_bins
 from arboretum_classic.predicates.proposals import (
     Goal,
     best_interval,
@@ -51,7 +51,8 @@ class MOfNIntervals:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """The tests of every m for 1, 2, … ``terms`` intervals, one code per number of intervals.
+        """Return the tests of every m for 1, 2, … ``terms`` intervals, one code per number of
+        intervals.
 
         None where no column of numbers (dates left out) varies at the node.
         """
@@ -62,15 +63,15 @@ class MOfNIntervals:
         chosen: list[Any] = []
         some, every = (_Pool.of(columns, goal, size) for size in (self.size, len(rows) + 1))
         while len(chosen) < self.terms:
-            chosen, best = some.with_one_more(chosen)
+            chosen, best = some.add_best_interval(chosen)
             for _ in range(self.passes if len(chosen) > 1 else 0):
                 before = best
                 for i in range(len(chosen)):
-                    chosen, best = some.with_one_more(chosen[:i] + chosen[i + 1 :])
+                    chosen, best = some.add_best_interval(chosen[:i] + chosen[i + 1 :])
                     chosen = [*chosen[:i], chosen[-1], *chosen[i:-1]]
                 if best <= before * (1 + 1e-12):
                     break
-            exact = every.refined(
+            exact = every.refine_ends(
                 [
                     (f, *within(some.cuts[f], every.cuts[f], first, last))
                     for f, first, last in chosen
@@ -95,24 +96,26 @@ class _Pool:
 
     @staticmethod
     def of(columns: Sequence[Column], goal: Goal, size: int) -> _Pool:
-        codes, cuts = zip(*(coarse(column.values, size) for column in columns), strict=True)
+        codes, cuts = zip(
+            *(ranks_of_few_bins(column.values, size) for column in columns), strict=True
+        )
         return _Pool(columns, codes, cuts, goal)
 
-    def held(self, intervals: Sequence[tuple[int, int, int]]) -> np.ndarray:
-        """int64[n]: how many of them hold a row."""
+    def count_held(self, intervals: Sequence[tuple[int, int, int]]) -> np.ndarray:
+        """Return int64[n]: how many of them hold a row."""
         return sum(
             ((self.codes[f] >= a) & (self.codes[f] <= b) for f, a, b in intervals),
             np.zeros(len(self.goal.weight), np.int64),
         )
 
-    def with_one_more(
+    def add_best_interval(
         self, chosen: list[tuple[int, int, int]]
     ) -> tuple[list[tuple[int, int, int]], float]:
-        """The interval added that is best by the proxy for some m, and its proxy.
+        """Return the interval added that is best by the proxy for some m, and its proxy.
 
         At least m hold where m did before, or m − 1 and the new one.
         """
-        held, goal, best = self.held(chosen), self.goal, (-np.inf, (0, 0, 0))
+        held, goal, best = self.count_held(chosen), self.goal, (-np.inf, (0, 0, 0))
         for m in range(1, len(chosen) + 2):
             base, undecided = goal.each[held >= m].sum(axis=0), held == m - 1
             for f, (codes, cuts) in enumerate(zip(self.codes, self.cuts, strict=True)):
@@ -123,11 +126,11 @@ class _Pool:
                     best = score, (f, first, last)
         return [*chosen, best[1]], best[0]
 
-    def refined(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """The same intervals, the ends of each moved once to where the proxy is highest for the
-        m that is best now.
+    def refine_ends(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Return the same intervals, the ends of each moved once to where the proxy is highest for
+        the m that is best now.
         """
-        held, goal = self.held(chosen), self.goal
+        held, goal = self.count_held(chosen), self.goal
         m = 1 + int(
             np.argmax(
                 [
@@ -137,7 +140,7 @@ class _Pool:
             )
         )
         for i, (f, first, last) in enumerate(chosen):
-            held = self.held(chosen[:i] + chosen[i + 1 :])
+            held = self.count_held(chosen[:i] + chosen[i + 1 :])
             by_bin = goal.by_bin(self.codes[f], self.cuts[f], held == m - 1)
             chosen = [
                 *chosen[:i],
@@ -147,7 +150,7 @@ class _Pool:
         return chosen
 
     def tests(self, chosen: list[tuple[int, int, int]]) -> CodedTests:
-        """The tests of all m: its code is the number of intervals that do not hold."""
+        """Return the tests of all m: its code is the number of intervals that do not hold."""
         order = sorted(range(len(chosen)), key=lambda i: chosen[i])
         places = [chosen[i] for i in order]
         names = tuple(self.columns[f].name for f, _, _ in places)
@@ -155,7 +158,7 @@ class _Pool:
         high = tuple(
             float(self.cuts[f][b]) if b < len(self.cuts[f]) else None for f, _, b in places
         )
-        n, held = len(places), self.held(places)
+        n, held = len(places), self.count_held(places)
         lost = np.any([self.columns[f].missing for f, _, _ in places], axis=0)
         codes = np.where(lost, n + 1, n - held)[None]
         if n == 1:  # in the form that reads best

@@ -59,7 +59,7 @@ class ObliqueSums:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """All bounds of at most ``keep`` weighted sums, and thresholds of single columns.
+        """Return all bounds of at most ``keep`` weighted sums, and thresholds of single columns.
 
         The latter with ``single``, and where no sum of two columns is found.  Dates are left out.
         """
@@ -74,11 +74,11 @@ class ObliqueSums:
         values = np.stack([column.values.astype(np.float64) for column in columns])
         seen = set[object]()
         for weights in self._directions(values, Goal.of(objects, rows), generator_of(seed, rows)):
-            chosen = _readable(weights, np.nanstd(values, axis=1), self.digits)
+            chosen = _round_coefficients(weights, np.nanstd(values, axis=1), self.digits)
             if len(chosen) > 1 and chosen not in seen and len(seen) < self.keep:
                 seen.add(chosen)
                 found.append(
-                    _bounds(
+                    _bounds_of_sum(
                         [columns[j] for j, _ in chosen],
                         tuple(c for _, c in chosen),
                         values[[j for j, _ in chosen]],
@@ -89,8 +89,8 @@ class ObliqueSums:
     def _directions(
         self, values: np.ndarray, goal: Goal, generator: np.random.Generator
     ) -> list[np.ndarray]:
-        """float64[p] each, per standard deviation: the best point that each start leads to, best
-        first.
+        """Return float64[p] each, per standard deviation: the best point that each start leads to,
+        best first.
         """
         spread = np.nanstd(values, axis=1, keepdims=True)
         X = np.nan_to_num((values - np.nanmean(values, axis=1, keepdims=True)) / spread).T
@@ -98,50 +98,51 @@ class ObliqueSums:
             some = np.sort(generator.choice(len(X), self.sample, replace=False))
             X, goal = X[some], goal.take(some)
         ends = [
-            self._climb(X, goal, start, generator) for start in self._starts(X, goal, generator)
+            self._improve_by_moves(X, goal, start, generator)
+            for start in self._starts(X, goal, generator)
         ]
         return [weights for _, weights in sorted(ends, key=lambda end: -end[0])]
 
     def _starts(
         self, X: np.ndarray, goal: Goal, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """float64[p] each."""
+        """Yield float64[p] each."""
         p = X.shape[1]
         zero, unit = np.zeros(len(X)), np.eye(p)
-        yield unit[max(range(p), key=lambda j: _step(zero, X[:, j], goal, constant=True)[1])]
-        yield from (self._limited(weights) for weights in _regressions(X, goal))
+        yield unit[max(range(p), key=lambda j: _best_move(zero, X[:, j], goal, constant=True)[1])]
+        yield from (self._limited(weights) for weights in _regress_majority_classes(X, goal))
         for weights in generator.normal(size=(self.restarts, p)):
             yield self._limited(weights)
 
     def _limited(self, weights: np.ndarray) -> np.ndarray:
-        """The same with at most ``terms`` weights that are not 0: the largest."""
+        """Return the same with at most ``terms`` weights that are not 0: the largest."""
         if not self.terms or self.terms >= len(weights):
             return weights
         return np.where(np.abs(weights) >= np.sort(np.abs(weights))[-self.terms], weights, 0.0)
 
-    def _climb(
+    def _improve_by_moves(
         self, X: np.ndarray, goal: Goal, weights: np.ndarray, generator: np.random.Generator
     ) -> tuple[float, np.ndarray]:
         """Move coefficients and the bound until nothing helps; returns proxy and weights."""
         side, weights = X @ weights, weights.copy()  # a row is above where its side is > 0
-        move, score = _step(side, np.ones(len(X)), goal)
+        move, score = _best_move(side, np.ones(len(X)), goal)
         side = side + move
         for _ in range(self.passes):
             before = score
             for j in range(X.shape[1]):
                 if self.terms and weights[j] == 0.0 and np.count_nonzero(weights) >= self.terms:
                     continue
-                move, better = _step(side, X[:, j], goal)
+                move, better = _best_move(side, X[:, j], goal)
                 if better > score * (1 + 1e-12):
                     weights[j], side, score = weights[j] + move, side + move * X[:, j], better
-            move, better = _step(side, np.ones(len(X)), goal)
+            move, better = _best_move(side, np.ones(len(X)), goal)
             if better > score * (1 + 1e-12):
                 side, score = side + move, better
             if score > before * (1 + 1e-9):
                 continue
             for jump in generator.normal(size=(JUMPS, X.shape[1])):
                 jump = np.where(weights != 0.0, jump, 0.0) if self.terms else jump
-                move, better = _step(side, X @ jump, goal)
+                move, better = _best_move(side, X @ jump, goal)
                 if better > score * (1 + 1e-9):
                     weights, side, score = weights + move * jump, side + move * (X @ jump), better
                     break
@@ -150,11 +151,11 @@ class ObliqueSums:
         return score, weights
 
 
-def _step(
+def _best_move(
     side: np.ndarray, along: np.ndarray, goal: Goal, constant: bool = False
 ) -> tuple[float, float]:
-    """The move m for which rows with side + m · along > 0 against the rest are best by the proxy,
-    and its proxy.
+    """Return the move m for which rows with side + m · along > 0 against the rest are best by the
+    proxy, and its proxy.
 
     Each row changes sides at one m, −side / along: in their order sums are carried along.
     constant : side is 0 everywhere, so that rows are told apart by along alone: side + m · along >
@@ -184,9 +185,9 @@ def _step(
     return float(turn[best - 1] / 2.0 + turn[best] / 2.0), float(scores[best])
 
 
-def _regressions(X: np.ndarray, goal: Goal, rounds: int = 8) -> Iterator[np.ndarray]:
-    """float64[p] each: logistic regression of the majority classes against the rest (at most 3; one
-    of two classes); least squares for numbers.
+def _regress_majority_classes(X: np.ndarray, goal: Goal, rounds: int = 8) -> Iterator[np.ndarray]:
+    """Yield float64[p] each: logistic regression of the majority classes against the rest (at most
+    3; one of two classes); least squares for numbers.
 
     A ridge of a thousandth of the weight keeps coefficients finite where a line separates the
     classes.
@@ -208,11 +209,11 @@ def _regressions(X: np.ndarray, goal: Goal, rounds: int = 8) -> Iterator[np.ndar
         yield beta[:-1]
 
 
-def _readable(
+def _round_coefficients(
     weights: np.ndarray, spread: np.ndarray, digits: int
 ) -> tuple[tuple[int, float], ...]:
-    """(column, coefficient) in the columns' own units: the weightiest column's is 1 or −1, the
-    first one positive, others rounded.
+    """Return (column, coefficient) in the columns' own units: the weightiest column's is 1 or −1,
+    the first one positive, others rounded.
     """
     largest = int(np.abs(weights).argmax())
     if not weights[largest]:
@@ -223,10 +224,10 @@ def _readable(
     return tuple((int(j), rounded(float(sign * own[j]), digits)) for j in kept)
 
 
-def _bounds(
+def _bounds_of_sum(
     columns: Sequence[Column], coefficients: tuple[float, ...], values: np.ndarray
 ) -> CodedTests:
-    """All bounds of one sum."""
+    """Return all bounds of one sum."""
     names = tuple(column.name for column in columns)
     codes, cuts = ranks(Oblique(names, coefficients, 0.0).total(list(values)))
     rule = lambda _, index: Oblique(names, coefficients, float(cuts[index]))

@@ -30,8 +30,8 @@ HOW_MANY = "columns drawn anew at every node; 0: all"
 
 
 def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -> list[Column]:
-    """The columns that the encoder left, with the values of a node's objects, in the order of the
-    raw table.
+    """Return the columns that the encoder left, with the values of a node's objects, in the order
+    of the raw table.
 
     most : so many of them, drawn by the seed and the rows; ALL takes all.
     """
@@ -52,7 +52,7 @@ def generator_of(seed: int, rows: np.ndarray) -> np.random.Generator:
 
 
 def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(int64[k], float64[m]): the bin of each value between the m midpoints of distinct
+    """Return (int64[k], float64[m]): the bin of each value between the m midpoints of distinct
     neighbours; NaN has bin m + 1.
     """
     from arboretum.api import midpoints
@@ -65,7 +65,7 @@ def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def ranks_of_few_bins(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """:func:`ranks` with ``most`` bins at most: of more distinct values the midpoints that
     divide the rows most evenly.
     """
@@ -84,7 +84,7 @@ def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
-    """The tests "at most" of a column of numbers at some cuts."""
+    """Return the tests "at most" of a column of numbers at some cuts."""
     rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)
     return CodedTests(
         (column.name,),
@@ -114,7 +114,8 @@ class Thresholds:
         return self.columns == ALL
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """All thresholds at the node, one code per column of numbers or of ordered categories.
+        """Return all thresholds at the node, one code per column of numbers or of ordered
+        categories.
 
         Those of raw columns only where ``columns`` are drawn; else growth finds them.
         """
@@ -165,7 +166,7 @@ class RandomThresholds:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """Up to ``draws`` thresholds of each column of numbers that varies at the node."""
+        """Return up to ``draws`` thresholds of each column of numbers that varies at the node."""
         generator, found = generator_of(seed, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
             known = column.values[~column.missing].astype(np.float64)
@@ -196,7 +197,7 @@ class Categories:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        """The tests of the categories at the node, one code per nominal or ordered column.
+        """Return the tests of the categories at the node, one code per nominal or ordered column.
 
         A column with one category there offers none.
         """

@@ -33,7 +33,7 @@ class Goal:
 
     @staticmethod
     def of(objects: Encoded, rows: np.ndarray) -> Goal:
-        """What the objects ``rows`` (int64[n]) of a node are to be told apart by.
+        """Return what the objects ``rows`` (int64[n]) of a node are to be told apart by.
 
         The parts are a column per class at the node, or for numbers the one column weight · (y −
         mean).
@@ -55,8 +55,8 @@ class Goal:
     def by_bin(
         self, codes: np.ndarray, cuts: np.ndarray, chosen: np.ndarray | None = None
     ) -> np.ndarray:
-        """float64[bins, k + 1]: ``each`` summed by the bins between cuts, those without a value
-        left out.
+        """Return float64[bins, k + 1]: ``each`` summed by the bins between cuts, those without a
+        value left out.
 
         chosen : bool[n], rows that count.
         """
@@ -70,12 +70,14 @@ class Goal:
         return self.proxy(sums[..., :-1], sums[..., -1])
 
     def take(self, chosen: np.ndarray) -> Goal:
-        """The same for some of the objects, by their places (int64[m]); means stay those of all."""
+        """Return the same for some of the objects, by their places (int64[m]); means stay those of
+        all.
+        """
         return Goal(self.parts[chosen], self.weight[chosen])
 
     def proxy(self, parts: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """float64[…]: of tests whose outcome 0 has these sums, parts float64[…, k] and weight
-        float64[…]; the more the better.
+        """Return float64[…]: of tests whose outcome 0 has these sums, parts float64[…, k] and
+        weight float64[…]; the more the better.
         """
         other, rest = self.parts.sum(axis=0) - parts, self.weight.sum() - weight
         tiny = 1e-12 * max(self.weight.sum(), 1e-300)  # an empty side has no parts but for rounding
@@ -86,20 +88,20 @@ class Goal:
 
 
 def plain_numbers(objects: Encoded, rows: np.ndarray, seed: int, most: int) -> list[Column]:
-    """The columns of numbers, without dates, that vary at the node."""
+    """Return the columns of numbers, without dates, that vary at the node."""
     columns = [c for c in columns_of(objects, rows, seed, most) if c.is_continuous and not c.unit]
     return [c for c in columns if len(known := c.values[~c.missing]) and known.min() < known.max()]
 
 
 def rounded(value: float, digits: int) -> float:
-    """A number of so many significant digits."""
+    """Return a number of so many significant digits."""
     return float(f"{value:.{digits - 1}e}")
 
 
 def best_interval(
     goal: Goal, base: np.ndarray, by_bin: np.ndarray
 ) -> tuple[tuple[int, int], float]:
-    """(first bin, last bin), proxy: the best of all intervals but the whole.
+    """Return (first bin, last bin), proxy: the best of all intervals but the whole.
 
     base : float64[k + 1], sums of rows that are in anyway.
     """

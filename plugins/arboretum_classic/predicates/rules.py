@@ -45,16 +45,16 @@ class Several(TestRule):
         raise NotImplementedError
 
     def values_in(self, table: Table, rows: np.ndarray) -> list[np.ndarray]:
-        """float64[len(rows)] per column, NaN = missing."""
+        """Return float64[len(rows)] per column, NaN = missing."""
         return [numbers(table, name, rows).astype(np.float64) for name in self.columns]
 
     def value_of(self, position: int, value: Any) -> float:
-        """The same of one row, where the value is not missing."""
+        """Return the same of one row, where the value is not missing."""
         found: float = value
         return found
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where the total is at most the bound, 1 above it.
+        """Return int32[len(rows)]: 0 where the total is at most the bound, 1 above it.
 
         −1 where one of the values is missing.  Raises DataError where a column of ``table`` is of
         another kind than the test reads.
@@ -65,7 +65,9 @@ class Several(TestRule):
         return result
 
     def outcome_of(self, row: Plain) -> int:
-        """0 where the total of a row is at most the bound, else 1; −1 where it misses a value."""
+        """Return 0 where the total of a row is at most the bound, else 1; −1 where it misses a
+        value.
+        """
         values = [row[name] for name in self.columns]
         if any(map(is_missing, values)):
             return NO_OUTCOME
@@ -115,7 +117,7 @@ class Oblique(Several):
         return self.threshold
 
     def total(self, values: Sequence[Any]) -> Any:
-        """Σ coefficients[j] · values[j], added up in the order of the columns."""
+        """Return Σ coefficients[j] · values[j], added up in the order of the columns."""
         found = self.coefficients[0] * values[0]
         for coefficient, value in zip(self.coefficients[1:], values[1:], strict=True):
             found = found + coefficient * value
@@ -192,14 +194,16 @@ class Ball(Several):
         return found
 
     def value_of(self, position: int, value: Any) -> float:
-        """The number itself; of a category 0.0 where it is the centre's, else 1.0."""
+        """Return the number itself; of a category 0.0 where it is the centre's, else 1.0."""
         middle = self.centre[position]
         return float(value != middle) if isinstance(middle, str) else value
 
     def total(self, values: Sequence[Any]) -> Any:
-        """Distance from the centre, squared for the euclidean metric; see :func:`measured`."""
+        """Distance from the centre, squared for the euclidean metric; see
+        :func:`distance_for_bound`.
+        """
         centre = [0.0 if isinstance(middle, str) else middle for middle in self.centre]
-        return measured(self.metric, values, centre, self.scales)
+        return distance_for_bound(self.metric, values, centre, self.scales)
 
     @property
     def subject(self) -> str:
@@ -250,10 +254,10 @@ class Ball(Several):
         return [" AND ".join(f"{part} <= {self.bound!r}" for part in parts), f"({far}) AND {known}"]
 
 
-def measured(
+def distance_for_bound(
     metric: str, values: Sequence[Any], centre: Sequence[Any], scales: Sequence[float]
 ) -> Any:
-    """What a ball's bound is compared with: the distance, squared for the euclidean one.
+    """Return what a ball's bound is compared with: the distance, squared for the euclidean one.
 
     values, centre : a number or an array per column.
     """
@@ -311,7 +315,7 @@ class MOfN(TestRule):
         ]
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where at least ``m`` intervals hold, else 1.
+        """Return int32[len(rows)]: 0 where at least ``m`` intervals hold, else 1.
 
         −1 where one of the values is missing.  Raises DataError where a column of ``table`` is not
         continuous.
@@ -326,7 +330,9 @@ class MOfN(TestRule):
         ).astype(np.int32)
 
     def outcome_of(self, row: Plain) -> int:
-        """0 where at least ``m`` intervals hold for a row, else 1; −1 where it misses a value."""
+        """Return 0 where at least ``m`` intervals hold for a row, else 1; −1 where it misses a
+        value.
+        """
         if any(is_missing(row[name]) for name in self.columns):
             return NO_OUTCOME
         return int(sum(low < row[name] <= high for name, low, high in self._sides()) < self.m)

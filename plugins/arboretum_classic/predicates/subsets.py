@@ -56,7 +56,8 @@ class Among(TestRule):
         return 2 + self.missing_outcome
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where the value is one of ``categories``, 1 where of ``others``.
+        """Return int32[len(rows)]: 0 where the value is one of ``categories``, 1 where of
+        ``others``.
 
         A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.
         Raises DataError where the column is continuous in ``table``.
@@ -73,7 +74,7 @@ class Among(TestRule):
         return by_code(answers, column.values[rows], lost, NO_OUTCOME, np.int32)
 
     def outcome_of(self, row: Plain) -> int:
-        """0 where the value of one row is one of ``categories``, 1 where of ``others``.
+        """Return 0 where the value of one row is one of ``categories``, 1 where of ``others``.
 
         A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.
         """
@@ -83,7 +84,9 @@ class Among(TestRule):
         return 0 if value in self.categories else 1 if value in self.others else NO_OUTCOME
 
     def with_missing(self) -> Among | None:
-        """The same test with outcome 2 for missing values; None where it has that already."""
+        """Return the same test with outcome 2 for missing values; None where it has that
+        already.
+        """
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def sql_conditions(self, name: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
@@ -136,13 +139,13 @@ class Subset:
     )
 
     def within(self, limits: Limits) -> Subset:
-        """The same in a run of these limits."""
+        """Return the same in a run of these limits."""
         return _Within(self.exhaustive, limits)
 
     def candidates(
         self, objects: Encoded, rows: np.ndarray, seed: int
     ) -> Sequence[TestRule | CodedTests]:
-        """The tests of coded columns, in the order of the table."""
+        """Return the tests of coded columns, in the order of the table."""
         found: list[TestRule | CodedTests] = []
         for name, features in itertools.groupby(
             sorted(objects.features, key=lambda each: each.position), key=lambda each: each.column
@@ -166,7 +169,7 @@ class Subset:
         if objects.label is None:
             mean = np.bincount(bins, weight[known] * objects.y[rows][known]) / mass
             parts = (
-                every_part(len(mean))
+                all_bipartitions(len(mean))
                 if every and len(mean) <= self.exhaustive
                 else np.argsort(mean, kind="stable")[None]
             )
@@ -197,7 +200,9 @@ class Subset:
         return [CodedTests((name,), Family.thresholds, n_bins, outcome, rule)]
 
     def _forbids(self, objects: Encoded, rows: np.ndarray, bins: np.ndarray) -> bool:
-        """Whether a side of some categories of the node may be too small for the run's limits."""
+        """Return whether a side of some categories of the node may be too small for the run's
+        limits.
+        """
         limits = self.limits
         if limits.min_leaf == 1 and not limits.min_mass:
             return False
@@ -227,13 +232,13 @@ class OrderedSubset(Subset):
     )
 
     def within(self, limits: Limits) -> OrderedSubset:
-        """Itself: a least leaf changes nothing about the sets that are tried."""
+        """Return itself: a least leaf changes nothing about the sets that are tried."""
         return self
 
 
-def every_part(n: int) -> np.ndarray:
-    """bool[2^(n−1) − 1, n]: every way to part n things in two, the first thing always in, in the
-    order of a Gray code.
+def all_bipartitions(n: int) -> np.ndarray:
+    """Return bool[2^(n−1) − 1, n]: every way to part n things in two, the first thing always in, in
+    the order of a Gray code.
     """
     step = np.arange(1, 1 << n - 1)[:, None]
     moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
@@ -255,7 +260,7 @@ def parts_of(table: np.ndarray, exhaustive: int, every: bool = False) -> np.ndar
     if table.shape[1] <= 2 and not ((several or every) and n <= exhaustive):
         return np.argsort(share[:, 0], kind="stable")[None]
     if n <= exhaustive:
-        return every_part(n)
+        return all_bipartitions(n)
     mass = table.sum(axis=1, keepdims=True)
     centred = (share - (share * mass).sum(axis=0) / mass.sum()) * np.sqrt(mass)
     first = np.linalg.svd(centred, full_matrices=False)[2][0]

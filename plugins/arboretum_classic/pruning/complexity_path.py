@@ -46,16 +46,16 @@ class Path:
     root: float
 
     def cuts(self, k: int) -> np.ndarray:
-        """int64[…]: where the tree is cut at a step."""
+        """Return int64[…]: where the tree is cut at a step."""
         return np.flatnonzero(self.step <= k)
 
     def at(self, alpha: float) -> int:
-        """The step whose tree is the cheapest at α."""
+        """Return the step whose tree is the cheapest at α."""
         return int(np.searchsorted(self.alpha, alpha, side="right")) - 1
 
     def cp_table(self) -> list[tuple[float, int, float]]:
-        """(CP, nsplit, rel error) as rpart prints them, the root first: α and R as shares of the
-        root's R, leaves less one.
+        """Return (CP, nsplit, rel error) as rpart prints them, the root first: α and R as shares of
+        the root's R, leaves less one.
         """
         unit = self.root or 1.0
         rows = zip(
@@ -88,15 +88,15 @@ class Subtrees:
 
     @staticmethod
     def of(tree: Tree, risk: str, costs: np.ndarray | None = None) -> Subtrees:
-        """Measure a tree (see :func:`impurities`)."""
-        h, mass, parent = impurities(tree, risk, costs), tree.mass, tree.parent
+        """Measure a tree (see :func:`node_impurities`)."""
+        h, mass, parent = node_impurities(tree, risk, costs), tree.mass, tree.parent
         own, whole = own_weights(tree), mass[0] if mass[0] > 0 else 1.0
         share = mass / whole
         stopping = (
             np.where(tree.is_leaf, 0.0, own[:, 0] if tree.is_regression else own.sum(axis=1))
             / whole
         )
-        n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
+        n_leaves = subtree_sums(parent, tree.is_leaf.astype(np.int64))
         # R(t) carries the rounding of one share and one impurity, each of (classes + ROUNDINGS)
         # operations on numbers of the size of h; a sum over L leaves adds L more.  A unit of
         # rounding is ε/2, and two sides are compared.
@@ -105,8 +105,8 @@ class Subtrees:
         return Subtrees(parent, tree.is_leaf, share * h, stopping * h, n_leaves, slack)
 
     def minimal(self, alpha: float) -> np.ndarray:
-        """int64[…]: where to cut for the smallest of the pruned subtrees with the least Σ (R + α)
-        over its leaves.
+        """Return int64[…]: where to cut for the smallest of the pruned subtrees with the least Σ (R
+        + α) over its leaves.
 
         Bottom up: a node is cut when it costs no more than the best its branches can do (T(α) of
         Breiman et al., section 3.2: the minimising subtree that all others contain).
@@ -115,26 +115,26 @@ class Subtrees:
         return cheapest_cuts(self.parent, self.is_leaf, self.risk + alpha, self.resting, slack)
 
     def dearer_than_a_leaf(self, alpha: float) -> np.ndarray:
-        """int64[…]: nodes with R + α < Σ (R + α) over the leaves of their whole subtree (the
+        """Return int64[…]: nodes with R + α < Σ (R + α) over the leaves of their whole subtree (the
         rule of the authors' program).
         """
         total = (
-            sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting))
+            subtree_sums(self.parent, np.where(self.is_leaf, self.risk, self.resting))
             + alpha * self.n_leaves
         )
         slack = self.slack + self._rounding(alpha)
         return np.flatnonzero(~self.is_leaf & (self.risk + alpha < total - slack))
 
     def son_by_son(self, alpha: float) -> np.ndarray:
-        """int64[…]: where rpart cuts.  A node's complexity is the gain of its subtree per split, in
-        which sons whose own complexity is lower are leaves; it becomes a leaf where that is at most
-        α.  Where the weakest link lies deeper than at a son it is not the book's, nor where rows
-        rest at the node, which lose nothing there.
+        """Return int64[…]: where rpart cuts.  A node's complexity is the gain of its subtree per
+        split, in which sons whose own complexity is lower are leaves; it becomes a leaf where that
+        is at most α.  Where the weakest link lies deeper than at a son it is not the book's, nor
+        where rows rest at the node, which lose nothing there.
         """
         return self._by_sons(alpha)[1]
 
     def _by_sons(self, alpha: float) -> tuple[list[float], np.ndarray]:
-        """(complexity of each node, 0 of a leaf; where it is at most α)."""
+        """Return (complexity of each node, 0 of a leaf; where it is at most α)."""
         risk, slack, parent = self.risk.tolist(), self.slack.tolist(), self.parent.tolist()
         total, splits, complexity, cuts = list(risk), [0] * len(risk), [0.0] * len(risk), []
         sons: list[list[int]] = [[] for _ in risk]
@@ -155,7 +155,7 @@ class Subtrees:
         return complexity, np.array(cuts, np.int64)
 
     def path_by_sons(self) -> Path:
-        """The sequence that rpart tells: a node becomes a leaf at its complexity (see
+        """Return the sequence that rpart tells: a node becomes a leaf at its complexity (see
         :meth:`son_by_son`), or with the first node above it.
         """
         found, cuts = self._by_sons(0.0)
@@ -179,20 +179,20 @@ class Subtrees:
         )
 
     def _rounding(self, alpha: float) -> np.ndarray:
-        """float64[n_nodes]: rounding of a sum of L times α."""
+        """Return float64[n_nodes]: rounding of a sum of L times α."""
         found: np.ndarray = np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
         return found
 
     def path(self) -> Path:
-        """The sequence of the weakest links (Breiman et al., section 3.3): the link whose leaf is
-        the cheapest is cut first.
+        """Return the sequence of the weakest links (Breiman et al., section 3.3): the link whose
+        leaf is the cheapest is cut first.
 
         An inner node t costs as a leaf as much as its subtree where α = [R(t) − R(T_t)] / (leaves
         below − 1).
         """
         parent, risk, n_leaves = self.parent.tolist(), self.risk.tolist(), self.n_leaves.tolist()
-        below = sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting)).tolist()
-        end = sum_up(self.parent, np.ones(len(parent), np.int64)) + np.arange(len(parent))
+        below = subtree_sums(self.parent, np.where(self.is_leaf, self.risk, self.resting)).tolist()
+        end = subtree_sums(self.parent, np.ones(len(parent), np.int64)) + np.arange(len(parent))
         slack = self.slack.tolist()
         link = np.full(len(parent), np.inf)
         step = np.full(len(parent), NEVER)
@@ -233,7 +233,7 @@ class Subtrees:
 
 
 def own_weights(tree: Tree) -> np.ndarray:
-    """float64[n_nodes, classes]: class weights (or moments) of what each node predicts by
+    """Return float64[n_nodes, classes]: class weights (or moments) of what each node predicts by
     itself: all at a leaf, what rests at an inner node.
     """
     below, rows = np.zeros_like(tree.weights), np.zeros(tree.n_nodes)
@@ -250,8 +250,8 @@ def cheapest_cuts(
     rest: np.ndarray,
     slack: np.ndarray | float,
 ) -> np.ndarray:
-    """int64[…]: where to cut bottom up: a node becomes a leaf where that costs no more than what is
-    left below, plus ``slack``.
+    """Return int64[…]: where to cut bottom up: a node becomes a leaf where that costs no more than
+    what is left below, plus ``slack``.
 
     leaf, rest : float64[n_nodes], cost of a node as a leaf, and of what it predicts itself as an
         inner node.
@@ -267,8 +267,8 @@ def cheapest_cuts(
     return np.array(cuts, np.int64)
 
 
-def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """Per node, the sum of ``amount`` over its subtree."""
+def subtree_sums(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """Return, per node, the sum of ``amount`` over its subtree."""
     total, above = amount.tolist(), parent.tolist()
     for node in range(len(above) - 1, 0, -1):
         total[above[node]] += total[node]
@@ -286,9 +286,9 @@ def refuse_risk(risk: str, task: Task) -> None:
         )
 
 
-def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.ndarray:
-    """float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's unit for
-    variance.
+def node_impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.ndarray:
+    """Return float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's
+    unit for variance.
 
     costs : float64[classes, classes], what a unit of weight of a class (row) loses by each label,
         where an error is not worth 1.

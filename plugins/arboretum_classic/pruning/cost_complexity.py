@@ -19,7 +19,7 @@ from arboretum.api import (
     ValidationScore,
     param,
 )
-from arboretum_classic.pruning.complexity_path import Path, Subtrees, impurities, refuse_risk
+from arboretum_classic.pruning.complexity_path import Path, Subtrees, node_impurities, refuse_risk
 
 REPORTED = 12  # steps of the path that a note names
 
@@ -119,12 +119,12 @@ class CostComplexity:
             )
 
     def choose(self, tree: Tree, valid: Table, costs: np.ndarray | None = None) -> Selection:
-        """The α with the best score on the validation rows; rows walk the tree once for all of
-        them.
+        """Return the α with the best score on the validation rows; rows walk the tree once for all
+        of them.
 
-        costs : as for :func:`~arboretum_classic.pruning.complexity_path.impurities`; the rows of a
-            class then weigh as those that taught.  Raises CapabilityError for a tree without the
-            impurity that is asked for, DataError without validation rows.
+        costs : as for :func:`~arboretum_classic.pruning.complexity_path.node_impurities`; the rows
+            of a class then weigh as those that taught.  Raises CapabilityError for a tree without
+            the impurity that is asked for, DataError without validation rows.
         """
         score = ValidationScore.on(valid)
         if self.path or self.one_se or costs is not None:
@@ -159,8 +159,8 @@ class CostComplexity:
         seed: int,
         costs: np.ndarray | None = None,
     ) -> Selection | None:
-        """The weakest link α_k whose trees err least on objects that they have not seen; None where
-        α is chosen otherwise.
+        """Return the weakest link α_k whose trees err least on objects that they have not seen;
+        None where α is chosen otherwise.
 
         Where α is given as a share nothing is chosen, and the note tells the path.  In each fold
         the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which
@@ -215,7 +215,7 @@ class CostComplexity:
         return tree.cut(self.cuts_of(tree, costs)(alpha))
 
     def cuts_of(self, tree: Tree, costs: np.ndarray | None = None) -> Callable[[float], np.ndarray]:
-        """α → int64[…], where the tree is cut."""
+        """Return α → int64[…], where the tree is cut."""
         subtrees = Subtrees.of(tree, self.risk, costs)
         ways = {
             "bottom_up": subtrees.minimal,
@@ -226,19 +226,19 @@ class CostComplexity:
         return lambda alpha: find(alpha * unit)
 
     def _unit(self, root: float) -> float:
-        """What an α of 1 is.   root : R of the root."""
+        """Return what an α of 1 is.   root : R of the root."""
         return root if self.relative and root > 0 else 1.0
 
 
 def targets_of(table: Table) -> np.ndarray:
-    """int32[n_rows] classes, or float64[n_rows] numbers."""
+    """Return int32[n_rows] classes, or float64[n_rows] numbers."""
     return table.target.values if table.is_regression else table.target.codes
 
 
 def losses_of(
     tree: Tree, table: Table, costs: np.ndarray | None = None
 ) -> Callable[[Sequence[int] | np.ndarray, np.ndarray], np.ndarray]:
-    """A function from nodes and the targets of the rows to what each row loses by
+    """Return a function from nodes and the targets of the rows to what each row loses by
     ``tree.cut(nodes)``, float64[n_rows]: 1 for another class (or its cost), the square of the
     difference for numbers.  Rows walk the tree once, but those in shares.
     """
@@ -261,7 +261,7 @@ def losses_of(
 
 
 def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
-    """int64[n_objects]: the fold of each object, in turn along the classes (or the sorted
+    """Return int64[n_objects]: the fold of each object, in turn along the classes (or the sorted
     numbers), by chance within equal ones.
     """
     chance = np.random.default_rng(seed).permutation(objects.n_objects)
@@ -273,7 +273,7 @@ def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
 
 
 def cp_table(path: Path, *seen: np.ndarray) -> str:
-    """The path as rpart prints it, the root first.
+    """Return the path as rpart prints it, the root first.
 
     seen : float64[k] each, xerror and xstd, where they are known.
     """
@@ -309,7 +309,7 @@ class PathTable:
     )
 
     def write(self, tree: Tree) -> str:
-        """One line per step.  Raises CapabilityError for a tree without the impurity that is
+        """Return one line per step.  Raises CapabilityError for a tree without the impurity that is
         asked for.
         """
         subtrees = Subtrees.of(tree, self.risk)
@@ -346,7 +346,7 @@ class Tally:
 
     @staticmethod
     def of(tree: Tree, alpha: np.ndarray, costs: np.ndarray | None) -> Tally:
-        """A tally of no rows yet, for each of ``alpha`` (float64[k]).
+        """Return a tally of no rows yet, for each of ``alpha`` (float64[k]).
 
         Its measure is "r2" for numbers, "accuracy" for classes, "1 − mean loss" with ``costs``.
         costs : float64[classes, classes], what a unit of weight of a class (row) loses by each
@@ -357,7 +357,7 @@ class Tally:
             alpha,
             np.zeros((len(alpha), 3)),
             np.zeros((len(alpha), 2)),
-            float(impurities(tree, "error", costs)[0]),
+            float(node_impurities(tree, "error", costs)[0]),
             measure,
         )
 
@@ -384,7 +384,7 @@ class Tally:
         return found
 
     def selection(self, one_se: float, path: Path | None, how: str = "") -> Selection:
-        """The largest α whose mean loss is within so many standard errors of the least (the
+        """Return the largest α whose mean loss is within so many standard errors of the least (the
         smallest of a grid, where there is none).
 
         how : of the rows that judged, after "accuracy" or "r2".

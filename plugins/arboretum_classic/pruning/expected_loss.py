@@ -57,7 +57,7 @@ class ExpectedLoss:
                 )
 
     def losses(self, n_classes: int) -> np.ndarray:
-        """float64[classes, classes]: L.  Raises CapabilityError for a matrix, or priors, of
+        """Return float64[classes, classes]: L.  Raises CapabilityError for a matrix, or priors, of
         another number of classes.
         """
         for what, given in (("loss", self.table), ("priors", self.priors)):
@@ -69,8 +69,8 @@ class ExpectedLoss:
         return np.array(self.table, np.float64) if self.table else 1.0 - np.eye(n_classes)
 
     def weigh(self, objects: Encoded) -> np.ndarray:
-        """float64[n_objects]: what they weigh by the altered priors.  Raises DataError where the
-        target is a number.
+        """Return float64[n_objects]: what they weigh by the altered priors.  Raises DataError where
+        the target is a number.
         """
         if objects.label is None:
             raise DataError(
@@ -88,8 +88,8 @@ class ExpectedLoss:
         return found
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: what nodes with these altered class weights lose by the class
-        they predict, in the unit of the weights.
+        """Return float64[nodes, classes]: what nodes with these altered class weights lose by the
+        class they predict, in the unit of the weights.
 
         Costs that only rounding tells from the least are the least, so that the first of equally
         good classes is said, as in rpart.
@@ -101,8 +101,8 @@ class ExpectedLoss:
         return found
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The mean loss over the training objects, in shares of what is lost where every object
-        is an error of the mean cost.
+        """Return the mean loss over the training objects, in shares of what is lost where every
+        object is an error of the mean cost.
         """
         return float(
             self.label_costs(tree.resting, problem)[np.arange(tree.n_nodes), tree.label].sum()

@@ -126,9 +126,9 @@ class Nodes(NamedTuple):
 
 
 @jit(inner=True, borrow=True)
-def _at_most(n, e, p):
-    """P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 − p; n −
-    e, e + 1), by its continued fraction.
+def _binomial_at_most(n, e, p):
+    """Return P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 −
+    p; n − e, e + 1), by its continued fraction.
 
     Abramowitz & Stegun 1964, 26.5.8, evaluated by Lentz's method; of the two tails the one whose
     fraction converges fast.
@@ -155,14 +155,14 @@ def _at_most(n, e, p):
 
 @jit(inner=True, borrow=True)
 def extra_errors(n, e, limit):
-    """How many errors more than the e among n rows are to be expected of later ones."""
+    """Return how many errors more than the e among n rows are to be expected of later ones."""
     if n <= SMALL or (limit.exact and e >= n):
         return 0.0
     if limit.exact:
         low, high = e / n, 1.0
         for _ in range(60):
             middle = 0.5 * (low + high)
-            if _at_most(n, e, middle) > limit.confidence:
+            if _binomial_at_most(n, e, middle) > limit.confidence:
                 low = middle
             else:
                 high = middle
@@ -175,7 +175,7 @@ def extra_errors(n, e, limit):
 
 @jit(inner=True, borrow=True)
 def _by_normal(n, e, limit):
-    """The normal approximation with continuity correction, of at least one error."""
+    """Return the normal approximation with continuity correction, of at least one error."""
     if e + 0.5 >= n:
         return limit.tail * max(n - e, 0.0)
     square, seen = limit.z * limit.z, e + 0.5
@@ -185,8 +185,8 @@ def _by_normal(n, e, limit):
 
 
 @jit(inline=True, borrow=True)
-def _outcome(rule, row, tests):
-    """The outcome of a row, −1 for none."""
+def _outcome_of_row(rule, row, tests):
+    """Return the outcome of a row, −1 for none."""
     first, last = tests.start[rule], tests.start[rule + 1] - 1
     if tests.coded[rule]:
         code = tests.codes[row, tests.column[rule]]
@@ -206,7 +206,7 @@ def _outcome(rule, row, tests):
 
 
 @jit(inner=True, borrow=True)
-def _ask(node, low, high, entries, weight, tests, shape, nodes):
+def _write_outcomes(node, low, high, entries, weight, tests, shape, nodes):
     """Write where entries go at a node of the tree as grown: outcomes of its test or of its
     surrogates, else what becomes of missing values; add up the branches.  Returns how many are
     split.
@@ -215,10 +215,10 @@ def _ask(node, low, high, entries, weight, tests, shape, nodes):
     first, rule, lost = shape.first[node], shape.test[node], 0
     for i in range(low, high):
         row = who[i]
-        found = _outcome(rule, row, tests)
+        found = _outcome_of_row(rule, row, tests)
         if found < 0:
             for one in range(shape.surrogate_start[node], shape.surrogate_start[node + 1]):
-                known = _outcome(shape.surrogate[one], row, tests)
+                known = _outcome_of_row(shape.surrogate[one], row, tests)
                 if found < 0 and known >= 0:
                     found = shape.to[shape.to_start[one] + known]
             if found < 0:
@@ -232,7 +232,7 @@ def _ask(node, low, high, entries, weight, tests, shape, nodes):
 
 
 @jit(inner=True, borrow=True)
-def _deal(node, low, high, top, lost, entries, shape, nodes):
+def _order_by_outcome(node, low, high, top, lost, entries, shape, nodes):
     """Order asked entries by outcome, behind ``top``; back to where they were, if none is split.
 
     Returns whether one is, and from where to where lie those that rest at the node.
@@ -284,15 +284,15 @@ def _split_rows(node, low, high, top, weight, tests, shape, nodes, entries):
     """
     first, last = shape.first[node], shape.first[node + 1]
     nodes.high[first:last] = 0  # entries of each branch
-    lost = _ask(node, low, high, entries, weight, tests, shape, nodes)
-    entries = _with_room(top + high - low + lost * max(last - first - 1, 0), entries)
-    split, rest, end = _deal(node, low, high, top, lost, entries, shape, nodes)
+    lost = _write_outcomes(node, low, high, entries, weight, tests, shape, nodes)
+    entries = _enlarge_buffers(top + high - low + lost * max(last - first - 1, 0), entries)
+    split, rest, end = _order_by_outcome(node, low, high, top, lost, entries, shape, nodes)
     return entries, split, rest, end
 
 
 @jit(inner=True)
-def _with_room(need, entries):
-    """The buffers, longer where they hold less than so many entries."""
+def _enlarge_buffers(need, entries):
+    """Return the buffers, longer where they hold less than so many entries."""
     if need <= len(entries[0]):
         return entries
     longer = np.empty(2 * need, np.int64), np.empty(2 * need), np.empty(2 * need, np.int64)
@@ -310,9 +310,9 @@ def _add(low, high, entries, label, weight, found):
 
 
 @jit(inner=True, borrow=True)
-def _estimated(weights, label, limit):
-    """Errors to be expected where a class (−1: the heaviest) is predicted for these class
-    weights.
+def _estimate_errors(weights, label, limit):
+    """Return the errors to be expected where a class (−1: the heaviest) is predicted for these
+    class weights.
     """
     total, right = 0.0, 0.0
     for k in range(len(weights)):
@@ -324,14 +324,14 @@ def _estimated(weights, label, limit):
 
 @jit
 def estimates(weights, label, limit):
-    """float64[n]: errors to be expected of each row of class weights.
+    """Return float64[n]: errors to be expected of each row of class weights.
 
     weights : float64[n, classes].
     label : int32[n].
     """
     found = np.empty(len(weights))
     for v in range(len(weights)):
-        found[v] = _estimated(weights[v], label[v], limit)
+        found[v] = _estimate_errors(weights[v], label[v], limit)
     return found
 
 
@@ -339,8 +339,8 @@ def estimates(weights, label, limit):
 def _branch_errors(
     branch, span, whole, most, label, weight, tests, shape, nodes, child, limit, entries
 ):
-    """Errors to be expected were a node's entries sent down one of its branches; infinity where
-    more than ``most`` are sure.
+    """Return the errors to be expected were a node's entries sent down one of its branches;
+    infinity where more than ``most`` are sure.
 
     span : from where to where the entries lie, the last ones in the buffers; of these only such as
         are not in the branch, unless it is to be counted anew (``whole``: a missing value splits an
@@ -360,7 +360,7 @@ def _branch_errors(
         _add(low, high, entries, label, weight, here)
         asked = nodes.origin[node]
         if asked < 0:
-            total += _estimated(here, -1, limit)
+            total += _estimate_errors(here, -1, limit)
             continue
         first, last = shape.first[asked], shape.first[asked + 1]
         resting = own * nodes.weights[node]
@@ -372,7 +372,7 @@ def _branch_errors(
             asked, low, high, high, weight, tests, shape, nodes, entries
         )
         _add(rest, end, entries, label, weight, resting)
-        total += _estimated(resting, here.argmax(), limit)
+        total += _estimate_errors(resting, here.argmax(), limit)
         for edge in range(first, last):
             if child[edge] >= 0:
                 stack[waiting] = child[edge], nodes.low[edge], nodes.high[edge]
@@ -380,7 +380,7 @@ def _branch_errors(
             elif nodes.high[edge] > nodes.low[edge]:  # an outcome that no row had becomes a leaf
                 alone = np.zeros(width)
                 _add(nodes.low[edge], nodes.high[edge], entries, label, weight, alone)
-                total += _estimated(alone, -1, limit)
+                total += _estimate_errors(alone, -1, limit)
     return total if waiting == 0 else np.inf, entries
 
 
@@ -417,7 +417,7 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 nodes.moved[node] = True
                 _add(low, high, entries, label, weight, nodes.weights[node])
             if asked < 0:
-                nodes.errors[node] = _estimated(nodes.weights[node], -1, limit)
+                nodes.errors[node] = _estimate_errors(nodes.weights[node], -1, limit)
                 waiting -= 1
                 continue
             resting = np.zeros(nodes.weights.shape[1])
@@ -426,10 +426,10 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 resting += nodes.weights[node]
                 for one in child[first:last]:
                     if one >= 0:
-                        nodes.errors[one] = _estimated(nodes.weights[one], -1, limit)
+                        nodes.errors[one] = _estimate_errors(nodes.weights[one], -1, limit)
                         nodes.size[one] = -1
                         resting -= nodes.weights[one]
-                nodes.errors[node] = _estimated(resting, nodes.weights[node].argmax(), limit)
+                nodes.errors[node] = _estimate_errors(resting, nodes.weights[node].argmax(), limit)
                 nodes.deep[node] = nodes.split[node]
                 continue
             nodes.known[first:last] = 0.0
@@ -458,7 +458,7 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                         kept,
                     )
                     waiting += 1
-            nodes.errors[node] = _estimated(resting, nodes.weights[node].argmax(), limit)
+            nodes.errors[node] = _estimate_errors(resting, nodes.weights[node].argmax(), limit)
             continue
         waiting -= 1  # all branches are pruned
         largest, most, inside = -1, 0.0, 0
@@ -469,14 +469,14 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 mass = nodes.weights[child[edge]].sum()
                 if mass > most - SMALL:  # the last of equals
                     largest, most, inside = child[edge], mass, edge
-        as_leaf = as_branch = _estimated(nodes.weights[node], -1, limit)
+        as_leaf = as_branch = _estimate_errors(nodes.weights[node], -1, limit)
         if largest >= 0 and nodes.origin[largest] >= 0:
             ceiling = nodes.errors[node] + bound
             # with more errors the branch is not chosen
             ceiling = as_leaf - bound if as_leaf <= ceiling else ceiling
             whole = nodes.split[node] or nodes.deep[largest]
             skip, until = (high, high) if whole else (nodes.low[inside], nodes.high[inside])
-            entries, end = _copied(low, high, skip, until, top, entries)
+            entries, end = _copy_entries(low, high, skip, until, top, entries)
             as_branch, entries = _branch_errors(
                 largest,
                 (top, end),
@@ -506,9 +506,9 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
 
 
 @jit(inner=True)
-def _copied(low, high, skip, until, top, entries):
+def _copy_entries(low, high, skip, until, top, entries):
     """Copy the entries low … high but skip … until to the end of the buffers."""
-    entries = _with_room(top + high - low, entries)
+    entries = _enlarge_buffers(top + high - low, entries)
     end = top
     for i in range(low, high):
         if i < skip or i >= until:

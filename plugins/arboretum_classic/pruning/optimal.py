@@ -97,7 +97,7 @@ class OptimalSubtree:
         those errs as little, to the least error.
         """
         leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
-        own_price, inner_price = prices(tree, train, self.price)
+        own_price, inner_price = prices_of_nodes(tree, train, self.price)
         bits_alone = self.price == "mdl" and self.alpha == 0.0
         if self.max_price is None and self.max_error is None:
 
@@ -126,11 +126,11 @@ class OptimalSubtree:
         return tree.cut(fronts.cuts(int(np.flatnonzero(fits)[np.argmin(wanted[fits])])))
 
     def notes(self, tree: Tree, train: Table, valid: Table | None) -> list[str]:
-        """The limit that no pruned subtree keeps."""
+        """Return the limit that no pruned subtree keeps."""
         if self.max_price is None and self.max_error is None:
             return []
         leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
-        of_leaf, of_test = prices(tree, train, self.price)
+        of_leaf, of_test = prices_of_nodes(tree, train, self.price)
         price, error = (
             float(np.where(tree.is_leaf, *both).sum())
             for both in ((of_leaf, of_test), (leaf / mass, rest / mass))
@@ -151,8 +151,8 @@ class OptimalSubtree:
         return []
 
 
-def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """What each node costs as a leaf, and what its test costs: two float64[n_nodes].
+def prices_of_nodes(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each node costs as a leaf, and what its test costs: two float64[n_nodes].
 
     mdl : a bit for leaf or test; at a leaf the classes by the code of Σ log2 (N + k − 1 over k − 1)
         and the multinomial coefficient; a test by its column and the tests of its kind there: log2
@@ -194,8 +194,8 @@ def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]
 
 
 def least_sum(tree: Tree, leaf: np.ndarray, inner: np.ndarray, slack: float) -> list[int]:
-    """The nodes that become leaves so that a sum over leaves and tests is least; of sums no further
-    apart than ``slack`` that of fewer tests.
+    """Return the nodes that become leaves so that a sum over leaves and tests is least; of sums no
+    further apart than ``slack`` that of fewer tests.
 
     leaf, inner : float64[n_nodes], what each node adds as a leaf, and what its test adds.
     """
@@ -251,7 +251,7 @@ class Fronts:
             sums = own[:, node : node + 1] if not tree.is_leaf[node] else np.zeros((2, 0))
             for child in tree.children(node).tolist():
                 if child >= 0:
-                    sums, left, right = _summed(sums, fronts.points[child], slack, bound)
+                    sums, left, right = _sum_of_fronts(sums, fronts.points[child], slack, bound)
                     fronts.steps[node].append((child, left, right))
             every = np.concatenate([alone[:, node : node + 1], sums], axis=1)
             kept = _affordable(every, slack, bound)
@@ -259,11 +259,11 @@ class Fronts:
         return fronts
 
     def of_root(self) -> np.ndarray:
-        """float64[2, points]: prices and errors of the whole tree's pruned subtrees."""
+        """Return float64[2, points]: prices and errors of the whole tree's pruned subtrees."""
         return self.points[0]
 
     def cuts(self, point: int) -> list[int]:
-        """The nodes that become leaves for a point of the root's front."""
+        """Return the nodes that become leaves for a point of the root's front."""
         found, waiting = [], [(0, point)]
         while waiting:
             node, at = waiting.pop()
@@ -278,16 +278,18 @@ class Fronts:
 
 
 def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
-    """int64[…]: the points that no other beats, by price, up to the bound; of equals the first."""
+    """Return int64[…]: the points that no other beats, by price, up to the bound; of equals the
+    first.
+    """
     some = np.flatnonzero(points[0] <= bound)
     found: np.ndarray = some[unbeaten(points[::-1, some].T, slack)]
     return found
 
 
-def _summed(
+def _sum_of_fronts(
     left: np.ndarray, right: np.ndarray, slack: float, bound: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The front of all sums of two fronts, and the places of both parts of each."""
+    """Return the front of all sums of two fronts, and the places of both parts of each."""
     step = max(1, PAIRS // max(right.shape[1], 1))
     points, at = np.zeros((2, 0)), np.zeros(0, np.int64)
     for first in range(0, left.shape[1], step):

@@ -21,7 +21,7 @@ from arboretum.api import (
     param,
     sure,
 )
-from arboretum_classic.pruning.complexity_path import cheapest_cuts, own_weights, sum_up
+from arboretum_classic.pruning.complexity_path import cheapest_cuts, own_weights, subtree_sums
 
 if TYPE_CHECKING:
     from arboretum_classic.pruning.kernels import Limit
@@ -50,13 +50,15 @@ DEVIATES = (
 
 
 def wrong(tree: Tree, weights: np.ndarray) -> np.ndarray:
-    """float64[n_nodes]: what each node's label gets wrong of class weights."""
+    """Return float64[n_nodes]: what each node's label gets wrong of class weights."""
     found: np.ndarray = weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label]
     return found
 
 
 def cut(tree: Tree, leaf: np.ndarray, rest: np.ndarray, slack: float) -> Tree:
-    """The tree cut where :func:`~arboretum_classic.pruning.complexity_path.cheapest_cuts` says."""
+    """Return the tree cut where :func:`~arboretum_classic.pruning.complexity_path.cheapest_cuts`
+    says.
+    """
     return tree.cut(cheapest_cuts(tree.parent, tree.is_leaf, leaf, rest, slack))
 
 
@@ -144,9 +146,9 @@ class ErrorBased(_OfClasses):
         """
         classes_only(self, tree)
         if self.raising:
-            from arboretum_classic.pruning.raising import raised
+            from arboretum_classic.pruning.raising import raise_subtrees
 
-            return raised(tree, train, self.limit, self.margin)
+            return raise_subtrees(tree, train, self.limit, self.margin)
         from arboretum_classic.pruning.kernels import SMALL, estimates
 
         leaf, rest = (
@@ -190,7 +192,7 @@ class Pessimistic(_OfClasses):
         """Cut from the root down: each node is compared with its whole subtree as grown."""
         classes_only(self, tree)
         own = own_weights(tree)
-        errors = sum_up(
+        errors = subtree_sums(
             tree.parent, wrong(tree, own) + self.correction * (tree.is_leaf | (own.sum(axis=1) > 0))
         )
         spread = np.sqrt(
@@ -267,7 +269,9 @@ class MEstimate(_OfClasses):
         )
 
         def expected(weights: np.ndarray) -> np.ndarray:
-            """Rows expected to be wrong: N (N − n_c + m (1 − p_c)) / (N + m) for the label c."""
+            """Return the rows expected to be wrong: N (N − n_c + m (1 − p_c)) / (N + m) for the
+            label c.
+            """
             mass = weights.sum(axis=1)
             found: np.ndarray = (
                 mass
@@ -291,7 +295,7 @@ def classes_only(pruner: Any, tree: Tree) -> None:
 
 
 def rounding(tree: Tree, scale: float) -> float:
-    """By how much two sums over a subtree that are equal may differ: an ε of the largest for
+    """Return by how much two sums over a subtree that are equal may differ: an ε of the largest for
     each node and each class.
     """
     found: float = (
@@ -301,8 +305,8 @@ def rounding(tree: Tree, scale: float) -> float:
 
 
 def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, float]:
-    """What rows cost: float64[n_nodes] where all that come by are predicted there, float64[n_nodes]
-    those that rest there; their weight.
+    """Return what rows cost: float64[n_nodes] where all that come by are predicted there,
+    float64[n_nodes] those that rest there; their weight.
 
     The cost is the weight of wrong rows, or Σ w (y − prediction)²; a row in shares counts by its
     shares.
@@ -313,7 +317,7 @@ def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, 
     def at_nodes(
         amount: np.ndarray, group: np.ndarray, width: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """float64[n_nodes, width]: sums of what comes by, and of what rests."""
+        """Return float64[n_nodes, width]: sums of what comes by, and of what rests."""
         rests = np.bincount(node * width + group, amount, tree.n_nodes * width).reshape(
             tree.n_nodes, width
         )

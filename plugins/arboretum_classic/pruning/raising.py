@@ -24,8 +24,8 @@ from arboretum_classic.pruning.kernels import Limit, Nodes, Shape, Tests, prune_
 LEAF = -1
 
 
-def raised(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
-    """The tree pruned by the estimate, the given one itself where nothing is.
+def raise_subtrees(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
+    """Return the tree pruned by the estimate, the given one itself where nothing is.
 
     Raises CapabilityError for a tree of fuzzy tests, and where the rows are not those whose classes
     it counts.
@@ -46,11 +46,11 @@ def raised(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
     )
     nodes.origin[:n] = np.where(tree.is_leaf, LEAF, np.arange(n))
     label, weight = train.target.codes.astype(np.int32), np.asarray(train.row_weights(), np.float64)
-    tests = tests_of(tree, train)
+    tests = rules_for_kernel(tree, train)
     nodes.weights[:n] = tree.weights
     nodes.split[:n] = np.isnan(tests.numbers).any() or (tests.codes < 0).any()
-    prune_and_raise(label, weight, tests, shape_of(tree), nodes, child, limit, margin)
-    return rebuilt(tree, nodes, child)
+    prune_and_raise(label, weight, tests, arrays_of_tree(tree), nodes, child, limit, margin)
+    return rebuild_tree(tree, nodes, child)
 
 
 def refuse_other_rows(tree: Tree, train: Table) -> None:
@@ -75,8 +75,8 @@ def refuse_other_rows(tree: Tree, train: Table) -> None:
         )
 
 
-def shape_of(tree: Tree) -> Shape:
-    """The nodes and surrogates of a tree, for the kernel."""
+def arrays_of_tree(tree: Tree) -> Shape:
+    """Return the nodes and surrogates of a tree, for the kernel."""
     each = tree.surrogates
     start = np.searchsorted([one.node for one in each], np.arange(tree.n_nodes + 1))
     stands = [one.to for one in each]
@@ -108,8 +108,8 @@ class RuleTables:
     probes: dict[str, Table] = attrs.field(factory=dict)
 
     def of(self, rule: TestRule) -> tuple[bool, int, tuple[float, ...], np.ndarray]:
-        """(whether it reads codes, number of the column, edges, outcomes by bin or code and of a
-        missing value).
+        """Return (whether it reads codes, number of the column, edges, outcomes by bin or code and
+        of a missing value).
         """
         column = self.table.column(rule.columns[0])
         if len(rule.columns) > 1 or (
@@ -149,15 +149,17 @@ class RuleTables:
         return self.place[column.name]
 
 
-def tests_of(tree: Tree, table: Table) -> Tests:
-    """The rules of a tree and the columns that they read, for the kernel."""
+def rules_for_kernel(tree: Tree, table: Table) -> Tests:
+    """Return the rules of a tree and the columns that they read, for the kernel."""
     known = RuleTables(table)
     coded, column, edges, outcome = (
         zip(*map(known.of, tree.rules), strict=True) if tree.rules else ((), (), (), ())
     )
 
     def by_row(columns: list[np.ndarray], dtype: type) -> np.ndarray:
-        """A row's values lie together: it is asked one column after another on its way down."""
+        """Return a row's values lie together: it is asked one column after another on its way
+        down.
+        """
         return (
             np.array(columns, dtype).reshape(len(columns), -1).T.copy()
             if columns
@@ -176,8 +178,8 @@ def tests_of(tree: Tree, table: Table) -> Tests:
     )
 
 
-def rebuilt(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
-    """The tree that is left.
+def rebuild_tree(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
+    """Return the tree that is left.
 
     A node whose rows are others than before has no impurity, and neither it nor one that asks
     another test has a score: only the run knows how they are measured.  A column that was paid for
@@ -210,11 +212,11 @@ def rebuilt(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
     before = np.minimum(kept, tree.n_nodes - 1)
 
     def reported(name: str, now: np.ndarray | float, changed: np.ndarray) -> np.ndarray:
-        """An array of the tree, with what changed."""
+        """Return an array of the tree, with what changed."""
         own = getattr(tree, name)[before]
         return np.where(changed.reshape(-1, *[1] * (own.ndim - 1)), now, own)
 
-    price = _prices(tree, origin, number[child[edge]], offset)
+    price = _prices_paid(tree, origin, number[child[edge]], offset)
     free = np.where(inner, tree.price[asked], 0.0) < price  # it was
     return attrs.evolve(
         tree,
@@ -239,9 +241,11 @@ def rebuilt(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
     )
 
 
-def _prices(tree: Tree, origin: np.ndarray, child: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """float64[len(origin)]: a column may cost once on a path; where the test that paid is gone,
-    the first that is left pays the same.
+def _prices_paid(
+    tree: Tree, origin: np.ndarray, child: np.ndarray, offset: np.ndarray
+) -> np.ndarray:
+    """Return float64[len(origin)]: a column may cost once on a path; where the test that paid is
+    gone, the first that is left pays the same.
     """
     price, parent = np.where(origin >= 0, tree.price[origin], 0.0), np.full(len(origin), -1)
     edges = np.flatnonzero(child >= 0)
@@ -251,7 +255,7 @@ def _prices(tree: Tree, origin: np.ndarray, child: np.ndarray, offset: np.ndarra
     def paid(
         node: int, above: np.ndarray, asks: np.ndarray, of: np.ndarray, names: tuple[str, ...]
     ) -> float:
-        """What the nearest node above paid for the columns."""
+        """Return what the nearest node above paid for the columns."""
         while (node := int(above[node])) >= 0:
             if of[node] > 0.0 and columns[asks[node]] == names:
                 return float(of[node])
@@ -267,7 +271,7 @@ def _prices(tree: Tree, origin: np.ndarray, child: np.ndarray, offset: np.ndarra
 
 
 def _preorder(tree: Tree, origin: np.ndarray, child: np.ndarray) -> Iterator[int]:
-    """The nodes that are left."""
+    """Yield the nodes that are left."""
     stack, start, below, asks = [0], tree.child_offset.tolist(), child.tolist(), origin.tolist()
     while stack:
         node = stack.pop()

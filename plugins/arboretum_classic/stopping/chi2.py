@@ -51,19 +51,19 @@ class ChiSquared:
     bonferroni: bool = param(False, "whether p is multiplied by the number of tests that compete")
 
     def limits(self) -> Limits:
-        """No limits: the rule looks at the significance of tests alone."""
+        """Return no limits: the rule looks at the significance of tests alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        """False: only the tests tell, in :meth:`is_leaf_among`."""
+        """Return False: only the tests tell, in :meth:`is_leaf_among`."""
         return False
 
     def significance(self) -> tuple[Callable[..., float], bool]:
-        """The kernel that says how significant a test is: α/p."""
+        """Return the kernel that says how significant a test is: α/p."""
         return SIGNIFICANCE[self.small], self.bonferroni
 
     def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
-        """Weights are counted in rows: those of the node share its rows by weight."""
+        """The weights are counted in rows: those of the node share its rows by weight."""
         from arboretum.kernels.function_pointers import address_of
         from arboretum.kernels.scoring import score_tables
 
@@ -90,8 +90,8 @@ class ChiSquared:
         return best < (n if self.bonferroni and n else 1.0)
 
     def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
-        """Where χ² is a poor approximation whatever is asked: the lesser outcome of a class of
-        fewer than 10 rows expects fewer than 5.
+        """Return where χ² is a poor approximation whatever is asked: the lesser outcome of a class
+        of fewer than 10 rows expects fewer than 5.
         """
         rows = (
             tree.weights * (tree.counts / np.maximum(tree.mass, np.finfo(np.float64).tiny))[:, None]

@@ -36,13 +36,13 @@ in another order must decide as one.  χ² of n cells is wrong by some n ε of i
 
 @criterion_kernel
 def significance(weights, counts, price, extra, node):
-    """α/p of a test, which is significant from 1 on.
+    """Return α/p of a test, which is significant from 1 on.
 
     counts : the rows that the weights stand for; all 0: weights are rows.
     """
     rows, mass = 0, 0.0
     for v in range(weights.shape[0]):
-        mass += in_row(weights, v)
+        mass += weight_of_outcome(weights, v)
         for k in range(weights.shape[1]):
             rows += counts[v, k]
     p = p_value(weights, rows / mass if rows > 0 else 1.0, SMALL)
@@ -51,8 +51,10 @@ def significance(weights, counts, price, extra, node):
 
 
 @kernel_part
-def in_row(weights, v):
-    """Weight of outcome ``v`` of a table: float64[outcomes, classes], over all classes."""
+def weight_of_outcome(weights, v):
+    """Return the weight of outcome ``v`` of a table: float64[outcomes, classes], over all
+    classes.
+    """
     total = 0.0
     for k in range(weights.shape[1]):
         total += weights[v, k]
@@ -60,8 +62,10 @@ def in_row(weights, v):
 
 
 @kernel_part
-def in_column(weights, k):
-    """Weight of class ``k`` of a table: float64[outcomes, classes], over all outcomes."""
+def weight_of_class(weights, k):
+    """Return the weight of class ``k`` of a table: float64[outcomes, classes], over all
+    outcomes.
+    """
     total = 0.0
     for v in range(weights.shape[0]):
         total += weights[v, k]
@@ -77,17 +81,17 @@ def p_value(weights, rows, small):
     """
     total, outcomes, classes, statistic, least = 0.0, 0, 0, 0.0, math.inf
     for v in range(weights.shape[0]):
-        outcomes += in_row(weights, v) > 0.0
-        total += in_row(weights, v)
+        outcomes += weight_of_outcome(weights, v) > 0.0
+        total += weight_of_outcome(weights, v)
     for k in range(weights.shape[1]):
-        classes += in_column(weights, k) > 0.0
+        classes += weight_of_class(weights, k) > 0.0
     degrees = (outcomes - 1) * (classes - 1)
     if degrees <= 0:
         return 1.0
     for v in range(weights.shape[0]):
-        share = in_row(weights, v) * rows / total
+        share = weight_of_outcome(weights, v) * rows / total
         for k in range(weights.shape[1]):
-            expected = share * in_column(weights, k)
+            expected = share * weight_of_class(weights, k)
             if expected > 0.0:
                 apart = abs(weights[v, k] * rows - expected)
                 if small == YATES and degrees == 1:
@@ -103,9 +107,9 @@ def p_value(weights, rows, small):
 
 @kernel_part
 def chi2_tail(degrees, statistic):
-    """How probable a χ² of so many degrees of freedom is above ``statistic``: Q(degrees/2, χ²/2) of
-    the incomplete gamma function, a finite sum for whole degrees (Abramowitz & Stegun 26.4.4 and
-    26.4.5), of positive terms.
+    """Return how probable a χ² of so many degrees of freedom is above ``statistic``: Q(degrees/2,
+    χ²/2) of the incomplete gamma function, a finite sum for whole degrees (Abramowitz & Stegun
+    26.4.4 and 26.4.5), of positive terms.
     """
     half, a = statistic / 2.0, 0.5 * (degrees % 2)
     if half <= 0.0:

@@ -19,7 +19,7 @@ from arboretum.api import (
     grow,
 )
 from arboretum_classic.c45.criterion import C45, C45Release8, C45Textbook
-from arboretum_classic.c45.growth import Cut, Quinlan, _grown, _no_kernel
+from arboretum_classic.c45.growth import Cut, Quinlan, _grow_by_kernel, _reason_for_the_loop
 from arboretum_classic.criteria.impurities import Entropy
 from arboretum_classic.missing.rules import Fractional
 from arboretum_data.encoding.encoder import Categorical, DeclaredEncoder
@@ -82,8 +82,8 @@ def tables(draw):
 def test_the_kernel_grows_the_tree_of_the_loop(table, criterion, binary):
     encoder = DeclaredEncoder(categorical=Categorical.onehot) if binary else DeclaredEncoder()
     problem = problem_of(table, criterion, encoder)
-    assert list(_no_kernel(problem, Context())) == []
-    one, other = _grown(problem)[0], grow(problem, Context()).tree
+    assert list(_reason_for_the_loop(problem, Context())) == []
+    one, other = _grow_by_kernel(problem)[0], grow(problem, Context()).tree
     assert one.rules == other.rules
     for name in ("test", "child", "missing_child"):
         assert (getattr(one, name) == getattr(other, name)).all(), name

@@ -31,7 +31,7 @@ from arboretum.measure import evaluate
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.pruning.complexity_path import Subtrees, impurities
+from arboretum_classic.pruning.complexity_path import Subtrees, node_impurities
 from arboretum_classic.pruning.cost_complexity import CostComplexity, PathTable
 
 ALPHAS = (0.0, 1 / 64, 1 / 32, 3 / 64, 1 / 8, 1.0)
@@ -181,7 +181,7 @@ def test_objects_that_stop_at_an_inner_node_are_paid_by_its_impurity():
     counts[left] -= 2
     stopping = attrs.evolve(tree, weights=weights, counts=counts)
     found = Subtrees.of(stopping, "gini")
-    assert found.resting[0] == pytest.approx(2 / 64 * impurities(tree, "gini")[0])
+    assert found.resting[0] == pytest.approx(2 / 64 * node_impurities(tree, "gini")[0])
     assert Subtrees.of(tree, "gini").resting[0] == 0.0
 
 

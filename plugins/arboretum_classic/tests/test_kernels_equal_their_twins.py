@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from arboretum.kernels import KernelNode, mark_of
 from arboretum_classic.criteria import kernels, reference
-from arboretum_classic.criteria.criteria import _mix, _mix_one
+from arboretum_classic.criteria.criteria import _scatter_bits, _scatter_bits_of_one
 
 pytestmark = pytest.mark.compiled
 
@@ -99,4 +99,6 @@ def test_the_gain_ratio_of_play_tennis_outlook_is_that_of_the_textbook():
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
 def test_mixing_one_number_is_mixing_an_array_of_one(numbers):
-    assert [_mix_one(number) for number in numbers] == _mix(np.array(numbers, np.uint64)).tolist()
+    assert [_scatter_bits_of_one(number) for number in numbers] == _scatter_bits(
+        np.array(numbers, np.uint64)
+    ).tolist()

@@ -15,7 +15,7 @@ from arboretum.api import Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.pruning.optimal import OptimalSubtree, prices
+from arboretum_classic.pruning.optimal import OptimalSubtree, prices_of_nodes
 from arboretum_classic.pruning.pruners import validation_costs
 
 PRICES = ("leaves", "nodes", "tests", "mdl")
@@ -41,7 +41,7 @@ def cuts(tree: Tree, node: int = 0):
 def every_subtree(tree: Tree, rows, train, price: str) -> np.ndarray:
     """float64[subtrees, 2]: (price, error share) of every pruned subtree, added up node by node."""
     leaf, rest, mass = validation_costs(tree, rows)
-    of_leaf, of_test = prices(tree, train, price)
+    of_leaf, of_test = prices_of_nodes(tree, train, price)
     found = []
     for nodes in cuts(tree):
         kept = tree.nearest_kept(nodes) == np.arange(tree.n_nodes)
@@ -58,7 +58,7 @@ def every_subtree(tree: Tree, rows, train, price: str) -> np.ndarray:
 
 def told(tree: Tree, pruned: Tree, rows, train, price: str) -> tuple[float, float]:
     leaf, rest, mass = validation_costs(pruned, rows)
-    of_leaf, of_test = prices(pruned, train, price)
+    of_leaf, of_test = prices_of_nodes(pruned, train, price)
     at, ends = pruned.is_leaf, ~pruned.is_leaf
     return float(of_leaf[at].sum() + of_test[ends].sum()), float(
         (leaf[at].sum() + rest[ends].sum()) / mass
@@ -148,7 +148,7 @@ def test_bits_are_those_of_the_code():
             )
         )
     )
-    leaf, test = prices(tree, table, "mdl")
+    leaf, test = prices_of_nodes(tree, table, "mdl")
     assert leaf[0] == pytest.approx(1 + np.log2(20)) and test[0] == pytest.approx(1 + np.log2(3))
 
 

@@ -35,7 +35,7 @@ from arboretum_basics.questionnaire import Questionnaire
 from arboretum_basics.to_sklearn import sklearn_matrix
 from arboretum_classic.predicates.ball import Balls
 from arboretum_classic.predicates.intervals import Intervals
-from arboretum_classic.predicates.predicates import RandomThresholds, Thresholds, coarse
+from arboretum_classic.predicates.predicates import RandomThresholds, Thresholds, ranks_of_few_bins
 from arboretum_classic.predicates.proposals import Goal, climb_interval
 from arboretum_classic.predicates.rules import METRICS, Ball, MOfN, Oblique
 
@@ -191,7 +191,7 @@ def test_intervals_and_thresholds_are_all_there_are(table):
 )
 def test_a_column_of_many_values_is_divided_evenly_at_midpoints(values, most):
     values = np.array([np.nan if value is None else float(value) for value in values])
-    codes, cuts = coarse(values, most)
+    codes, cuts = ranks_of_few_bins(values, most)
     known = ~np.isnan(values)
     assert len(cuts) < most and (np.diff(cuts) > 0).all()
     assert codes[known].tolist() == np.searchsorted(cuts, values[known]).tolist()

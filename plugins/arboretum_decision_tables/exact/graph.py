@@ -72,7 +72,7 @@ class Graph:
         return int(find(self.slots, *self.space.words[rows].sum(axis=0, dtype=np.uint64)))
 
     def nodes_of(self, level: Level) -> list[int]:
-        """The node of each set of objects, as :meth:`node_of`."""
+        """Return the node of each set of objects, as :meth:`node_of`."""
         from arboretum.kernels.solving.fingerprints import find
 
         return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]

@@ -184,7 +184,7 @@ class Space:
         return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
 
     def node_impurity(self, weights: np.ndarray) -> float:
-        """The run's impurity; NaN without one."""
+        """Return the run's impurity; NaN without one."""
         return math.nan if self.impurity is None else float(self.impurity.value(weights))
 
     def is_leaf(self, rows: np.ndarray) -> bool:

@@ -94,7 +94,7 @@ class Subtables(NamedTuple):
 
 @jit(inline=True)
 def least(a, b):
-    """The smaller of each pair of lanes."""
+    """Return the smaller of each pair of lanes."""
     not_below = ((a | TOP) - b) & TOP
     mask = (not_below - (not_below >> FIFTEEN)) | not_below
     return (b & mask) | (a & ~mask)
@@ -102,7 +102,7 @@ def least(a, b):
 
 @jit(inline=True, borrow=True)
 def of_three(c, packed, code_bits, lanes, other):
-    """Minimum of three rows of several classes.
+    """Return the minimum of three rows of several classes.
 
     A test that leaves the two rows of one class together is best; then one that tells all three
     apart; otherwise a test takes one row away, and another divides the rest.
@@ -134,8 +134,8 @@ def of_three(c, packed, code_bits, lanes, other):
 
 @jit(inline=True)
 def pack(codes, packed, same, part):
-    """Rows as words (code_bits bits per attribute), and same[f, r] : the rows with the value of row
-    r.
+    """Return the rows as words (code_bits bits per attribute), and same[f, r] : the rows with the
+    value of row r.
 
     Returns (bits per code, mask of the lowest bit of every code), or (0, 0) where a row needs more
     than 64 bits.
@@ -299,14 +299,14 @@ def solve_nodes(known, n_rows, size, best, deep, start, stream, order):
 
 @jit(inline=True, borrow=True)
 def lane(word, cost):
-    """Path length, nodes, inner nodes or leaves, for cost 1 to 4."""
+    """Return the path length, nodes, inner nodes or leaves, for cost 1 to 4."""
     return np.int64((word >> np.uint64(16 * (cost - 1))) & LANE)
 
 
 @jit(inline=True, borrow=True)
 def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
-    """The minimum for a subtable, as the solver left it; more than any tree costs for one that
-    it never met.
+    """Return the minimum for a subtable, as the solver left it; more than any tree costs for one
+    that it never met.
     """
     other, n = of_rows.other, popcount(s)
     word, depth = WORST, np.int64(1 << 15)

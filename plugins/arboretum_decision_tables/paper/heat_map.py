@@ -54,7 +54,7 @@ class Grid:
     notes: Sequence[str] = ()
 
     def drawn(self, sheet: sheets.Sheet) -> sheets.Block:
-        """A field per number, labels around, the legend below."""
+        """Return a field per number, labels around, the legend below."""
         words = [
             line
             for row in (*self.texts, self.columns)
@@ -138,7 +138,7 @@ class Grid:
 
 
 def shade(share: float) -> str:
-    """The colour of a share between 0 and 1."""
+    """Return the colour of a share between 0 and 1."""
     place = share * (len(STEPS) - 1)
     k = min(int(place), len(STEPS) - 2)
     return palette.mix(STEPS[k], STEPS[k + 1], place - k)

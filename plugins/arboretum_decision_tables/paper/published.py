@@ -40,7 +40,7 @@ class Published:
 
 @lru_cache(maxsize=1)
 def published() -> Published:
-    """The numbers as printed."""
+    """Return the numbers as printed."""
     data = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
     order = [data["costs"].index(cost) for cost in COSTS]
     tables = [

@@ -17,8 +17,8 @@ SHAPE = {"n_rows": 50, "n_columns": 10, "n_values": 3, "n_classes": 3}
 
 
 def table_seed(seed: int, group: int, index: int) -> int:
-    """The seed of table ``index`` (from 0) of group 1 to 4: ``dataset=random_table seed=…`` is
-    that very table.
+    """Return the seed of table ``index`` (from 0) of group 1 to 4: ``dataset=random_table seed=…``
+    is that very table.
     """
     return seed * SEEDS + (group - 1) * TABLES_PER_GROUP + index
 
@@ -77,7 +77,7 @@ class DecisionTables:
         return study_chunk(services, services.component("dataset", "random_table", SHAPE), seeds)
 
     def judge(self, results: Keyed) -> Judgement:
-        """Tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""
+        """Return the tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""
         from arboretum_decision_tables.paper.verdicts import judge
 
         return judge(results)

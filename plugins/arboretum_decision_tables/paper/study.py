@@ -55,8 +55,8 @@ class Minima:
         )
 
     def of(self, codes: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """float64[5]: the minima of :data:`MINIMA` over the trees that tell all decisions apart;
-        ∞-free and exact.
+        """Return float64[5]: the minima of :data:`MINIMA` over the trees that tell all decisions
+        apart; ∞-free and exact.
 
         codes : uint8[n, m], C order, distinct rows, n ≤ 64.
         label : int64[n].   Every object weighs 1, every test costs 1.
@@ -184,7 +184,7 @@ class Study:
 
 @lru_cache(maxsize=2)
 def study_of(services: Services, n_values: int, n_columns: int, n_classes: int) -> Study:
-    """The study of this process."""
+    """Return the study of this process."""
     return Study(services, n_values, n_columns, n_classes)
 
 

@@ -88,7 +88,9 @@ class Sample:
         return deviation
 
     def paired(self, cost: int, a: int, b: int) -> tuple[float, float]:
-        """Mean difference of algorithms a − b on the same tables, and its standard error."""
+        """Return the mean difference of algorithms a − b on the same tables, and its standard
+        error.
+        """
         cov = self.covariance[cost]
         variance = max(cov[a, a] + cov[b, b] - 2 * cov[a, b], 0.0)
         return float((self.sums[cost, a] - self.sums[cost, b]) / self.n), math.sqrt(
@@ -129,7 +131,7 @@ class Held:
         return off
 
     def cells(self) -> list[Cell]:
-        """One per algorithm and cost whose error is known."""
+        """Return one per algorithm and cost whose error is known."""
         return [
             Cell.judged(
                 self.name,
@@ -144,8 +146,8 @@ class Held:
         ]
 
     def table(self) -> str:
-        """A table in the paper's layout, three numbers per cost: ours, published, deviation in
-        standard errors.
+        """Return a table in the paper's layout, three numbers per cost: ours, published, deviation
+        in standard errors.
         """
         header = [
             "algorithm",
@@ -165,7 +167,7 @@ class Held:
         )
 
     def picture(self, everything: Sample) -> Grid:
-        """The table as a heat map: how much dearer than the minimum, in percent."""
+        """Return the table as a heat map: how much dearer than the minimum, in percent."""
         sample = self.sample
         lowest = everything.minima / everything.n
         each = len(ALGORITHMS) // len(TYPES)
@@ -213,8 +215,8 @@ class Held:
         )
 
     def chapter(self, everything: Sample) -> Judgement:
-        """One of Tables 1 to 4, or their means with Table 5; ``h_av/max_ent`` is a mean relative
-        difference.
+        """Return one of Tables 1 to 4, or their means with Table 5; ``h_av/max_ent`` is a mean
+        relative difference.
         """
         whole, mean = self.name == MEANS, self.sample.mean
         file, group = (
@@ -272,8 +274,8 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _best_two(sample: Sample, cost: int) -> Claim:
-    """Table 5: the set of the best two.  Another set passes where the published one is within
-    ``Cell.LIMIT`` paired errors of ours.
+    """Return the table 5: the set of the best two.  Another set passes where the published one is
+    within ``Cell.LIMIT`` paired errors of ours.
     """
     name, order, means = list(COSTS)[cost], sample.ranked(cost), sample.mean[:, cost]
     first, second, third = order[:3]
@@ -311,7 +313,7 @@ def _best_two(sample: Sample, cost: int) -> Claim:
 
 
 def _table_5(sample: Sample) -> str:
-    """All algorithms by cost, best first, with the paired difference to the one before."""
+    """Return all algorithms by cost, best first, with the paired difference to the one before."""
     rows: list[list[object]] = [
         [
             "cost",

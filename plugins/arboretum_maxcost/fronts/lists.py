@@ -100,7 +100,7 @@ def write_point(point, error, cost, leaves, test):
 
 
 def point_values(points: np.ndarray) -> np.ndarray:
-    """int64[., 3]: error, cost and leaves of POINT[.], a view."""
+    """Return int64[., 3]: error, cost and leaves of POINT[.], a view."""
     return points.view(np.int64).reshape(-1, 4)[:, :3]
 
 

@@ -99,7 +99,7 @@ class WorstCase:
         return found
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         found: np.ndarray = np.maximum(self.terms(tables, node)["-R"], kernels.NO_PROGRESS)
         return found
 
@@ -150,7 +150,7 @@ class WorstCase:
         return tuple(found)
 
     def promises(self, problem: Problem) -> dict[str, float]:
-        """The factor for the max cost; empty where the theorem says nothing of this run."""
+        """Return the factor for the max cost; empty where the theorem says nothing of this run."""
         found = self._guarantee(problem)
         return {} if found.reason else {"max_cost": found.factor}
 

@@ -63,7 +63,7 @@ class Admissible:
 
 
 def class_weights(objects: Encoded) -> np.ndarray:
-    """float64[classes]: weight of each class among the training objects."""
+    """Return float64[classes]: weight of each class among the training objects."""
     return np.bincount(objects.label, objects.weight, objects.n_classes)
 
 
@@ -84,7 +84,7 @@ class Powers(Admissible):
         return kernels.powers_of(self.l)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], weight^l; summed without subtraction, see the
+        """Return float64[…, classes] → float64[…], weight^l; summed without subtraction, see the
         kernel.
         """
         before = np.maximum(np.cumsum(weights, axis=-1) - weights, 0.0)
@@ -153,7 +153,7 @@ class HingedPairs(Admissible):
         return meant
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], square of weight."""
+        """Return float64[…, classes] → float64[…], square of weight."""
         if self.epsilon is not None:
             raise CapabilityError(
                 "impurity.epsilon is a share of the training objects, which are not known "
@@ -171,8 +171,8 @@ class HingedPairs(Admissible):
         return total
 
     def error_bound(self, mass: np.ndarray, n_classes: int) -> float:
-        """Share of the weight that a tree whose leaves all have the value 0 may misclassify (Lemma
-        4.4, for the best η).
+        """Return the share of the weight that a tree whose leaves all have the value 0 may
+        misclassify (Lemma 4.4, for the best η).
 
         mass : float64[leaves].   The l heaviest leaves make k (k − 1) α errors each, the others (k
             − 1)/k of their weight.
@@ -185,8 +185,8 @@ class HingedPairs(Admissible):
         )
 
     def least_positive(self, weights: np.ndarray) -> float:
-        """A number below no positive value of whole class weights up to these: float64[classes]
-        → the least of a single pair.
+        """Return a number below no positive value of whole class weights up to these:
+        float64[classes] → the least of a single pair.
         """
         sizes = [np.arange(1.0, n + 1) for n in weights]
         pairs = [
@@ -257,8 +257,8 @@ class Polynomial(Admissible):
         return super().for_objects(objects)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…]; a class beyond the exponents counts in no term, one
-        that is not there is empty.
+        """Return float64[…, classes] → float64[…]; a class beyond the exponents counts in no term,
+        one that is not there is empty.
         """
         found = np.zeros(weights.shape[:-1])
         for g, row in zip(self.gamma, self.exponents, strict=True):

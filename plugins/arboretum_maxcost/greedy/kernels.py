@@ -40,8 +40,8 @@ ZERO = 2.0**-50
 
 @impurity_kernel
 def powers(weights):
-    """(Σ n_i)^l − Σ n_i^l, without subtraction: Σ_i (m_i + n_i)^l − m_i^l − n_i^l, m_i the mass of
-    the classes before i,
+    """Return (Σ n_i)^l − Σ n_i^l, without subtraction: Σ_i (m_i + n_i)^l − m_i^l − n_i^l, m_i the
+    mass of the classes before i,
 
     and each of these is m n Σ_{j=0}^{l−2} C(l, j+1) m^j n^(l−2−j), by Horner's rule in m; TOP = l −
     2, COEFFICIENTS C(l, 1 … l−1).
@@ -62,8 +62,8 @@ def powers(weights):
 
 @impurity_kernel
 def hinged_pairs(weights):
-    """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊, level α² or 0; with α² the product is n_i n_j −
-    α (n_i + n_j).
+    """Return Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊, level α² or 0; with α² the product is n_i
+    n_j − α (n_i + n_j).
     """
     total = 0.0
     for i in range(weights.shape[0]):
@@ -80,7 +80,7 @@ def hinged_pairs(weights):
 
 @impurity_kernel
 def polynomial(weights):
-    """Σ_t γ_t Π_k n_k^p_tk; a class beyond the exponents counts in no term."""
+    """Return Σ_t γ_t Π_k n_k^p_tk; a class beyond the exponents counts in no term."""
     total = 0.0
     for t in range(len(GAMMA)):
         found = GAMMA[t]
@@ -94,34 +94,34 @@ def polynomial(weights):
 
 @cache
 def powers_of(l: int) -> Callable:
-    """The kernel for an exponent."""
+    """Return the kernel for an exponent."""
     coefficients = tuple(float(math.comb(l, j)) for j in range(1, l))
     return baked(powers, f"powers_{l}", TOP=l - 2, COEFFICIENTS=coefficients)
 
 
 @cache
 def hinged_pairs_of(alpha: float, subtract_square: bool) -> Callable:
-    """The kernel for a hinge."""
+    """Return the kernel for a hinge."""
     name = f"hinged_pairs_{_tag(alpha)}_{int(subtract_square)}"
     return baked(hinged_pairs, name, ALPHA=alpha, LEVEL=alpha * alpha if subtract_square else 0.0)
 
 
 @cache
 def polynomial_of(gamma: tuple[float, ...], exponents: tuple[tuple[int, ...], ...]) -> Callable:
-    """The kernel for coefficients and exponents."""
+    """Return the kernel for coefficients and exponents."""
     return baked(
         polynomial, f"polynomial_{_tag(gamma, exponents)}", GAMMA=gamma, EXPONENTS=exponents
     )
 
 
 def _tag(*values: object) -> str:
-    """What tells copies apart in numba's disk cache."""
+    """Return what tells copies apart in numba's disk cache."""
     return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 
 @criterion_kernel
 def worst_case(weights, counts, price, extra, node):
-    """−max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that
+    """Return −max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that
     nobody has lowers g to 0, hence is no maximum.
     """
     whole = max(node.impurity - node.params[0], 0.0)
@@ -136,7 +136,7 @@ def worst_case(weights, counts, price, extra, node):
 
 @criterion_kernel
 def worst_case_rt(weights, counts, price, extra, node):
-    """The same with F = rt."""
+    """Return the same with F = rt."""
     whole = max(node.impurity - node.params[0], 0.0)
     least = whole
     for o in range(weights.shape[0]):
@@ -152,7 +152,7 @@ def worst_case_rt(weights, counts, price, extra, node):
 
 @kernel_part
 def gain_of(weights):
-    """ΔI, bits: entropy of the outcomes together less the mean of theirs; at least 0."""
+    """Return ΔI, bits: entropy of the outcomes together less the mean of theirs; at least 0."""
     mass = 0.0
     parts = 0.0
     for k in range(weights.shape[1]):
@@ -167,18 +167,18 @@ def gain_of(weights):
 
 @criterion_kernel
 def eg2(weights, counts, price, extra, node):
-    """(2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
+    """Return (2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
     return (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
 
 
 @criterion_kernel
 def idx(weights, counts, price, extra, node):
-    """ΔI / C."""
+    """Return ΔI / C."""
     return gain_of(weights) / price
 
 
 @criterion_kernel
 def cs_id3(weights, counts, price, extra, node):
-    """ΔI² / C."""
+    """Return ΔI² / C."""
     gain = gain_of(weights)
     return gain * gain / price

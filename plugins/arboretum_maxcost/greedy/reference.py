@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def powers(weights: Sequence[float], l: int) -> float:
-    """(Σ n_i)^l − Σ n_i^l of class weights (equation 9)."""
+    """Return (Σ n_i)^l − Σ n_i^l of class weights (equation 9)."""
     return math.fsum(weights) ** l - math.fsum(w**l for w in weights)
 
 
@@ -46,7 +46,7 @@ def polynomial(
 
 
 def rt(weights: Sequence[float]) -> float:
-    """Σ_{i<j} n_i n_j of class weights."""
+    """Return Σ_{i<j} n_i n_j of class weights."""
     return math.fsum(a * b for a, b in itertools.combinations(weights, 2))
 
 
@@ -83,8 +83,8 @@ def _worst_case(
 def worst_case(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """−max_i c / (g(G) − g(G_i)) over the outcomes with rows, g = [F − δ]₊, F the node's impurity
-    and δ ``node.params[0]``; −1e300 where some outcome does not lower g.
+    """Return −max_i c / (g(G) − g(G_i)) over the outcomes with rows, g = [F − δ]₊, F the node's
+    impurity and δ ``node.params[0]``; −1e300 where some outcome does not lower g.
     """
     return _worst_case(node.impurity_of, weights, price, node)
 
@@ -92,14 +92,14 @@ def worst_case(
 def worst_case_rt(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """The score of :func:`worst_case` with F(G_i) = :func:`rt`."""
+    """Return the score of :func:`worst_case` with F(G_i) = :func:`rt`."""
     return _worst_case(rt, weights, price, node)
 
 
 def eg2(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """(2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
+    """Return (2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
     found: float = (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
     return found
 
@@ -107,12 +107,12 @@ def eg2(
 def idx(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """ΔI / C, of a price C > 0."""
+    """Return ΔI / C, of a price C > 0."""
     return gain_of(weights) / price
 
 
 def cs_id3(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """ΔI² / C, of a price C > 0."""
+    """Return ΔI² / C, of a price C > 0."""
     return gain_of(weights) ** 2 / price

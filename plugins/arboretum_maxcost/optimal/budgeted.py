@@ -57,8 +57,8 @@ def pareto_step_function(
     without: tuple[str, ...] = (),
     most: float | None = None,
 ) -> ParetoStepFunction:
-    """Least errors for every budget, from nothing on until no tree errs less, or up to the budget
-    ``most``.
+    """Return the least errors for every budget, from nothing on until no tree errs less, or up to
+    the budget ``most``.
 
     Stops early when seconds or bytes run out; what it says then is proven, but has gaps.
     """

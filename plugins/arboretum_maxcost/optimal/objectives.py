@@ -45,7 +45,9 @@ class TrainingError:
     """
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """Share of the weight, from 0 to 1, that rests where the tree predicts another class."""
+        """Return the share of the weight, from 0 to 1, that rests where the tree predicts another
+        class.
+        """
         rest = tree.resting
         return float(rest.sum() - rest[np.arange(tree.n_nodes), tree.label].sum()) / float(
             tree.mass[0]

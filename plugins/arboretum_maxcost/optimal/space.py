@@ -204,7 +204,7 @@ def as_whole_numbers(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
 
 
 def has_kernel(impurity: Impurity | None) -> bool:
-    """Whether an impurity has a marked kernel, which compiled searches can call."""
+    """Return whether an impurity has a marked kernel, which compiled searches can call."""
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 
 

@@ -83,8 +83,8 @@ def table_of_figure_1() -> Table:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Per function F of the root and of the outcomes, 1/R of both tests (whole numbers), the test
-    that is grown and its errors.
+    """Return, per function F of the root and of the outcomes, 1/R of both tests (whole numbers),
+    the test that is grown and its errors.
 
     tie : values of α at which (10) gives both tests the same R;  first : those at which t1 has the
         smaller one.

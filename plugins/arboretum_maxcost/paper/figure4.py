@@ -134,8 +134,8 @@ def _curve_of_hinged_pairs(objects: Encoded, services: Services) -> tuple[Curve,
 
 
 def _least_errors(objects: Encoded, services: Services) -> Facts:
-    """The least errors of any tree for every max cost, proven, each with a tree that has them; a
-    row of points has no setting.
+    """Return the least errors of any tree for every max cost, proven, each with a tree that has
+    them; a row of points has no setting.
     """
     parts = attrs.evolve(
         parts_of_greedytree(services, "pairs"), stopping=()
