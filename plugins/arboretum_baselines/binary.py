@@ -4,6 +4,7 @@ them as one, costs in whole numbers.
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from arboretum.api import (
     BudgetError,
     Context,
     Ended,
+    Problem,
+    TwoWay,
     sure,
     within_bytes,
 )
@@ -43,35 +46,50 @@ def room_of(context: Context, needed: int, what: str) -> int:
     return most - needed
 
 
-class Pace:
-    """How much a slice of a kernel is to do: little at first, then what takes some 50 ms."""
+def four_rows(problem: Problem, cost: int, leaf: int) -> TwoWay:
+    """Two tests of four rows of two classes or more, to load kernels on.
+
+    cost, leaf : of an error, and of a leaf.
+    """
+    outcome = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
+    own = cost * (1 - np.eye(4, problem.objects.n_classes, dtype=np.int64))
+    rows = np.arange(4), own, leaf, np.ones(4, np.int64)
+    return TwoWay(problem, outcome, np.arange(2), *rows, Fraction(1))
+
+
+class Sliced:
+    """A search that is left and entered again, slice by slice
+    (:mod:`arboretum.kernels.solving.slices`).
+
+    A slice does little at first, then what takes some 50 ms.
+    """
 
     SECONDS = 0.05
+    _amount = 1
 
-    def __init__(self) -> None:
-        self._amount = 1
+    def steps_of(self, amount: int) -> int:
+        """Do about so much; FINISHED, PAUSED or NEED_ROOM."""
+        raise NotImplementedError
 
-    def timed(self, work: Callable[[int], int]) -> int:
-        """A slice of ``work(amount)``; returns how it ended."""
+    def make_room(self, memory_bytes: int) -> bool:
+        """Room for the next slice; False where it would take more than so many bytes."""
+        raise NotImplementedError
+
+    def work(self) -> int:
+        """Do a slice; returns how it ended."""
         from arboretum.kernels.solving.slices import PAUSED
 
         start = time.perf_counter()
-        found = work(self._amount)
+        found = self.steps_of(self._amount)
         if found == PAUSED:
-            self._amount = max(
-                1,
-                int(self._amount * min(4.0, self.SECONDS / max(1e-9, time.perf_counter() - start))),
-            )
+            spent = max(1e-9, time.perf_counter() - start)
+            self._amount = max(1, int(self._amount * min(4.0, self.SECONDS / spent)))
         return found
 
+    def run(self, room: int, context: Context, report: Callable[[], None] = lambda: None) -> Ended:
+        """Work to the end, in so many bytes; returns how that ended."""
+        from arboretum.kernels.solving.slices import run_slices
 
-def run(
-    work: Callable[[], int],
-    make_room: Callable[[], bool],
-    context: Context,
-    report: Callable[[], None],
-) -> Ended:
-    """Work slice by slice (:mod:`arboretum.kernels.solving.slices`), and how that ended."""
-    from arboretum.kernels.solving.slices import run_slices
-
-    return Ended.of(lambda: run_slices(work, make_room, context.deadline, report))
+        return Ended.of(
+            lambda: run_slices(self.work, lambda: self.make_room(room), context.deadline, report)
+        )

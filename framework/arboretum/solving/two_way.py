@@ -5,7 +5,7 @@ objects, and trees of two-way tests.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import TypeVar, cast
 
 import attrs
 import numpy as np
@@ -21,6 +21,8 @@ from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
 from arboretum.solving.attempt import Ended
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.whole import common_unit, decimal, whole_numbers
+
+Part = TypeVar("Part")
 
 PER_OUTCOME = 5
 """Steps for each outcome of a test of an object: told from the code, packed, laid out."""
@@ -219,18 +221,34 @@ class TwoWay:
 
         test_of : of bool[groups], the place of a test, −1 for a leaf.
         """
+
+        def divided(rows: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
+            if (test := test_of(rows)) < 0:
+                return None
+            return test, rows & ~self.outcome[test], rows & self.outcome[test]
+
+        return self.tree(self.nodes_of(np.ones(len(self.cost), bool), divided))
+
+    @staticmethod
+    def nodes_of(
+        root: Part, divided: Callable[[Part], tuple[int, Part, Part] | None]
+    ) -> np.ndarray:
+        """Nodes as :meth:`tree` reads them.
+
+        divided : of a part of the rows, the test and the parts of its outcomes; None for a leaf.
+        """
         nodes: list[list[int]] = []
 
-        def grow(rows: np.ndarray) -> int:
-            at, test = len(nodes), test_of(rows)
-            nodes.append([test, -1, -1])
-            if test >= 0:
-                nodes[at][1] = grow(rows & ~self.outcome[test])
-                nodes[at][2] = grow(rows & self.outcome[test])
+        def grow(part: Part) -> int:
+            at, found = len(nodes), divided(part)
+            nodes.append([-1, -1, -1])
+            if found is not None:
+                test, *below = found
+                nodes[at] = [test, *map(grow, below)]
             return at
 
-        grow(np.ones(len(self.cost), bool))
-        return self.tree(np.array(nodes))
+        grow(root)
+        return np.array(nodes)
 
     def tree(self, nodes: np.ndarray) -> Tree:
         """The tree on the problem's objects, each label one of least cost.

@@ -5,7 +5,6 @@ graph to be looked at.
 from __future__ import annotations
 
 import enum
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,13 +21,7 @@ from arboretum.api import (
     param,
     two_way_problem,
 )
-from arboretum_baselines.binary import (
-    SETUP_STEPS,
-    Pace,
-    room_of,
-    run,
-    words_of,
-)
+from arboretum_baselines.binary import SETUP_STEPS, Sliced, four_rows, room_of, words_of
 
 if TYPE_CHECKING:
     from arboretum_baselines.as_printed.graph_kernels import Graph
@@ -100,7 +93,7 @@ class GosdtReference:
                 0, None, f"{search.iterations:,} iterations, {search.known:,} sets of rows"
             )
 
-        ended = run(search.work, lambda: search.make_room(room), context, report)
+        ended = search.run(room, context, report)
         details = {
             "iterations": search.iterations,
             "sets": search.known,
@@ -123,16 +116,11 @@ class GosdtReference:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
         two_way_problem(few(problem), self.name)
-        outcome = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
-        cost = 9 - 9 * np.eye(4, problem.objects.n_classes, dtype=np.int64)
-        small = TwoWay(
-            problem, outcome, np.arange(2), np.arange(4), cost, 1, np.ones(4, np.int64), Fraction(1)
-        )
-        search = PrintedSearch(small, self.rule, self.high, 0)
-        run(search.work, lambda: search.make_room(10**6), Context(), lambda: None)
+        search = PrintedSearch(four_rows(problem, 9, 1), self.rule, self.high, 0)
+        search.run(10**6, Context())
 
 
-class PrintedSearch:
+class PrintedSearch(Sliced):
     """The search on a problem, to be left and entered again."""
 
     def __init__(self, found: TwoWay, rule: Rule, high: bool, seed: int) -> None:
@@ -140,7 +128,7 @@ class PrintedSearch:
         from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_baselines.as_printed import graph_kernels as kernels
 
-        self.found, self.kernels, self._pace = found, kernels, Pace()
+        self.found, self.kernels = found, kernels
         (tests, groups), labels = found.outcome.shape, found.cost.shape[1]
         packed = words_of(found.outcome)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
@@ -181,12 +169,6 @@ class PrintedSearch:
     iterations = property(lambda self: int(self._state["iterations"]), doc="Sets popped.")
     updates = property(lambda self: int(self._state["updates"]), doc="Changes of bounds.")
 
-    def work(self) -> int:
-        """Pop sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
-        (:mod:`arboretum.kernels.solving.slices`).
-        """
-        return self._pace.timed(self.steps_of)
-
     def steps_of(self, iterations: int) -> int:
         """Pop so many sets; returns how that ended."""
         found: int = self.kernels.search(
@@ -216,18 +198,16 @@ class PrintedSearch:
 
     def tree(self) -> np.ndarray:
         """Algorithm 6, as :meth:`TwoWay.tree` reads it."""
-        nodes: list[list[int]] = []
         upper, leaf = self._memo["upper"], self._memo["leaf"]
 
-        def extract(number: int) -> int:
-            at, below = len(nodes), self.children(number)
-            nodes.append([-1, -1, -1])
+        def divided(number: int) -> tuple[int, int, int] | None:
+            below = self.children(number)
             splitting = np.flatnonzero(below[:, 0] >= 0)
             sums = upper[below[splitting]].sum(axis=1)
-            if len(splitting) and sums.min() < leaf[number]:
-                test = int(splitting[sums.argmin()])
-                nodes[at] = [test, *(extract(int(child)) for child in below[test])]
-            return at
+            if not len(splitting) or sums.min() >= leaf[number]:
+                return None
+            test = int(splitting[sums.argmin()])
+            zero, other = below[test].tolist()
+            return test, zero, other
 
-        extract(0)
-        return np.array(nodes)
+        return TwoWay.nodes_of(0, divided)

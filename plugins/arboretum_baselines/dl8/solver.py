@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,11 +17,7 @@ from arboretum.api import (
     param,
     two_way_problem,
 )
-from arboretum_baselines.binary import (
-    Pace,
-    room_of,
-    run,
-)
+from arboretum_baselines.binary import Sliced, four_rows, room_of
 
 if TYPE_CHECKING:
     from arboretum_baselines.dl8.kernels import Cache
@@ -69,12 +64,7 @@ class Dl85:
             search.fixed_bytes + found.outcome.nbytes,
             f"{n_tests:,} tests of {n_groups:,} groups of rows",
         )
-        ended = run(
-            search.work,
-            lambda: search.make_room(room),
-            context,
-            lambda: self._report(found, search, context),
-        )
+        ended = search.run(room, context, lambda: self._report(found, search, context))
         details = {"itemsets": search.known} | (
             {"row_sets": search.row_sets} if self.row_sets else {}
         )
@@ -99,13 +89,8 @@ class Dl85:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
         two_way_problem(few(problem), self.name, self.limits)
-        cost = 1 - np.eye(4, problem.objects.n_classes, dtype=np.int64)
-        outcome = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
-        small = TwoWay(
-            problem, outcome, np.arange(2), np.arange(4), cost, 0, np.ones(4, np.int64), Fraction(1)
-        )
-        search = self._search(small, 2, 1)
-        run(search.work, lambda: search.make_room(10**6), Context(), lambda: None)
+        search = self._search(four_rows(problem, 1, 0), 2, 1)
+        search.run(10**6, Context())
         search.tree()
 
 
@@ -130,7 +115,7 @@ class Dl8(Dl85):
         return BottomUp(found, depth, least, self.row_sets)
 
 
-class Dl8Search:
+class Dl8Search(Sliced):
     """DL8.5 on a problem; costs are counted beyond what every tree makes."""
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
@@ -146,7 +131,6 @@ class Dl8Search:
         self.kernels = kernels
         self._planes = planes_of(found.outcome, lanes)
         self._words = random_words(2 * len(found.outcome))
-        self._pace = Pace()
         self._leaf = int(lanes[:, : self._settings["labels"]].sum(axis=0).min()) + found.leaf
         self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
@@ -199,12 +183,6 @@ class Dl8Search:
         """Of the bits."""
         return int(self._planes.bits.nbytes)
 
-    def work(self) -> int:
-        """Look at itemsets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
-        (:mod:`arboretum.kernels.solving.slices`).
-        """
-        return self._pace.timed(self.steps_of)
-
     def steps_of(self, work: int) -> int:
         """Look at about so many itemsets; returns how that ended."""
         found: int = self.kernels.search(
@@ -224,18 +202,14 @@ class Dl8Search:
         """As :meth:`TwoWay.tree` reads it."""
         from arboretum.kernels.solving.fingerprints import find
 
-        nodes: list[list[int]] = []
+        def divided(key: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
+            number = int(find(self._memo["slots"], *key))
+            if number < 0 or (test := int(self._memo["feature"][number])) < 0:
+                return None
+            zero, other = key + self._words[2 * test : 2 * test + 2]
+            return test, zero, other
 
-        def grow(key: np.ndarray) -> int:
-            at, number = len(nodes), int(find(self._memo["slots"], *key))
-            test = int(self._memo["feature"][number]) if number >= 0 else -1
-            nodes.append([test, -1, -1])
-            if test >= 0:
-                nodes[at][1:] = (grow(key + self._words[2 * test + side]) for side in (0, 1))
-            return at
-
-        grow(np.zeros(2, np.uint64))
-        return np.array(nodes)
+        return TwoWay.nodes_of(np.zeros(2, np.uint64), divided)
 
 
 class BottomUp(Dl8Search):

@@ -26,13 +26,7 @@ from arboretum.api import (
     two_way_problem,
 )
 from arboretum_baselines.as_printed.solver import Rule
-from arboretum_baselines.binary import (
-    SETUP_STEPS,
-    Pace,
-    room_of,
-    run,
-    words_of,
-)
+from arboretum_baselines.binary import SETUP_STEPS, Sliced, room_of, words_of
 from arboretum_baselines.osdt.losses import ENTRIES, Loss, class_weights, loss_of
 
 BOUNDS = (
@@ -124,7 +118,7 @@ class Rank:
             context.proven(search.lower, search.value)
             context.progress(0, None, f"{search.sets:,} sets of {search.leaves:,} leaves")
 
-        ended = run(search.work, lambda: search.make_room(room), context, report)
+        ended = search.run(room, context, report)
         details = {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
         return found.solution(
             search.tree(), search.lower, ended, (search.sets, "sets of leaves"), details
@@ -145,7 +139,7 @@ class Rank:
         small = few(problem, 6)
         found = in_order(two_way_problem(small, self.name, self.limits, class_weights))
         search = self._search(small, 0, found, loss_of(found, self.name))
-        run(search.work, lambda: search.make_room(10**8), Context(), lambda: None)
+        search.run(10**8, Context())
         search.tree()
 
 
@@ -185,7 +179,7 @@ def in_order(found: TwoWay) -> TwoWay:
     )
 
 
-class OsdtSearch:
+class OsdtSearch(Sliced):
     """The search on a problem, to be left and entered again: a greedy tree, sums over leaves
     that touch the loss near it, sets of leaves.
     """
@@ -209,7 +203,7 @@ class OsdtSearch:
             set_kernels,
         )
 
-        self.found, self.loss, self._pace = found, loss, Pace()
+        self.found, self.loss = found, loss
         self.kernels, self.first, self.floor = set_kernels, first_kernels, leaf_kernels
         (tests, groups), (least, depth, most) = found.outcome.shape, limits
         # no tree has more leaves than groups, nor is deeper; depths have 16 bits
@@ -296,12 +290,6 @@ class OsdtSearch:
         found = min(self.value, self._lower)
         return found
 
-    def work(self) -> int:
-        """Divide leaves or sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
-        (:mod:`arboretum.kernels.solving.slices`).
-        """
-        return self._pace.timed(self.steps_of)
-
     def steps_of(self, amount: int) -> int:
         """Divide about so many leaves or sets; returns how that ended."""
         from arboretum.kernels.solving.slices import FINISHED, PAUSED
@@ -347,7 +335,7 @@ class OsdtSearch:
         """Go on to the next part, if there is one."""
         if self._phase == self._branch:
             return False
-        self._pace = Pace()  # what was quick in one part may be slow in the next
+        self._amount = 1  # what was quick in one part may be slow in the next
         used = self._settings["used"]
         if self._phase == self._look_ahead:
             before = self.value
@@ -441,20 +429,15 @@ class OsdtSearch:
         while self._sets["parent"][s] >= 0:
             tests[int(self._sets["via"][s])] = int(self._sets["test"][s])
             s = int(self._sets["parent"][s])
-        nodes: list[list[int]] = []
 
-        def grow(leaf: int) -> int:
-            at, test = len(nodes), tests.get(leaf, -1)
-            nodes.append([test, -1, -1])
-            if test >= 0:
-                start = int(self._leaves["start"][leaf]) + 2 * test
-                nodes[at][1:] = [
-                    grow(int(child)) for child in self._leaves["child"][start : start + 2]
-                ]
-            return at
+        def divided(leaf: int) -> tuple[int, int, int] | None:
+            if (test := tests.get(leaf, -1)) < 0:
+                return None
+            start = int(self._leaves["start"][leaf]) + 2 * test
+            zero, other = self._leaves["child"][start : start + 2].tolist()
+            return test, zero, other
 
-        grow(0)
-        tree = self.found.tree(np.array(nodes))
+        tree = self.found.tree(TwoWay.nodes_of(0, divided))
         if not hasattr(self.found.problem.parts.objective, "loss"):
             return tree
         held = np.rint(tree.weights[tree.is_leaf] / float(self.found.unit)).astype(np.int64)
