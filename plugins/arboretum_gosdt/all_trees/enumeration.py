@@ -109,11 +109,9 @@ class AllTrees:
         from arboretum_gosdt.sparse.node import UNLIMITED
 
         self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
-        words, answers, self.equivalent_cost = (
-            -(-n // 64),
-            table.cost.shape[1],
-            q * table.equivalent_loss,
-        )
+        words = -(-n // 64)
+        answers = table.cost.shape[1]
+        self.equivalent_cost = q * table.equivalent_loss
         budget -= self.equivalent_cost
         keys = (random_words(n) if known is None else known[0]).view(kind)
         padded = np.zeros((tests, words * 64), np.uint8)

@@ -15,12 +15,12 @@ in an array of its own.  Of two classes, for the cut of one column::
         the row is at or below the cut: s = s + its weight;  else t = t + its weight
         the row is the last of its value: most = max(most, s), least = min(least, s); so for t
     for every block: add s of the blocks before it to most and least (saturating); so for t
-    out = greatest most, least least and s of all rows; the same of t                (measure_two)
+    out = greatest most, least least and s of all rows; the same of t          (measure_two_classes)
 
 Invariants: a row that a set lacks has weight 0, so a pass needs no list of rows.  Bits of ``ends``
 stand only after the last row of a value, as no cut can divide equal values.  Sums within a block
-fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0 (``_running``
-reads it in place of the blocks before the first).
+fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0
+(``_sum_over_blocks`` reads it in place of the blocks before the first).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from llvmlite.ir import Value
 
 
-def _bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
+def _mask_of_bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
     """Return a vector of truth values from the low bits of a uint64, pointer[at]."""
     word, builder = lanes.element(pointer, at), lanes.builder
     if lanes.count < 64:
@@ -43,8 +43,8 @@ def _bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), lanes.count))
 
 
-def _running(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
-    """Sums over the blocks of a column up to this one, it included.
+def _sum_over_blocks(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
+    """Return, lane by lane, the sums over the blocks of a column up to this one, it included.
 
     room : two vectors, the first of zeros.
     """
@@ -70,25 +70,27 @@ def _widen(lanes: Lanes, vector: Value, word: Value, edge: int | None = None) ->
     wide = lanes.builder.sext(vector, ir.VectorType(word, lanes.count))
     if edge is None:
         return wide
-    unknown = lanes.builder.icmp_signed("==", vector, lanes.all(_edge(vector.type.element, edge)))
-    return lanes.builder.select(unknown, lanes.all(_edge(word, edge), word), wide)
+    unknown = lanes.builder.icmp_signed(
+        "==", vector, lanes.all(_limit_of_word(vector.type.element, edge))
+    )
+    return lanes.builder.select(unknown, lanes.all(_limit_of_word(word, edge), word), wide)
 
 
-def _edge(word: Value, side: int) -> int:
-    """The least (-1) or greatest (1) signed number."""
+def _limit_of_word(word: Value, side: int) -> int:
+    """Return the least (-1) or greatest (1) signed number of a word."""
     found: int = -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
     return found
 
 
-def _out(lanes: Lanes, out: Value, values: list[Value]) -> None:
+def _write_results(lanes: Lanes, out: Value, values: list[Value]) -> None:
     for at, value in enumerate(values):
         lanes.put(lanes.builder.sext(value, lanes.index(0).type), out, lanes.index(at))
 
 
 @lanes_kernel()
-def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, out):
-    """Two classes: out[:3] of the rows with rank <= cut, out[3:6] of the rest: largest and smallest
-    sum of signs of the first rows of any column, and of all rows.
+def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, out):
+    """Write, for two classes, the largest and the smallest sum of signs of the first rows of any
+    column, and the sum of all rows: out[:3] of the rows with rank <= cut, out[3:6] of the rest.
 
     signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they
         hold.
@@ -102,11 +104,12 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
     zero = lanes.all(0)
     ranked = lanes.words[1]
     wide = lanes.words[7]
-    low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
+    low = lanes.all(_limit_of_word(lanes.word, -1))
+    high = lanes.all(_limit_of_word(lanes.word, 1))
     limit, columns = lanes.spread(cut, ranked), b.udiv(width, blocks)
     unknown = [
-        lanes.all(_edge(wide, -1), wide),
-        lanes.all(_edge(wide, 1), wide),
+        lanes.all(_limit_of_word(wide, -1), wide),
+        lanes.all(_limit_of_word(wide, 1), wide),
         lanes.all(0, wide),
     ]
     with lanes.loop(lanes.index(0), vectors, unknown * 2) as loop:
@@ -114,7 +117,7 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
         with lanes.loop(lanes.index(0), steps, [zero, low, high] * 2) as row:
             at = b.add(first, row.i)
             place = b.mul(at, width)
-            sign, end = lanes.load(signs, place), _bits(lanes, ends, at)
+            sign, end = lanes.load(signs, place), _mask_of_bits(lanes, ends, at)
             left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
             s, most, least, t, other_most, other_least = row.now
             s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
@@ -132,7 +135,7 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
                 _widen(lanes, row.after[3 * side + k], wide, edge)
                 for k, edge in enumerate((None, -1, 1))
             )
-            running = _running(lanes, total, columns, room)
+            running = _sum_over_blocks(lanes, total, columns, room)
             before = b.sub(running, total)
             # saturating: a block without the end of a value keeps the extreme numbers that it began
             # with
@@ -154,15 +157,15 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
             lanes.reduce("smin", least),
             b.extract_element(running, lane),
         ]
-    _out(lanes, out, numbers)
+    _write_results(lanes, out, numbers)
 
 
 @lanes_kernel()
-def measure_many(
+def measure_many_classes(
     lanes, weights, labels, ranks, ends, cut, vectors, steps, blocks, classes, room, out
 ):
-    """Any number of classes: the weight that one split labels rightly, out[0] of the rows with rank
-    <= cut, out[1] of the rest.
+    """Write the most weight that one split labels rightly, for any number of classes: out[0] of the
+    rows with rank <= cut, out[1] of the rest.
 
     weights, labels, ranks : int16/32[vectors · steps · lanes].
     room : 2 + 4 · classes vectors, the first of zeros.
@@ -195,7 +198,7 @@ def measure_many(
                 ]
             for side in (0, 1):
                 mine = b.add(place, lanes.index(side * lanes.count))
-                running = _running(lanes, row.after[side], columns, room)
+                running = _sum_over_blocks(lanes, row.after[side], columns, room)
                 lanes.store(b.sub(running, row.after[side]), sums, mine)
                 known = lanes.load(sums, b.add(total_of, mine))
                 full = lanes.spread(b.extract_element(running, last))
@@ -206,7 +209,7 @@ def measure_many(
             place = b.mul(at, width)
             weight = lanes.load(weights, place)
             named = lanes.load(labels, place)
-            end = _bits(lanes, ends, at)
+            end = _mask_of_bits(lanes, ends, at)
             left = b.icmp_signed("<=", lanes.load(ranks, place), limit)
             here = b.select(left, weight, zero)
             there = b.sub(weight, here)
@@ -230,13 +233,13 @@ def measure_many(
                 for side in (0, 1)
             ]
         loop.next = row.after
-    _out(lanes, out, [lanes.reduce("smax", found) for found in loop.after])
+    _write_results(lanes, out, [lanes.reduce("smax", found) for found in loop.after])
 
 
 @lanes_kernel()
-def keep_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept, counts):
-    """kept = signs of the rows with (rank <= cut) == left, else 0; counts = weight of the kept rows
-    of the column up to this one.
+def keep_signs_of_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept, counts):
+    """Write the signs of the rows with (rank <= cut) == left, else 0, to ``kept``, and the weight
+    of the kept rows of the column up to each to ``counts``.
 
     signs, kept : int8/16/32[vectors · steps · lanes].
     ranks : int16/32.
@@ -261,7 +264,7 @@ def keep_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept
             weight = lanes.call("smax", mine, b.sub(zero, mine))
             row.next = [b.add(row.now[0], _widen(lanes, weight, full))]
             lanes.store(row.next[0], counts, at)
-        running = _running(lanes, row.after[0], columns, room)
+        running = _sum_over_blocks(lanes, row.after[0], columns, room)
         before = b.sub(running, row.after[0])
         with lanes.loop(
             lanes.index(0),

@@ -22,12 +22,12 @@ Nodes of a column are linked by ``after`` in the order of their ranks.  ``choose
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.continuous.lists import collect_seeds
+from arboretum_gosdt.continuous.lists import collect_bounds
 from arboretum_gosdt.continuous.parts import (
     NOTHING,
-    data_of,
-    table_of,
-    weight_to,
+    data_level,
+    table_level,
+    weight_up_to,
 )
 
 
@@ -51,12 +51,12 @@ def add_node(state, top, column, cut, mass, left, right):
 
 @jit(inline=True, borrow=True)
 def bound_between(a, b):
-    """No cut between two nodes loses less."""
+    """Return a bound that no cut between two nodes loses less than."""
     return max(a.low_left + b.low_right, b.low_left + a.low_right - (b.mass - a.mass))
 
 
 @jit(inner=True, borrow=True)
-def put_interval(state, top, a, b, hint):
+def keep_interval(state, top, a, b, hint):
     """Keep an interval that is still open, or take its bound into the frame's."""
     frame = state.frames[top]
     low = bound_between(state.nodes[a], state.nodes[b])
@@ -70,7 +70,7 @@ def put_interval(state, top, a, b, hint):
 
 @jit(inner=True, borrow=True)
 def start_column(plan, tables, state, top):
-    """Nodes of the frame's column as far as bounds are known, and its intervals.
+    """Make nodes of the frame's column as far as bounds are known, and its intervals.
 
     Of the bounds that others leave only those stay that close more than their neighbours do; a cut
     that is not closed by its bounds becomes the one to try first in its interval.
@@ -78,7 +78,7 @@ def start_column(plan, tables, state, top):
     frame, seeds = state.frames[top], state.seeds
     column = frame.column
     size = tables.starts[column + 1] - tables.starts[column]
-    n = collect_seeds(plan, tables, state, top, column)
+    n = collect_bounds(plan, tables, state, top, column)
     a = add_node(state, top, column, NOTHING, np.int64(0), np.int64(0), frame.own)
     held, hint = NOTHING, NOTHING
     for k in range(n + 1):
@@ -92,11 +92,11 @@ def start_column(plan, tables, state, top):
             q = add_node(state, top, column, seed.cut, seed.mass, seed.low_left, seed.low_right)
         if held >= 0 and (hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame.ub):
             state.nodes[a].after = held
-            put_interval(state, top, a, held, NOTHING)
+            keep_interval(state, top, a, held, NOTHING)
             a = held
         if hint >= 0 or k == n or bound_between(state.nodes[a], state.nodes[q]) < frame.ub:
             state.nodes[a].after = q
-            put_interval(state, top, a, q, hint)
+            keep_interval(state, top, a, q, hint)
             a, held, hint = q, NOTHING, NOTHING
         else:
             held = q
@@ -113,42 +113,46 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     near, far = a.low_left + a.low_right, b.low_left + b.low_right
     # cuts of weight <= most and of >= least are closed
     most, least = a.mass + near - upper, b.mass - (far - upper)
-    counts = tables.counts[data_of(plan, top)]
-    starts = tables.last[table_of(plan, top)][tables.starts[column] :]
-    low = first_above(counts, starts, first, last + 1, most)
-    high = first_above(counts, starts, low, last + 1, least - 1) - 1
+    counts = tables.counts[data_level(plan, top)]
+    starts = tables.last[table_level(plan, top)][tables.starts[column] :]
+    low = first_cut_above(counts, starts, first, last + 1, most)
+    high = first_cut_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:
-        frame.lb = min(frame.lb, near - (weight_to(plan, tables, top, column, low - 1) - a.mass))
+        frame.lb = min(frame.lb, near - (weight_up_to(plan, tables, top, column, low - 1) - a.mass))
     if high < last:
-        frame.lb = min(frame.lb, far - (b.mass - weight_to(plan, tables, top, column, high + 1)))
+        frame.lb = min(frame.lb, far - (b.mass - weight_up_to(plan, tables, top, column, high + 1)))
     if low > high:
         return NOTHING
-    heavy, light = mass_at(counts, starts, high), mass_at(counts, starts, low)
+    heavy, light = weight_up_to_cut(counts, starts, high), weight_up_to_cut(counts, starts, low)
     frame.slack = heavy - light
     if low <= hint <= high:
         return hint
     middle = (low + high) >> 1
-    mass = mass_at(counts, starts, middle)
+    mass = weight_up_to_cut(counts, starts, middle)
     if 4 * min(mass - light, heavy - mass) >= heavy - light:
         return middle
-    return first_above(counts, starts, low, high, (light + heavy) // 2 - 1)
+    return first_cut_above(counts, starts, low, high, (light + heavy) // 2 - 1)
 
 
 @jit(inline=True, borrow=True)
-def mass_at(counts, starts, cut):
-    """Weight up to a cut.   counts : of the frame.   starts : where the column's ranks end."""
+def weight_up_to_cut(counts, starts, cut):
+    """Return the weight of the rows up to a cut.
+
+    counts : of the frame.
+    starts : where the column's ranks end.
+    """
     place = starts[cut]
     return np.int64(counts[place]) if place >= 0 else np.int64(0)
 
 
 @jit(inner=True, borrow=True)
-def first_above(counts, starts, low, high, mass):
+def first_cut_above(counts, starts, low, high, mass):
     """Return the first cut from low to high - 1 up to which the rows weigh more than ``mass``, or
     high, where none is.
     """
     while low < high:
         middle = (low + high) >> 1
-        if mass_at(counts, starts, middle) > mass:
+        if weight_up_to_cut(counts, starts, middle) > mass:
             high = middle
         else:
             low = middle + 1

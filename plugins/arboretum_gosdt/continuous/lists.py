@@ -19,7 +19,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.continuous.parts import (
-    weight_to,
+    weight_up_to,
 )
 
 
@@ -37,7 +37,7 @@ def start_list(plan, state, top):
 
 
 @jit(inner=True, borrow=True)
-def list_column(plan, state, top, column):
+def list_nodes_of_column(plan, state, top, column):
     """Write the nodes of a column to the frame's list, and go on without a list where they do
     not fit.
     """
@@ -63,9 +63,9 @@ def list_column(plan, state, top, column):
 
 
 @jit(inner=True, borrow=True)
-def collect_seeds(plan, tables, state, top, column):
-    """Bounds for the frame's rows from the lists of a subset and a superset, in state.seeds by
-    rank; returns how many.
+def collect_bounds(plan, tables, state, top, column):
+    """Collect bounds for the frame's rows from the lists of a subset and a superset, in state.seeds
+    by rank; returns how many.
 
     A subset's bounds hold as they are; a superset's less the weight of the rows on that side that
     the frame does not have.
@@ -87,7 +87,7 @@ def collect_seeds(plan, tables, state, top, column):
         cut = min(
             np.int64(lists[i]) if i < end_i else far, np.int64(lists[j]) if j < end_j else far
         )
-        mass, right = weight_to(plan, tables, top, column, cut), np.int64(0)
+        mass, right = weight_up_to(plan, tables, top, column, cut), np.int64(0)
         if i < end_i and lists[i] == cut:
             low, right = max(low, np.int64(lists[i + 2])), np.int64(lists[i + 3])
             i += 4

@@ -5,7 +5,7 @@ the budget, else a lower bound that is not.  A node is a cut with lower bounds o
 interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the rows of frame
 ``top``, d = depth − top its remaining levels, lb and ub those of its record::
 
-    push the frame of all rows                                                        (descend)
+    push the frame of all rows                                                        (push_side)
     while there is a frame, by the phase of the uppermost one:
         ENTER:       d > 2: push a frame of the same rows with d − 1 levels; go on to WHOLE_DONE
                      d = 2: own(one pass with a cut above all ranks)                   (losses)
@@ -24,7 +24,7 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
                          push its frame, with the budget ub − bound of the other side + slack
                      add the cut t; go back to PICK
     add the cut t: t becomes a node;  lb = min(lb, left + right)
-                     left + right < ub: ub = left + right, and the best tree is joined  (join)
+                     left + right < ub: ub = left + right, and the best tree is joined  (join_trees)
                      two intervals, those whose bound is below ub, are open
     leave:           value = ub if ub < budget, else lb;  pop
 
@@ -50,8 +50,8 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, PAUSED
-from arboretum_gosdt.continuous.cuts import add_node, choose_cut, put_interval, start_column
-from arboretum_gosdt.continuous.lists import list_column, start_list
+from arboretum_gosdt.continuous.cuts import add_node, choose_cut, keep_interval, start_column
+from arboretum_gosdt.continuous.lists import list_nodes_of_column, start_list
 from arboretum_gosdt.continuous.parts import (
     ENTER,
     JUDGE,
@@ -60,20 +60,24 @@ from arboretum_gosdt.continuous.parts import (
     PICK,
     UNBORN,
     WHOLE_DONE,
-    all_of,
-    descend,
-    losses,
-    weight_to,
+    cut_above_all,
+    measure_sides,
+    push_side,
+    weight_up_to,
 )
 
 
 @jit(borrow=True)
-def work(plan, tables, state, limit):
-    """Begin or go on, until nothing is left to do or so many steps of vectors are done."""
+def search_intervals(plan, tables, state, limit):
+    """Begin or go on with the search, until nothing is left to do or ``limit`` steps of vectors are
+    done.
+    """
     now = state.now[0]
     now.work = 0
     if now.top == UNBORN:
-        descend(plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), now.value)
+        push_side(
+            plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), now.value
+        )
     while now.top >= 0:
         if now.work >= limit:
             return PAUSED
@@ -81,50 +85,54 @@ def work(plan, tables, state, limit):
         frame = state.frames[top]
         phase = frame.phase
         if phase == PICK:
-            pick(plan, tables, state, top, limit)
+            work_off_intervals(plan, tables, state, top, limit)
         elif phase == JUDGE:
-            judge(plan, tables, state, top)
+            solve_sides_of_cut(plan, tables, state, top)
         elif phase == NEXT:
             next_column(plan, tables, state, top)
         elif phase == ENTER:
-            enter(plan, tables, state, top)
+            enter_frame(plan, tables, state, top)
         else:
             frame.whole, frame.kept = now.given, frame.used
             copy_heap(state.best[top + 1], state.best[top])
-            own(state, top, now.value)
+            start_with_loss(state, top, now.value)
     return FINISHED
 
 
 @jit(inner=True, borrow=True)
-def enter(plan, tables, state, top):
+def enter_frame(plan, tables, state, top):
     """Solve the rows with one level less: at depth 2 this is one pass."""
     frame = state.frames[top]
     if plan.depth - top > 2:
         frame.phase = WHOLE_DONE
-        descend(plan, tables, state, top, np.int64(0), all_of(plan), np.int64(1), frame.budget)
+        push_side(
+            plan, tables, state, top, np.int64(0), cut_above_all(plan), np.int64(1), frame.budget
+        )
         start_list(plan, state, top + 1)
     else:
-        losses(plan, tables, state, top, np.int64(0), all_of(plan), frame.weight)
+        measure_sides(plan, tables, state, top, np.int64(0), cut_above_all(plan), frame.weight)
         state.best[top, 0, 0] = -1
-        own(state, top, state.out[0])
+        start_with_loss(state, top, state.out[0])
 
 
 @jit(inner=True, borrow=True)
-def own(state, top, value):
-    """Begin with ``value``, the loss with one level less, or a bound that is no less than the
-    budget.
+def start_with_loss(state, top, value):
+    """Begin a frame's bounds with ``value``, the loss with one level less, or a bound that is no
+    less than the budget.
     """
     frame = state.frames[top]
     frame.own = frame.lb = value
     frame.ub = min(frame.budget, value)
     frame.phase = NEXT
     if value == 0:
-        leave(state, top)
+        close_frame(state, top)
 
 
 @jit(inner=True, borrow=True)
-def leave(state, top):
-    """Return the loss if it is less than the budget, else a bound that is not."""
+def close_frame(state, top):
+    """Pop the frame, and leave its parent (``now.value``) the loss if it is less than the budget,
+    else a bound that is not.
+    """
     frame = state.frames[top]
     now = state.now[0]
     now.value = frame.ub if frame.ub < frame.budget else frame.lb
@@ -143,13 +151,13 @@ def next_column(plan, tables, state, top):
     """Go on to the next column; the first frame has the intervals of all columns open at once."""
     frame = state.frames[top]
     if frame.column >= 0 and top > 0:
-        list_column(plan, state, top, frame.column)
+        list_nodes_of_column(plan, state, top, frame.column)
     frame.column += 1
     if frame.column == plan.columns:
         if top == 0:
             frame.phase = PICK
         else:
-            leave(state, top)
+            close_frame(state, top)
         return
     if top > 0:
         frame.nodes = frame.open = 0
@@ -159,7 +167,7 @@ def next_column(plan, tables, state, top):
 
 
 @jit(inner=True, borrow=True)
-def pick(plan, tables, state, top, limit):
+def work_off_intervals(plan, tables, state, top, limit):
     """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
     measured at once, above it is judged.
     """
@@ -185,7 +193,7 @@ def pick(plan, tables, state, top, limit):
         cut = choose_cut(plan, tables, state, top, a, b, hint)
         if cut < 0:
             continue
-        mass = weight_to(plan, tables, top, a.column, cut)
+        mass = weight_up_to(plan, tables, top, a.column, cut)
         frame.a, frame.b, frame.cut, frame.side, frame.massed = i, j, cut, 0, mass
         frame.given[0] = frame.given[1] = -1
         if plan.depth - top > 2:
@@ -196,12 +204,12 @@ def pick(plan, tables, state, top, limit):
             frame.slack = min(frame.slack, frame.ub) >> 3
             frame.phase = JUDGE
             return
-        losses(plan, tables, state, top, a.column, cut, mass)
+        measure_sides(plan, tables, state, top, a.column, cut, mass)
         frame.low[0], frame.low[1] = state.out[0], state.out[1]
         add_cut(state, top)
     frame.phase = NEXT
     if top == 0:
-        leave(state, top)
+        close_frame(state, top)
 
 
 @jit(inner=True, borrow=True)
@@ -212,7 +220,7 @@ def copy_heap(heap, to):
 
 
 @jit(inner=True, borrow=True)
-def judge(plan, tables, state, top):
+def solve_sides_of_cut(plan, tables, state, top):
     """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
     frame, now = state.frames[top], state.now[0]
     i, j = frame.a, frame.b
@@ -225,7 +233,7 @@ def judge(plan, tables, state, top):
         side = light_left if frame.side == 0 else 1 - light_left
         frame.side += 1
         budget = frame.ub - frame.low[1 - side] + frame.slack
-        descend(plan, tables, state, top, state.nodes[i].column, frame.cut, 1 - side, budget)
+        push_side(plan, tables, state, top, state.nodes[i].column, frame.cut, 1 - side, budget)
         child = state.frames[top + 1]
         child.sub, child.super = lists_of_side(state, i, j, side)
         start_list(plan, state, top + 1)
@@ -236,7 +244,9 @@ def judge(plan, tables, state, top):
 
 @jit(inline=True, borrow=True)
 def lists_of_side(state, i, j, side):
-    """Lists of a subset and of a superset of the rows on a side of a cut between two nodes."""
+    """Return the lists of a subset and of a superset of the rows on a side of a cut between two
+    nodes.
+    """
     within, around = (j, i) if side else (i, j)
     return state.nodes[within].sub[side], state.nodes[around].super[side]
 
@@ -257,13 +267,13 @@ def add_cut(state, top):
     frame.lb = min(frame.lb, found)
     if found < frame.ub:
         frame.ub = found
-        join(state, top, column, frame.cut)
-    put_interval(state, top, i, new, NOTHING)
-    put_interval(state, top, new, j, NOTHING)
+        join_trees(state, top, column, frame.cut)
+    keep_interval(state, top, i, new, NOTHING)
+    keep_interval(state, top, new, j, NOTHING)
 
 
 @jit(inner=True, borrow=True)
-def join(state, top, column, cut):
+def join_trees(state, top, column, cut):
     """Make the best tree of a frame of a cut and the trees of its sides, which are heaps of one
     level less.
     """

@@ -4,18 +4,19 @@ With d the remaining levels of the child, D(x) the signed weight of rows (class 
 most and least its greatest and least value over the first rows of any column::
 
     losses of a cut, on each side x, with one more split:
-        two classes:  (weight(x) − max(2 · most − D(x), D(x) − 2 · least)) / 2       (measure_two)
-        more:         weight(x) − what the best split labels rightly                (measure_many)
+        two classes:  (weight(x) − max(2 · most − D(x), D(x) − 2 · least)) / 2
+                                                                               (measure_two_classes)
+        more:         weight(x) − what the best split labels rightly          (measure_many_classes)
     descend to one side of a cut:
-        d > 2:        its rows become the table of the next level                        (compact)
-        d = 2:        they stay in the table, signs of others are 0                    (keep_side)
+        d > 2:        its rows become the table of the next level               (write_rows_of_side)
+        d = 2:        they stay in the table, signs of others are 0             (keep_signs_of_side)
 
 Invariants:
 
 - A frame of d = 2 has no table of its own: its rows are those of its parent's table
-  (``table_of``) whose sign is not 0 in the last row of ``signs`` (``data_of``).
-- ``counts`` of a frame has the weight up to every place of its table; ``weight_to`` reads it at the
-  last place of a rank.  Cut −1 has no row at its left.
+  (``table_level``) whose sign is not 0 in the last row of ``signs`` (``data_level``).
+- ``counts`` of a frame has the weight up to every place of its table; ``weight_up_to`` reads it at
+  the last place of a rank.  Cut −1 has no row at its left.
 - Lists and nodes are named by places, −1 where there is none.  ub never exceeds the budget.
 - ``now.top`` is the frame at work; frames above it are stale, but for ``best`` of the one
   above, which its parent copies first.
@@ -26,8 +27,12 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.continuous.column_passes import keep_side, measure_many, measure_two
-from arboretum_gosdt.continuous.tables import compact, ranks_at
+from arboretum_gosdt.continuous.column_passes import (
+    keep_signs_of_side,
+    measure_many_classes,
+    measure_two_classes,
+)
+from arboretum_gosdt.continuous.tables import ranks_of_column, write_rows_of_side
 
 FRAME = np.dtype(
     [
@@ -125,54 +130,58 @@ order : int32[rows].
 
 
 @jit(inline=True, borrow=True)
-def table_of(plan, top):
-    """Level of the table in which a frame's rows stand: one of depth 2 has that of its parent."""
+def table_level(plan, top):
+    """Return the level of the table in which a frame's rows stand: one of depth 2 has that of its
+    parent.
+    """
     return max(np.int64(0), top - 1) if plan.depth - top == 2 else top
 
 
 @jit(inline=True, borrow=True)
-def data_of(plan, top):
-    """Which of ``signs`` and ``counts`` are a frame's."""
+def data_level(plan, top):
+    """Return which of ``signs`` and ``counts`` are a frame's."""
     return max(np.int64(1), plan.depth - 2) if plan.depth - top == 2 else top
 
 
 @jit(inline=True, borrow=True)
-def weight_to(plan, tables, top, column, cut):
-    """Weight of the frame's rows with rank <= cut."""
+def weight_up_to(plan, tables, top, column, cut):
+    """Return the weight of the frame's rows with rank <= cut."""
     if cut < 0:
         return np.int64(0)
-    place = tables.last[table_of(plan, top), tables.starts[column] + cut]
-    return np.int64(tables.counts[data_of(plan, top), place]) if place >= 0 else np.int64(0)
+    place = tables.last[table_level(plan, top), tables.starts[column] + cut]
+    return np.int64(tables.counts[data_level(plan, top), place]) if place >= 0 else np.int64(0)
 
 
 @jit(inline=True, borrow=True)
-def all_of(plan):
-    """A cut above every rank."""
+def cut_above_all(plan):
+    """Return a cut above every rank."""
     return np.int64((1 << 15) - 1 if plan.lanes > 16 else (1 << 31) - 1)
 
 
 @jit(inner=True, borrow=True)
-def losses(plan, tables, state, top, column, cut, mass):
-    """Losses of both sides of a cut with one more split each, in state.out[:2].
+def measure_sides(plan, tables, state, top, column, cut, mass):
+    """Measure the losses of both sides of a cut with one more split each, into state.out[:2].
 
     mass : weight of the left side.
     """
-    table, data, out = table_of(plan, top), data_of(plan, top), state.out
+    table, data, out = table_level(plan, top), data_level(plan, top), state.out
     steps, ends = tables.shape[table, 1], tables.ends[table]
     if tables.slot[table, column] < 0:  # ranks are to be made, row by row
         state.now[0].work += plan.vectors * steps * plan.lanes // 2
-    at = ranks_at(plan, tables, table, column)
+    at = ranks_of_column(plan, tables, table, column)
     rest = state.frames[top].weight - mass
     state.now[0].measured += 1
     state.now[0].work += plan.vectors * steps * plan.classes
     signs, ranks = tables.signs[data], tables.ranks[at]
     if plan.two:
-        measure_two(signs, ranks, ends, cut, plan.vectors, steps, plan.blocks, tables.sums, out)
+        measure_two_classes(
+            signs, ranks, ends, cut, plan.vectors, steps, plan.blocks, tables.sums, out
+        )
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
         out[0], out[1] = (mass - left) >> 1, (rest - right) >> 1
     else:
-        measure_many(
+        measure_many_classes(
             signs,
             tables.labels[table],
             ranks,
@@ -189,23 +198,23 @@ def losses(plan, tables, state, top, column, cut, mass):
 
 
 @jit(inner=True, borrow=True)
-def descend(plan, tables, state, top, column, cut, left, budget):
+def push_side(plan, tables, state, top, column, cut, left, budget):
     """Put the rows of a frame on one side of a cut into a new one above it; the first one, above
     none, has all of them.
     """
     child = top + 1
-    source = table_of(plan, top) if top >= 0 else np.int64(0)
-    data, at, side = data_of(plan, child), np.int64(0), left
+    source = table_level(plan, top) if top >= 0 else np.int64(0)
+    data, at, side = data_level(plan, child), np.int64(0), left
     # then all of the child's table is kept, whatever the ranks
     if top < 0 or plan.depth - child > 2:
         if top >= 0:
-            compact(plan, tables, source, column, cut, left == 1, state.order)
+            write_rows_of_side(plan, tables, source, column, cut, left == 1, state.order)
             source = child
-        cut, side = all_of(plan), np.int64(1)
+        cut, side = cut_above_all(plan), np.int64(1)
     else:
-        at = ranks_at(plan, tables, source, column)
+        at = ranks_of_column(plan, tables, source, column)
     steps, signs, kept = tables.shape[source, 1], tables.signs[source], tables.signs[data]
-    keep_side(
+    keep_signs_of_side(
         signs,
         tables.ranks[at],
         cut,
@@ -232,6 +241,6 @@ def start_frame(plan, tables, state, top, budget):
     frame.budget = budget
     frame.ub = budget
     frame.lb = 0
-    frame.weight = weight_to(plan, tables, top, 0, tables.starts[1] - 1)
+    frame.weight = weight_up_to(plan, tables, top, 0, tables.starts[1] - 1)
     frame.list = frame.sub = frame.super = frame.whole = -1
     frame.used = frame.kept = frame.nodes = frame.open = 0

@@ -61,7 +61,7 @@ class IntervalSearch:
         self.layout = (
             None
             if self.plain
-            else _layout(
+            else _choose_layout(
                 len(used), self.weights[self.weights > 0], self.weights.shape[1], self.highest
             )
         )
@@ -96,15 +96,13 @@ class IntervalSearch:
             return "bytes"
         from arboretum_gosdt.continuous import loop as kernels
 
-        def slice_of_work() -> int:
-            found = kernels.work(self.plan, self.tables, self.state, STEPS)
+        def run_slice() -> int:
+            found = kernels.search_intervals(self.plan, self.tables, self.state, STEPS)
             self._read_bounds()
             made: int = found
             return made
 
-        return run_slices(
-            slice_of_work, lambda: False, until, lambda: report(self.lower, self.upper)
-        )
+        return run_slices(run_slice, lambda: False, until, lambda: report(self.lower, self.upper))
 
     def _read_bounds(self) -> None:
         """Take over the counts, the proven bound and the best value from the kernels' state; where
@@ -123,8 +121,8 @@ class IntervalSearch:
         self._finished = True
 
     def _best_frame(self) -> tuple[int, int]:
-        """Least loss known of all rows, and the frame that has its tree: one with one level less
-        may still be at work; or -1.
+        """Return the least loss known of all rows, and the frame that has its tree: one with one
+        level less may still be at work; or -1.
         """
         from arboretum_gosdt.continuous import parts
 
@@ -138,18 +136,20 @@ class IntervalSearch:
         return best
 
     def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: column or -1 for a leaf, cut, node of rank <= cut, node of the rest;
-        root first.
+        """Return int64[nodes, 4]: column or -1 for a leaf, cut, node of rank <= cut, node of the
+        rest; root first.
         """
         heap, at = np.full((1, 2), -1, np.int64), 0 if self.depth > 0 and self._finished else -1
         if self.plan is not None:
             _, top = self._best_frame()
             heap, at = (self.state.best[top], 0) if top >= 0 else (heap, -1)
         nodes: list[list[int]] = []
-        self._grow(nodes, heap, at, np.arange(len(self.ranks)))
+        self._add_subtree(nodes, heap, at, np.arange(len(self.ranks)))
         return np.array(nodes, np.int64)
 
-    def _grow(self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray) -> int:
+    def _add_subtree(
+        self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray
+    ) -> int:
         """Add the part of the tree below a place of the heap; one that names no split has the
         best one and two leaves.
         """
@@ -166,8 +166,8 @@ class IntervalSearch:
         if column >= 0:
             left = self.ranks[rows, column] <= cut
             nodes[place][2:] = (
-                self._grow(nodes, heap, below, rows[left]),
-                self._grow(nodes, heap, below + 1, rows[~left]),
+                self._add_subtree(nodes, heap, below, rows[left]),
+                self._add_subtree(nodes, heap, below + 1, rows[~left]),
             )
         return place
 
@@ -249,11 +249,11 @@ class IntervalSearch:
         unit, tables_.label[0] = np.nonzero(self.weights)
         tables_.weight[0] = each
         tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
-        layouts.lay_out(self.plan, tables_, 0, rows, self.state.order)
+        layouts.write_layout(self.plan, tables_, 0, rows, self.state.order)
         return True
 
 
-def _layout(
+def _choose_layout(
     columns: int, each: np.ndarray, classes: int, highest: list[int]
 ) -> tuple[np.dtype, int]:
     """Return the dtype that rows' weights are held as, and the blocks of a column: those with which

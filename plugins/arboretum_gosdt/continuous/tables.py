@@ -6,16 +6,16 @@ that a cut means the same everywhere.  ``ranks[level, slot]`` holds the ranks of
 places of the layout: as many columns at once as memory allows, made when a cut of that column is
 first measured.  With per = lanes / blocks the columns of a vector::
 
-    lay_out:   for every column g: sort the rows by rank (counting sort); for the p-th of them
+    write_layout:   for every column g: sort the rows by rank (counting sort); for the p-th of them
                    place = (g // per · steps + p % steps) · lanes + p // steps · per + g % per
                    row[place] = the row, signs[place] = its weight, negative for class 1 of two
                last[g, u] = place of the last row of rank ≤ u, −1: none; a bit of ``ends`` there
-    compact:   list the rows on one side of a cut; their ranks, weights and labels; lay_out
-    ranks_at:  ranks[place] = rank in one column of row[place], in the slot of the oldest column
+    compact:   list the rows on one side of a cut; their ranks, weights and labels; write_layout
+    ranks_of_column:  ranks[place] = rank in one column of row[place], in the oldest column's slot
 
 Invariants: a place without a row has the row n, which is rank 0 and weight 0, so that a pass may
-read all places.  ``lay_out`` forgets the level's ranks (``slot`` −1).  ``shape`` says how much of a
-level's arrays is in use; a child has no more rows, so that its table fits.
+read all places.  ``write_layout`` forgets the level's ranks (``slot`` −1).  ``shape`` says how much
+of a level's arrays is in use; a child has no more rows, so that its table fits.
 """
 
 from collections import namedtuple
@@ -57,7 +57,7 @@ sums : int16/32, vectors, the first of zeros.
 
 
 @jit(borrow=True)
-def lay_out(plan, tables, level, n, order):
+def write_layout(plan, tables, level, n, order):
     """Lay out the n rows of a table whose ranks, weights and labels are there.
 
     order : int32[rows], room.
@@ -111,7 +111,7 @@ def lay_out(plan, tables, level, n, order):
 
 
 @jit(inner=True, borrow=True)
-def compact(plan, tables, level, column, cut, left, order):
+def write_rows_of_side(plan, tables, level, column, cut, left, order):
     """Write the table of the next level: the rows whose rank in the column is <= cut, or those
     whose is not.
 
@@ -127,11 +127,11 @@ def compact(plan, tables, level, column, cut, left, order):
     for g in range(plan.columns):
         for r in range(m):
             tables.rank[level + 1, g * (m + 1) + r] = tables.rank[level, g * (n + 1) + order[r]]
-    lay_out(plan, tables, level + 1, m, order)
+    write_layout(plan, tables, level + 1, m, order)
 
 
 @jit(inner=True, borrow=True)
-def ranks_at(plan, tables, level, column):
+def ranks_of_column(plan, tables, level, column):
     """Return the row of ``tables.ranks`` with the ranks of a column; made if it is not there, in
     place of the oldest.
     """

@@ -25,9 +25,9 @@ from arboretum.kernels.jit import jit
 
 
 @jit
-def tally(rows, outcome, data, out):
-    """out[c, f] : the sum of ``data[u, c]`` over those of the rows u whose outcome under feature f
-    is 1.
+def sum_by_feature(rows, outcome, data, out):
+    """Sum ``data[u, c]`` into out[c, f], over those of the rows u whose outcome under feature f is
+    1.
 
     rows : int64[k].
     outcome : uint8[objects, features], 0 or 1.
@@ -45,9 +45,9 @@ def tally(rows, outcome, data, out):
 
 
 @jit
-def tally_pairs(rows, outcome, data, feature, mine, out):
-    """out[c, i, j] : the sum of ``data[u, c]`` over those of the rows u whose outcomes under the
-    features i and j are 1.
+def sum_by_pairs(rows, outcome, data, feature, mine, out):
+    """Sum ``data[u, c]`` into out[c, i, j], over those of the rows u whose outcomes under the
+    features i and j are both 1.
 
     feature : int64[m], which of all features i stands for.
     mine : int64[m], room.
@@ -116,7 +116,7 @@ def split_cost(count, size, mass, members, setting):
 def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
     """Write what the children of every feature i cost with one more test j, and at least with more.
 
-    both : of :func:`tally_pairs`.
+    both : of :func:`sum_by_pairs`.
     sums : int64[2, columns, m], of the children.
     price : int64[m].
     must_be_leaf : bool[2, m], leaf : int64[2, m], whether a child must be a leaf, and its cost.
@@ -194,12 +194,14 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
 
 
 def load_kernels() -> None:
-    """Compile, or load, the kernels: on a few objects relaxing leaves nothing for them."""
+    """Compile the kernels, or load them from the cache: on a few objects relaxing leaves nothing
+    for them.
+    """
     two, table = np.zeros(2, np.int64), np.zeros((2, 6), np.int64)
     outcome, cube = np.zeros((2, 1), np.uint8), np.zeros((6, 1, 1), np.int64)
     for data in (table, table[:, 1:2]):  # the sums of one column are taken as well
-        tally(two, outcome, data, np.zeros((data.shape[1], 1), np.int64))
-    tally_pairs(two, outcome, table, two[:1], two[:1], cube)
+        sum_by_feature(two, outcome, data, np.zeros((data.shape[1], 1), np.int64))
+    sum_by_pairs(two, outcome, table, two[:1], two[:1], cube)
     sums, leaf = np.zeros((2, 6, 1), np.int64), np.zeros((2, 1), np.int64)
     look_ahead(
         cube,

@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
     leaves: int = ANY
     path_cost: int = ANY
 
-    def hold(self, tree: Grown) -> bool:
+    def allow(self, tree: Grown) -> bool:
         """Return whether a tree keeps within these limits."""
         return (
             tree.depth <= self.depth
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
             and tree.path_cost <= self.path_cost
         )
 
-    def within(self, other: Bounds) -> bool:
+    def is_within(self, other: Bounds) -> bool:
         """Return whether these limits are at least as tight as the others."""
         return (
             self.depth <= other.depth
@@ -70,15 +70,15 @@ class Known:
         self.lines: list[Line] = []
 
     def best(self, limits: Bounds) -> Grown:
-        """The best tree within limits; a leaf always is."""
-        return min((tree for tree in self.trees if limits.hold(tree)), key=lambda tree: tree.cost)
+        """Return the best known tree within limits; a leaf always is."""
+        return min((tree for tree in self.trees if limits.allow(tree)), key=lambda tree: tree.cost)
 
-    def low(self, limits: Bounds) -> int:
+    def bound(self, limits: Bounds) -> int:
         """Return the greatest proven bound of trees within limits."""
-        found = max((low for proven, low in self.lows if limits.within(proven)), default=0)
+        found = max((low for proven, low in self.lows if limits.is_within(proven)), default=0)
         for line in self.lines:
             if line.depth >= limits.depth:
-                found = max(found, line.of(limits.leaves))
+                found = max(found, line.bound_for_leaves(limits.leaves))
         return found
 
     def keep_tree(self, tree: Grown) -> None:
@@ -86,16 +86,16 @@ class Known:
         known ones that it replaces in the same sense; of equal trees the older stays.
         """
         limits = Bounds(*tree[1:4])
-        if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
+        if not any(other.cost <= tree.cost and limits.allow(other) for other in self.trees):
             self.trees = [
-                t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))
+                t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).allow(tree))
             ] + [tree]
 
     def keep_bound(self, limits: Bounds, low: int) -> None:
         """Keep a bound unless a better one holds already."""
-        if low > self.low(limits):
+        if low > self.bound(limits):
             self.lows = [
                 (other, known)
                 for other, known in self.lows
-                if not (known <= low and other.within(limits))
+                if not (known <= low and other.is_within(limits))
             ] + [(limits, low)]

@@ -36,18 +36,18 @@ class Line(NamedTuple):
     p: int
     q: int
 
-    def of(self, leaves: int) -> int:
+    def bound_for_leaves(self, leaves: int) -> int:
         """Return the bound of trees of at most so many leaves."""
         return (
-            attained(self.low - self.more * leaves, leaves, self.p, self.q)
+            least_cost_from(self.low - self.more * leaves, leaves, self.p, self.q)
             if self.more
             else self.low
         )
 
 
 @lru_cache(1 << 16)
-def attained(low: int, leaves: int, p: int, q: int) -> int:
-    """The least q · loss + p · k from ``low`` on, for whole losses and k = 1 … leaves."""
+def least_cost_from(low: int, leaves: int, p: int, q: int) -> int:
+    """Return the least q · loss + p · k from ``low`` on, for whole losses and k = 1 … leaves."""
     several = range(1, max(1, min(leaves, low // p + 1 if p else 1)) + 1)
     return min(-(-max(low - p * k, 0) // q) * q + p * k for k in several)
 
@@ -73,7 +73,7 @@ class Relaxed:
         # every object pays at least for its best label, which the general search leaves out
         self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
 
-    def expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
+    def begin_expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
         """Return the fast search for expected prices, where those of the costliest path count (they
         are no lower), and what reads its bounds; None where there is none.
         """
@@ -103,11 +103,13 @@ class Relaxed:
             return search, lambda low: -(-low // mass) - own
         return None
 
-    def line(self, depth: int, low: int, more: int) -> Line:
-        """A bound that a search for ``more`` has shown."""
+    def make_line(self, depth: int, low: int, more: int) -> Line:
+        """Return the bound ``low`` that a search for the price p + more of a leaf has shown, as a
+        line.
+        """
         return Line(depth, low, more, *((0, 1) if self._priced else (self._p, self._q)))
 
-    def search(
+    def begin_search(
         self, rows: np.ndarray, depth: int | None, more: int
     ) -> tuple[Any, Callable[[int], int]] | None:
         """Return a fast search for a set of objects (int64) that costs p + more for a leaf, and how
@@ -126,7 +128,7 @@ class Relaxed:
 
             options = {"test_cost": (merged.mass[rows], merged.price)} if self._priced else {}
             with suppress(BudgetError):
-                return self._made(
+                return self._build_search(
                     SparseSearch,
                     *arrays,
                     self._n_features,
@@ -142,11 +144,11 @@ class Relaxed:
         from arboretum_gosdt.depth.search import LimitedSearch
 
         deepest = min(depth, self._n_features, len(rows) - 1)
-        return self._made(
+        return self._build_search(
             LimitedSearch, *arrays, self._n_features, deepest
         ), lambda low: q * low - own
 
-    def _made(self, kind: type, *numbers: Any, **options: Any) -> Any:
+    def _build_search(self, kind: type, *numbers: Any, **options: Any) -> Any:
         """Return a search of that kind.  The first one is of all objects: those of sets have lanes
         as wide, so that they wait for no compiler.
         """

@@ -100,7 +100,7 @@ class GeneralSearch:
         n, self.n_features = len(merged.weights), len(merged.tests)
         most = merged.weights.max(axis=1)
         self._held = merged.nbytes
-        self.own = q * int((merged.weights.sum(axis=1) - most).sum())
+        self.own_cost = q * int((merged.weights.sum(axis=1) - most).sum())
         excess = most[:, None] - merged.weights
         self._classes = excess.shape[1]
         self._data = np.ascontiguousarray(
@@ -127,13 +127,13 @@ class GeneralSearch:
         self.subproblems = 0
         everything = np.arange(n)
         self._deep, self._wide = rules.limits.depth < ANY, rules.limits.leaves < ANY
-        self._root = self._of(everything)
+        self._root = self._known_of(everything)
         self._cap = rules.limits
         self._until: float | None = None
         self._report: Callable[[int, int], None] = lambda low, up: None
         self._reported: tuple[int, int] | None = None
         self._bytes: int | None = None
-        self._stack: list[Work] = [self._everything(everything)]
+        self._stack: list[Work] = [self._solve_all_objects(everything)]
         self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
         self._top: Split | None = None
         self._best = self._root.leaf
@@ -149,12 +149,12 @@ class GeneralSearch:
             low = max(
                 low, min(self._root.best(self._cap).cost, int(self._top.bound.min(initial=ANY)))
             )
-        return self.own + min(self._value(self._best), max(low, self._root.low(self._cap)))
+        return self.own_cost + min(self._value(self._best), max(low, self._root.bound(self._cap)))
 
     @property
     def upper(self) -> int:
         """Value of the best tree known; without ``base``."""
-        return self.own + self._value(self._best)
+        return self.own_cost + self._value(self._best)
 
     @property
     def bytes_used(self) -> int:
@@ -180,12 +180,12 @@ class GeneralSearch:
         try:
             return self._go_on(until, memory_bytes)
         except OutOfTime:  # the next step would take longer
-            self._stack = [self._everything(np.arange(len(self._data)))]
+            self._stack = [self._solve_all_objects(np.arange(len(self._data)))]
             return "seconds"
         except BaseException:
             # Ctrl-C ends the step under way, and what is above takes it for done: what is known is
             # true all the same
-            self._stack = [self._everything(np.arange(len(self._data)))]
+            self._stack = [self._solve_all_objects(np.arange(len(self._data)))]
             raise
 
     def _go_on(self, until: float | None, memory_bytes: int | None) -> str:
@@ -210,7 +210,7 @@ class GeneralSearch:
             self._report(*now)
 
     def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: (feature or −1, 0, node of outcome 1, node of the rest), root first."""
+        """Return int64[nodes, 4]: (feature or −1, 0, node of outcome 1, the other), root first."""
         nodes: list[list[int]] = []
         waiting: list[tuple[Grown, int, int]] = [(self._best, -1, 0)]
         while waiting:
@@ -230,28 +230,30 @@ class GeneralSearch:
     def _value(self, tree: Grown) -> int:
         return tree.cost + (tree.path_cost if self.rules.worst else 0)
 
-    def _keep(self) -> None:
+    def _keep_best(self) -> None:
         tree = self._root.best(self._cap)
         if self._value(tree) < self._value(self._best):
             self._best = tree
 
-    def _everything(self, rows: np.ndarray) -> Work:
+    def _solve_all_objects(self, rows: np.ndarray) -> Work:
         """Find the best of the trees whose costliest path costs at most a cap, for lower and lower
         caps (one cap where that is no matter).
         """
         if self._relaxed.usable:
-            self._relax(rows)
+            self._run_relaxed_searches(rows)
             if (
                 self.rules.worst
-                and (found := self._relaxed.expected(self._depth(self._cap))) is not None
+                and (found := self._relaxed.begin_expected(self._depth(self._cap))) is not None
             ):
-                self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
+                self._run_fast(
+                    *found, rows, lambda low: setattr(self, "_lower", max(self._lower, low))
+                )
         while True:
             if self.lower >= self.upper:
                 break
-            yield self._solve(self._root, rows, self._cap, self._value(self._best) - 1)
-            self._keep()
-            low, self._top = self._root.low(self._cap), None
+            yield self._solve_set(self._root, rows, self._cap, self._value(self._best) - 1)
+            self._keep_best()
+            low, self._top = self._root.bound(self._cap), None
             self._lower = max(self._lower, low)
             best = sure(self._root.best(self._cap))
             if (
@@ -267,8 +269,8 @@ class GeneralSearch:
             )
         self._lower = self._value(self._best)
 
-    def _of(self, rows: np.ndarray) -> Known:
-        """Return what is known of a set; of a new one its leaf."""
+    def _known_of(self, rows: np.ndarray) -> Known:
+        """Return what is known of the set of ``rows`` (int64, objects); of a new one its leaf."""
         one, two = self._words[rows].sum(axis=0, dtype=np.uint64).tolist()
         found = self._known.get((one, two))
         if found is None:
@@ -279,9 +281,9 @@ class GeneralSearch:
             self.subproblems += 1
         return found
 
-    def _relax(self, rows: np.ndarray) -> None:
-        """Bounds and trees of all objects by the fast searches, for several prices of a leaf where
-        leaves are limited.
+    def _run_relaxed_searches(self, rows: np.ndarray) -> None:
+        """Bound all objects, and find trees of them, by the fast searches, for several prices of a
+        leaf where leaves are limited.
 
         The price that bounds best is where a tree of fewer leaves than the limit costs as much as
         one of more (or there is a tree of just as many); it is used for the sets below, too.  High
@@ -295,14 +297,14 @@ class GeneralSearch:
         while more not in tried and len(tried) < 12:
             tried.add(more)
             before = tuple(root.lines)
-            found = self._relaxed.search(rows, self._depth(self._cap), more)
+            found = self._relaxed.begin_search(rows, self._depth(self._cap), more)
             if found is None:
                 break
 
-            def learn(low: int, before: tuple[Line, ...] = before, more: int = more) -> None:
-                root.lines[:] = [*before, self._relaxed.line(self._cap.depth, low, more)]
+            def record_bound(low: int, before: tuple[Line, ...] = before, more: int = more) -> None:
+                root.lines[:] = [*before, self._relaxed.make_line(self._cap.depth, low, more)]
 
-            tree = self._run(*found, rows, learn)
+            tree = self._run_fast(*found, rows, record_bound)
             if (
                 found[0].lower < found[0].upper
                 or most == ANY
@@ -321,40 +323,40 @@ class GeneralSearch:
                     0,
                 )
         if root.lines and most < ANY:
-            self._more = max(root.lines, key=lambda line: line.of(most)).more
+            self._more = max(root.lines, key=lambda line: line.bound_for_leaves(most)).more
 
     def _depth(self, limits: Bounds) -> int | None:
         return None if limits.depth == ANY else limits.depth
 
-    def _run(
+    def _run_fast(
         self,
         search: Any,
         read: Callable[[int], int],
         rows: np.ndarray,
-        learn: Callable[[int], None],
+        record_bound: Callable[[int], None],
     ) -> Grown:
         """Run a fast search for all objects, within half of the time that is left; keep its tree,
         and learn its bound.
         """
 
         def report_bounds(low: int, up: int) -> None:
-            learn(read(low))
+            record_bound(read(low))
             self._report_news()
 
         try:
-            self._step(
+            self._run_some_slices(
                 search,
                 None if self._until is None else (time.monotonic() + self._until) / 2,
                 PATIENCE,
                 report_bounds,
             )
         finally:  # also where Ctrl-C ends it
-            learn(read(search.lower))
-            tree = self._grow(search.tree(), rows)[-1]
-            self._keep()
+            record_bound(read(search.lower))
+            tree = self._keep_allowed_trees(search.tree(), rows)[-1]
+            self._keep_best()
         return tree
 
-    def _step(
+    def _run_some_slices(
         self,
         search: Any,
         until: float | None,
@@ -365,12 +367,12 @@ class GeneralSearch:
         free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
         search.run(until, free, report_bounds, slices)
 
-    def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
+    def _keep_allowed_trees(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
         """Return the tree of a fast search for a set, as far as the rules allow it, and where
         leaves are limited what pruning leaves of it: the best of each number of leaves, the largest
         last.  All, and those of its nodes, are kept.
         """
-        known, k = self._of(rows), self._classes
+        known, k = self._known_of(rows), self._classes
         f, _, one, rest = nodes[at].tolist()
         if f < 0 or self._must_be_leaf(self._data[rows].sum(axis=0)):
             return [known.leaf]
@@ -378,13 +380,14 @@ class GeneralSearch:
         parts = rows[mine], rows[~mine]
         counts = [int(self._data[part, k + 1].sum()) for part in parts]
         if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
-            return self._grow(nodes, rows, rest if counts[1] > counts[0] else one)
+            return self._keep_allowed_trees(nodes, rows, rest if counts[1] > counts[0] else one)
         test_cost = (
             0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
         )
         best = {known.leaf.leaves: known.leaf}
         for two in itertools.product(
-            self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest)
+            self._keep_allowed_trees(nodes, parts[0], one),
+            self._keep_allowed_trees(nodes, parts[1], rest),
         ):
             tree = self._join(f, test_cost, *two)
             best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
@@ -397,7 +400,7 @@ class GeneralSearch:
         ``total``: the excess of each class, the weight of the best class, then rows, objects, mass
         and members.  One object alone is a leaf, as nothing divides it.
 
-        ``_split_cost`` asks the same of many sets at once: the two must agree.
+        ``_least_cost_if_split`` asks the same of many sets at once: the two must agree.
         """
         rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
         found: bool = (
@@ -408,8 +411,8 @@ class GeneralSearch:
         )
         return found
 
-    def _ask(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
-        """Bound and tree of a set by a fast search, unless it was asked."""
+    def _bound_by_fast_search(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
+        """Bound a set, and find a tree of it, by a fast search, unless that was done."""
         if (
             not self._relaxed.usable
             or known.leaf.cost <= 4 * self.p
@@ -419,17 +422,17 @@ class GeneralSearch:
             return
         if any(line.depth == limits.depth for line in known.lines):
             return
-        found = self._relaxed.search(rows, self._depth(limits), self._more)
+        found = self._relaxed.begin_search(rows, self._depth(limits), self._more)
         if found is None:
             return
         search, read = found
-        self._step(search, self._until, STEP)
-        known.lines.append(self._relaxed.line(limits.depth, read(search.lower), self._more))
-        self._grow(search.tree(), rows)
+        self._run_some_slices(search, self._until, STEP)
+        known.lines.append(self._relaxed.make_line(limits.depth, read(search.lower), self._more))
+        self._keep_allowed_trees(search.tree(), rows)
 
-    def _split(self, rows: np.ndarray, limits: Bounds) -> Split | None:
+    def _splits_of_set(self, rows: np.ndarray, limits: Bounds) -> Split | None:
         """Return the features that may divide these objects; None where the node must be a leaf."""
-        from arboretum_gosdt.general.kernels import tally
+        from arboretum_gosdt.general.kernels import sum_by_feature
 
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
@@ -442,7 +445,7 @@ class GeneralSearch:
             or not self.n_features
         ):
             return None
-        tally(rows, self._outcome, self._data, self._out)
+        sum_by_feature(rows, self._outcome, self._data, self._out)
         sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
         there = (sums[:, k + 2] > 0) & (sums[:, k + 1] >= rules.least)
         feature = np.flatnonzero(
@@ -454,7 +457,7 @@ class GeneralSearch:
         sums, price = np.ascontiguousarray(sums[:, :, feature]), self._price[feature]
         test_cost = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
-        split_cost = self._split_cost(sums)
+        split_cost = self._least_cost_if_split(sums)
         must_be_leaf = split_cost >= ANY >> 2
         if limits.depth < 2 or limits.leaves < 3:
             split_cost[:] = ANY >> 2
@@ -464,7 +467,7 @@ class GeneralSearch:
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
         """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
-        from arboretum_gosdt.general.kernels import Setting, look_ahead, tally_pairs
+        from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_pairs
 
         m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
@@ -473,21 +476,21 @@ class GeneralSearch:
         both = np.empty((self._data.shape[1], m, m), np.int64)
         costs = np.empty((5, 2, m), np.int64)
         floors = np.empty((2, m), np.int64)
-        tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
+        sum_by_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
         cheapest = 0 if rules.worst else self._cheapest
         deep = limits.depth >= 3 and limits.leaves >= 4
         setting = Setting(
-            self.p,
-            self.q,
-            self._classes,
-            rules.least,
-            rules.split,
-            int(rules.light),
-            rules.members,
-            cheapest,
-            rules.worst,
-            limits.path_cost,
-            deep,
+            p=self.p,
+            q=self.q,
+            classes=self._classes,
+            least=rules.least,
+            split=rules.split,
+            light=int(rules.light),
+            members=rules.members,
+            cheapest=cheapest,
+            worst=rules.worst,
+            path_cost=limits.path_cost,
+            deep=deep,
         )
         look_ahead(
             both,
@@ -509,7 +512,7 @@ class GeneralSearch:
             else np.minimum(best[0] + split.leaf[1], split.leaf[0] + best[1])
         )
         i = int(value.argmin())
-        one, other = (self._child(split, side, i) for side in range(2))
+        one, other = (self._best_child(split, side, i) for side in range(2))
         if limits.leaves == 3:  # one of the two is a leaf
             first = best[0, i] + split.leaf[1, i] <= split.leaf[0, i] + best[1, i]
             one, other = (
@@ -519,7 +522,7 @@ class GeneralSearch:
             )
         known.keep_tree(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
 
-    def _split_cost(self, sums: np.ndarray) -> np.ndarray:
+    def _least_cost_if_split(self, sums: np.ndarray) -> np.ndarray:
         """Return the least that sets cost if they are split: two leaves and a test; far above all
         where they must be leaves.
 
@@ -541,14 +544,14 @@ class GeneralSearch:
     def _leaf(self, cost: int) -> Grown:
         return Grown(int(cost), 0, int(self._wide), 0)
 
-    def _child(self, split: Split, side: int, i: int) -> Grown:
+    def _best_child(self, split: Split, side: int, i: int) -> Grown:
         """Return the best tree known of a child: a leaf, or one that asks one test."""
         if split.stump is None or split.stump[1, side, i] < 0:
             return self._leaf(split.leaf[side, i])
         _, f, test_cost, one, rest = split.stump[:, side, i].tolist()
         return self._join(f, test_cost, self._leaf(one), self._leaf(rest))
 
-    def _stump(self, split: Split, i: int) -> Grown:
+    def _stump_of_test(self, split: Split, i: int) -> Grown:
         """Return the tree that asks one test."""
         f = int(split.feature[i])
         return self._join(
@@ -562,16 +565,16 @@ class GeneralSearch:
         )
         depth = 1 + max(one.depth, rest.depth) if self._deep else 0
         return Grown(
-            test_cost + one.cost + rest.cost,
-            depth,
-            one.leaves + rest.leaves,
-            path_cost,
-            f,
-            one,
-            rest,
+            cost=test_cost + one.cost + rest.cost,
+            depth=depth,
+            leaves=one.leaves + rest.leaves,
+            path_cost=path_cost,
+            feature=f,
+            one=one,
+            rest=rest,
         )
 
-    def _below(self, limits: Bounds, f: int) -> Bounds:
+    def _limits_below(self, limits: Bounds, f: int) -> Bounds:
         """Return the limits of a child if the other one is a leaf."""
         path_cost = (
             limits.path_cost - int(self._price[f])
@@ -581,14 +584,14 @@ class GeneralSearch:
         depth, leaves = (one if one == ANY else one - 1 for one in limits[:2])
         return Bounds(depth, leaves, path_cost)
 
-    def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Work:
-        """Afterwards the best tree within limits is known, or its value is proven to exceed the
-        budget.
+    def _solve_set(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Work:
+        """Solve a set: afterwards its best tree within limits is known, or its value is proven to
+        exceed the budget.
         """
         depth = ANY if limits.depth >= len(rows) - 1 else limits.depth
         leaves = ANY if limits.leaves >= len(rows) else limits.leaves
         limits = Bounds(depth, leaves, limits.path_cost)  # no tree on so few objects uses more
-        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
+        if known.bound(limits) >= min(known.best(limits).cost, budget + 1):
             return
         test_cost = (
             self._cheapest * int(self._data[rows, self._classes + 3].sum())
@@ -599,15 +602,15 @@ class GeneralSearch:
         if known.leaf.cost <= 2 * self.p + test_cost:
             known.keep_bound(Bounds(), known.leaf.cost)
             return
-        self._ask(known, rows, limits)
-        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
+        self._bound_by_fast_search(known, rows, limits)
+        if known.bound(limits) >= min(known.best(limits).cost, budget + 1):
             return
-        split = self._split(rows, limits)
+        split = self._splits_of_set(rows, limits)
         if split is None:
             known.keep_bound(limits, known.leaf.cost)
             return
         stumps = split.leaf.sum(axis=0) + split.test_cost
-        known.keep_tree(self._stump(split, int(stumps.argmin())))
+        known.keep_tree(self._stump_of_test(split, int(stumps.argmin())))
         self._look_ahead(known, split, rows, limits)
         if split.stump is not None:
             stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.test_cost
@@ -615,50 +618,52 @@ class GeneralSearch:
                 known.keep_bound(limits, known.best(limits).cost)
         if known is self._root:
             self._top = split
-            self._keep()
+            self._keep_best()
         # balanced tests make children alike, whose bounds then serve each other; the best guess
         # comes before them
         balance = split.sums[:, self._classes].min(axis=0)
         balance[stumps.argmin()] = ANY
         for i in np.argsort(-balance, kind="stable").tolist():
             up = known.best(limits).cost
-            if known.low(limits) >= up:
+            if known.bound(limits) >= up:
                 break
             if split.bound[i] <= min(budget, up - 1):
-                yield from self._pair(known, rows, limits, split, i, min(budget, up - 1))
+                yield from self._solve_children(known, rows, limits, split, i, min(budget, up - 1))
                 if known is self._root:
-                    self._keep()
+                    self._keep_best()
         known.keep_bound(limits, min(known.best(limits).cost, int(split.bound.min())))
 
-    def _pair(
+    def _solve_children(
         self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
     ) -> Work:
-        """Try one test: all ways to share the leaves between the children."""
+        """Solve the children of one test, in all ways to share the leaves between them."""
         f, test_cost = int(split.feature[i]), int(split.test_cost[i])
         mine = self._outcome[rows, f] == 1
         parts = [rows[mine], rows[~mine]]
         small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
         a, b = parts[small], parts[1 - small]
-        left, right, most = self._of(a), self._of(b), self._below(limits, f)
+        left, right = self._known_of(a), self._known_of(b)
+        most = self._limits_below(limits, f)
         for child, side in ((left, small), (right, 1 - small)):
-            child.keep_tree(self._child(split, side, i))
+            child.keep_tree(self._best_child(split, side, i))
             child.keep_bound(most, int(split.low[side, i]))
-        far, low = max(right.low(most), int(split.low[1 - small, i])), ANY
+        far, low = max(right.bound(most), int(split.low[1 - small, i])), ANY
         share = min(most.leaves, len(a))
         while share >= 1:
             here = most._replace(leaves=share) if limits.leaves < ANY else most
-            yield self._solve(left, a, here, budget - test_cost - far)
+            yield self._solve_set(left, a, here, budget - test_cost - far)
             best = left.best(here)
-            if left.low(here) < best.cost or best.cost + far + test_cost > budget:
-                low = min(low, max(left.low(here), int(split.low[small, i])) + far + test_cost)
+            if left.bound(here) < best.cost or best.cost + far + test_cost > budget:
+                low = min(low, max(left.bound(here), int(split.low[small, i])) + far + test_cost)
                 break
             rest = (
                 most._replace(leaves=limits.leaves - best.leaves) if limits.leaves < ANY else most
             )
-            yield self._solve(right, b, rest, budget - test_cost - best.cost)
+            yield self._solve_set(right, b, rest, budget - test_cost - best.cost)
             other = right.best(rest)
             low = min(
-                low, best.cost + max(right.low(rest), int(split.low[1 - small, i])) + test_cost
+                low,
+                best.cost + max(right.bound(rest), int(split.low[1 - small, i])) + test_cost,
             )
             one, two = (other, best) if small else (best, other)
             tree = self._join(f, test_cost, one, two)
@@ -669,20 +674,22 @@ class GeneralSearch:
             share = best.leaves - 1
         split.bound[i] = max(split.bound[i], low)
         if self._similar:
-            self._spread(split, a, left.low(most))
-            self._spread(split, b, right.low(most))
+            self._propagate_to_siblings(split, a, left.bound(most))
+            self._propagate_to_siblings(split, b, right.bound(most))
 
-    def _spread(self, split: Split, rows: np.ndarray, low: int) -> None:
-        """R(S) ≥ R(T) − q · w(T ∖ S) for the children S of all features, where R(T) ≥ low under
-        the limits that they have.
+    def _propagate_to_siblings(self, split: Split, rows: np.ndarray, low: int) -> None:
+        """Raise the bounds of the children S of all features by R(S) ≥ R(T) − q · w(T ∖ S), where
+        R(T) ≥ low under the limits that they have.
+
+        rows : int64, the objects of T.
         """
-        from arboretum_gosdt.general.kernels import tally
+        from arboretum_gosdt.general.kernels import sum_by_feature
 
         if low <= 2 * self.p:
             return
         influence = self._data[:, self._classes : self._classes + 1]
         sums = self._out[:1]
-        tally(rows, self._outcome, influence, sums)
+        sum_by_feature(rows, self._outcome, influence, sums)
         one = sums[0, split.feature]
         rest = int(influence[rows].sum()) - one
         np.maximum(split.low[0], low - self.q * rest, out=split.low[0])

@@ -413,10 +413,8 @@ class ConstrainedSearch:
                 start += len(one.sizes) - 1
             for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
                 if self._keeps(sums[i].tolist()):
-                    self.cost_of_best, self.best = (
-                        int(cost[i]),
-                        fronts.nodes_of_tree(trees.origin[i]),
-                    )
+                    self.cost_of_best = int(cost[i])
+                    self.best = fronts.nodes_of_tree(trees.origin[i])
                     break
         return ""
 

@@ -156,12 +156,10 @@ def raise_bounds_of_supersets(data, levels, d):
     stride = levels.node[d + 1].stride
     n = levels.node[d + 1].n_features
     lane = levels.lane[d + 1]
-    upper, low, many, test_bound = (
-        levels.upper[d],
-        levels.low[d],
-        levels.many[d],
-        levels.test_bound[d],
-    )
+    upper = levels.upper[d]
+    low = levels.low[d]
+    many = levels.many[d]
+    test_bound = levels.test_bound[d]
     for f in range(n):
         if levels.alive[d + 1, f] == 0:
             continue

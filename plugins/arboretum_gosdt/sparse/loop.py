@@ -292,12 +292,10 @@ def most_balanced_feature(levels, d, limit):
 
     Bounds of balanced children say most about other children.
     """
-    stride, test_bound, rank, best = (
-        levels.node[d].stride,
-        levels.test_bound[d],
-        levels.rank[d],
-        np.int64(0),
-    )
+    stride = levels.node[d].stride
+    test_bound = levels.test_bound[d]
+    rank = levels.rank[d]
+    best = np.int64(0)
     for f in range(levels.node[d].n_features):
         best = max(best, rank[f] if test_bound[f] <= limit else np.int64(0))
     return stride - best % RANK if best > 0 else np.int64(-1)

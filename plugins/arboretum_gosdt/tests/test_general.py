@@ -8,7 +8,7 @@ from tiny_tables import least, objectives, tiny_problem
 
 from arboretum.testing.effort import tries
 from arboretum_gosdt.general.known import ANY, Bounds
-from arboretum_gosdt.general.relaxed import attained
+from arboretum_gosdt.general.relaxed import least_cost_from
 from arboretum_gosdt.general.search import GeneralSearch, SplitRules
 from arboretum_gosdt.problem.objectives import Accuracy, Price
 from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
@@ -132,7 +132,7 @@ def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
 def test_a_bound_by_leaves_is_raised_to_the_next_cost_that_a_tree_can_have(p, q):
     for leaves in range(1, 6):
         costs = {q * loss + p * k for loss in range(60) for k in range(1, leaves + 1)}
-        assert [attained(low, leaves, p, q) for low in range(1, 50)] == [
+        assert [least_cost_from(low, leaves, p, q) for low in range(1, 50)] == [
             min(cost for cost in costs if cost >= low) for low in range(1, 50)
         ]
 
