@@ -57,7 +57,7 @@ def four_rows(problem: Problem, cost: int, leaf: int) -> TwoWay:
     return TwoWay(problem, outcome, np.arange(2), *rows, Fraction(1))
 
 
-class Sliced:
+class InSlices:
     """A search that is left and entered again, slice by slice
     (:mod:`arboretum.kernels.solving.slices`).
 

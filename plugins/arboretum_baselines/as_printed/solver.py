@@ -21,7 +21,7 @@ from arboretum.api import (
     param,
     two_way_problem,
 )
-from arboretum_baselines.binary import SETUP_STEPS, Sliced, four_rows, room_of, words_of
+from arboretum_baselines.binary import SETUP_STEPS, InSlices, four_rows, room_of, words_of
 
 if TYPE_CHECKING:
     from arboretum_baselines.as_printed.graph_kernels import Graph
@@ -120,7 +120,7 @@ class GosdtReference:
         search.run(10**6, Context())
 
 
-class PrintedSearch(Sliced):
+class PrintedSearch(InSlices):
     """The search on a problem, to be left and entered again."""
 
     def __init__(self, found: TwoWay, rule: Rule, high: bool, seed: int) -> None:

@@ -17,7 +17,7 @@ from arboretum.api import (
     param,
     two_way_problem,
 )
-from arboretum_baselines.binary import Sliced, four_rows, room_of
+from arboretum_baselines.binary import InSlices, four_rows, room_of
 
 if TYPE_CHECKING:
     from arboretum_baselines.dl8.kernels import Cache
@@ -115,7 +115,7 @@ class Dl8(Dl85):
         return BottomUp(found, depth, least, self.row_sets)
 
 
-class Dl8Search(Sliced):
+class Dl8Search(InSlices):
     """DL8.5 on a problem; costs are counted beyond what every tree makes."""
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:

@@ -26,7 +26,7 @@ from arboretum.api import (
     two_way_problem,
 )
 from arboretum_baselines.as_printed.solver import Rule
-from arboretum_baselines.binary import SETUP_STEPS, Sliced, room_of, words_of
+from arboretum_baselines.binary import SETUP_STEPS, InSlices, room_of, words_of
 from arboretum_baselines.osdt.losses import ENTRIES, Loss, class_weights, loss_of
 
 BOUNDS = (
@@ -179,7 +179,7 @@ def in_order(found: TwoWay) -> TwoWay:
     )
 
 
-class OsdtSearch(Sliced):
+class OsdtSearch(InSlices):
     """The search on a problem, to be left and entered again: a greedy tree, sums over leaves
     that touch the loss near it, sets of leaves.
     """

@@ -21,7 +21,7 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
+from arboretum_gosdt.paper.study import CALLED, COLOURS, majority, published, released, run, there
 
 DATA = (
     "bar-7",
@@ -155,23 +155,21 @@ def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
     claims = []
     for method in ("gosdt_reference", "pygosdt"):
         both = {name: own for name, own in found.items() if {method, "osdt"} <= set(own)}
-        ahead, behind = (
-            sum(sign * _when(own[method]) < sign * _when(own["osdt"]) for own in both.values())
-            for sign in (1, -1)
+        cases = [
+            (
+                None
+                if _when(own[method]) == _when(own["osdt"])
+                else _when(own[method]) < _when(own["osdt"]),
+                f"{name} {_spell(own[method])}, OSDT {_spell(own['osdt'])}",
+            )
+            for name, own in both.items()
+        ]
+        claims += majority(
+            f"I.8: {CALLED[method]} completes its certificate before OSDT, in general",
+            cases,
+            "first on {yes}, later on {no}: {each}",
+            any(ahead is not None for ahead, _ in cases) and set(DATA) <= set(both),
         )
-        if both:
-            reported = "; ".join(
-                f"{name} {_spell(own[method])}, OSDT {_spell(own['osdt'])}"
-                for name, own in both.items()
-            )
-            holds = ahead > behind if ahead + behind and set(DATA) <= set(both) else None
-            claims.append(
-                Claim.judged(
-                    f"I.8: {CALLED[method]} completes its certificate before OSDT, in general",
-                    holds,
-                    f"first on {ahead}, later on {behind}: {reported}",
-                )
-            )
     return claims
 
 
@@ -194,7 +192,7 @@ def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
     """Judge whether the largest step of PyGOSDT's objective is sharp and late on more data sets
     than not, of those that it finished.
     """
-    reported, yes, no = [], 0, 0
+    cases = []
     for name, own in found.items():
         if "pygosdt" in own and own["pygosdt"]["finished"]:
             curve = own["pygosdt"]["curve"]
@@ -202,20 +200,14 @@ def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
             whole, (largest, at) = curve[0][2] - curve[-1][2], max(drops)
             if whole > 0:
                 share, late = largest / whole, at / max(own["pygosdt"]["seconds"], 1e-9)
-                yes = yes + (share >= SHARP and late >= LATE)
-                no = no + (share < SHARP or late < LATE)
-                reported.append(f"{name} {share:.0%} at {late:.0%} of the time")
-    if not reported:
-        return []
-    sentence = "I.8: PyGOSDT holds a high objective and then drops sharply"
-    return [
-        Claim.judged(
-            sentence,
-            yes > no,
-            f"largest step of the objective and when: {'; '.join(reported)} (sharp and late: "
-            f"{SHARP:.0%} after {LATE:.0%}) on {yes}, not on {no}",
-        )
-    ]
+                said = f"{name} {share:.0%} at {late:.0%} of the time"
+                cases.append((share >= SHARP and late >= LATE, said))
+    return majority(
+        "I.8: PyGOSDT holds a high objective and then drops sharply",
+        cases,
+        "largest step of the objective and when: {each} (sharp and late: "
+        f"{SHARP:.0%} after {LATE:.0%}) on {{yes}}, not on {{no}}",
+    )
 
 
 def _excess(one: Plain, until: float) -> float:
@@ -243,7 +235,7 @@ def _alike(found: Mapping[str, Plain]) -> list[Claim]:
     """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first
     of the three took.
     """
-    reported, yes, no = [], 0, 0
+    cases = []
     for name, own in found.items():
         if {"gosdt_reference", "pygosdt", "osdt"} <= set(own):
             until = min(own[m]["seconds"] for m in ("gosdt_reference", "pygosdt", "osdt"))
@@ -251,45 +243,36 @@ def _alike(found: Mapping[str, Plain]) -> list[Claim]:
                 _excess(own[m], until) for m in ("gosdt_reference", "pygosdt", "osdt")
             )
             nearer = abs(gosdt - osdt) < abs(gosdt - late)
-            yes, no = yes + nearer, no + (not nearer)
-            reported.append(f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}")
-    if not reported:
-        return []
-    sentence = "I.8: GOSDT behaves similarly to OSDT: both lower the best objective aggressively"
-    evidence = (
-        "mean height of the objective above its end, share of the way, of GOSDT, OSDT and "
-        f"PyGOSDT over the time of the first to end: {'; '.join(reported)} (GOSDT nearer to OSDT "
-        f"on {yes}, not on {no})"
+            cases.append((nearer, f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}"))
+    return majority(
+        "I.8: GOSDT behaves similarly to OSDT: both lower the best objective aggressively",
+        cases,
+        "mean height of the objective above its end, share of the way, of GOSDT, OSDT and PyGOSDT "
+        "over the time of the first to end: {each} (GOSDT nearer to OSDT on {yes}, not on {no})",
+        len(cases) == len(DATA),
     )
-    return [Claim.judged(sentence, yes > no if yes + no == len(DATA) else None, evidence)]
 
 
 def _closes(found: Mapping[str, Plain]) -> list[Claim]:
     """Time to the proof; where neither has one, the gap that is left."""
-    reported, yes, no = [], 0, 0
+    cases = []
     for name, own in found.items():
         others = [own[m] for m in ("pygosdt", "osdt") if m in own]
         if "gosdt_reference" in own and others:
             keys = [(_when(one), _gap(one)) for one in (own["gosdt_reference"], *others)]
             ahead = all(keys[0] < key for key in keys[1:])
-            yes, no = yes + ahead, no + (not ahead)
-            reported.append(
-                f"{name} "
-                + ", ".join(
-                    f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}"
-                    for m in ("gosdt_reference", "pygosdt", "osdt")
-                    if m in own
-                )
+            gaps = ", ".join(
+                f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}"
+                for m in ("gosdt_reference", "pygosdt", "osdt")
+                if m in own
             )
-    if not reported:
-        return []
-    return [
-        Claim.judged(
-            "I.10: GOSDT outpaces OSDT and PyGOSDT in closing the gap (on most data sets)",
-            yes > no if yes + no == len(DATA) else None,
-            f"on {yes} of {yes + no}: {'; '.join(reported)}",
-        )
-    ]
+            cases.append((ahead, f"{name} {gaps}"))
+    return majority(
+        "I.10: GOSDT outpaces OSDT and PyGOSDT in closing the gap (on most data sets)",
+        cases,
+        f"on {{yes}} of {len(cases)}: {{each}}",
+        len(cases) == len(DATA),
+    )
 
 
 def _picture(found: Mapping[str, Plain]) -> Panels:

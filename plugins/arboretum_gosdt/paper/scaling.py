@@ -34,6 +34,7 @@ from arboretum_gosdt.paper.study import (
     PENALISED,
     bits_of,
     loaded,
+    majority,
     of_bits,
     published,
     run,
@@ -332,43 +333,32 @@ def _saturated(curves: Curves) -> list[Claim]:
 
 def _limits(curves: Curves) -> list[Claim]:
     """Compare the most features that each full tree method finished; a tie puts none ahead."""
-    claims, reported, better, worse = [], [], 0, 0
+    cases: list[tuple[bool | None, str]] = []
     for name in DATA:
         own = {
-            m: len(done) and int(done[-1][4])
+            m: int(done[-1][4]) if (done := finished(curves["features", name, m])) else 0
             for m in METHODS
-            if m != "cart"
-            and (done := finished(curves.get(("features", name, m), ()))) is not None
-            and ("features", name, m) in curves
+            if m != "cart" and ("features", name, m) in curves
         }
-        if "gosdt_reference" in own:
+        if (gosdt := own.get("gosdt_reference")) is not None:
             others = [n for m, n in own.items() if m not in ("gosdt_reference", *OURS)]
-            better += any(own["gosdt_reference"] > n for n in others) and all(
-                own["gosdt_reference"] >= n for n in others
+            ahead = None if all(gosdt == n for n in others) else all(gosdt >= n for n in others)
+            cases.append(
+                (ahead, f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
             )
-            worse += any(own["gosdt_reference"] < n for n in others)
-            reported.append(f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
-    if reported:
-        sentence = (
-            "I.7: GOSDT usually has a higher limit on the binary features than the other exact "
-            "methods"
-        )
-        claims.append(
-            Claim.judged(
-                sentence,
-                better > worse
-                if better + worse and _whole(curves, ("features",), ("gosdt_reference",))
-                else None,
-                f"ahead on {better}, behind on {worse} of {len(reported)} data sets; features "
-                f"finished with: {'; '.join(reported)}",
-            )
-        )
-    return claims
+    return majority(
+        "I.7: GOSDT usually has a higher limit on the binary features than the other exact methods",
+        cases,
+        f"ahead on {{yes}}, behind on {{no}} of {len(cases)} data sets; features finished with: "
+        "{each}",
+        any(ahead is not None for ahead, _ in cases)
+        and _whole(curves, ("features",), ("gosdt_reference",)),
+    )
 
 
 def _factorial(curves: Curves) -> list[Claim]:
     """Faster than any power: in the logarithms of both, work over features bends upward."""
-    reported, yes, no = [], 0, 0
+    cases = []
     for name in DATA:
         points = [
             point
@@ -382,56 +372,61 @@ def _factorial(curves: Curves) -> list[Claim]:
                 float(np.polyfit(x[part], y[part], 1)[0])
                 for part in (slice(0, half + 1), slice(half, None))
             )
-            yes, no = yes + (second > first), no + (second <= first)
-            reported.append(f"{name} {first:.1f} and {second:.1f}")
-    if not reported:
-        return []
-    sentence = "I.7: the time is about factorial in the number of binary features"
-    return [
-        Claim.judged(
-            sentence,
-            yes > no if yes + no > 1 else None,
-            "power of the features by which GOSDT's work grows, first and second half of "
-            f"the curve: {'; '.join(reported)} (factorial: rising)",
-        )
-    ]
+            cases.append((second > first, f"{name} {first:.1f} and {second:.1f}"))
+    return majority(
+        "I.7: the time is about factorial in the number of binary features",
+        cases,
+        "power of the features by which GOSDT's work grows, first and second half of the curve: "
+        "{each} (factorial: rising)",
+        len(cases) > 1,
+    )
+
+
+def _rows_and_features(curves: Curves) -> list[str]:
+    """Those of the first two ways to grow a table that are there."""
+    return [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
+
+
+def _slow_downs(
+    curves: Curves, ways: Sequence[str], rival: str
+) -> Iterator[tuple[str, str, float, float, float]]:
+    """(data set, way, size, time over one's own fastest of GOSDT and of a rival) at the largest
+    size that both finished.
+    """
+    for way in ways:
+        for name in DATA:
+            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", rival)]
+            n = min(map(len, both))
+            if n > 1:
+                own, theirs = (
+                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
+                    for one in both
+                )
+                yield name, way, both[0][n - 1][0], own, theirs
+
+
+def _less(own: float, theirs: float) -> bool | None:
+    """Whether a number is less than another, None where neither is."""
+    return None if own == theirs else own < theirs
 
 
 def _slowing(curves: Curves) -> list[Claim]:
     """Figure 6: time at the largest number of features that both finished with, over their own
     fastest.
     """
-    claims = []
-    for rival in ("dl85", "osdt"):
-        reported, less, more = [], 0, 0
-        for name in DATA:
-            gosdt, other = (
-                finished(curves.get(("combined", name, m), ())) for m in ("gosdt_reference", rival)
-            )
-            n = min(len(gosdt), len(other))
-            if n > 1:
-                own, theirs = (
-                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
-                    for one in (gosdt, other)
-                )
-                less, more = less + (own < theirs), more + (own > theirs)
-                reported.append(f"{name} (k = {gosdt[n - 1][0]}) {own:.1f} against {theirs:.1f}")
-        if reported:
-            sentence = (
-                f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}"
-            )
-            holds = (
-                less > more if _whole(curves, ("combined",), ("gosdt_reference", rival)) else None
-            )
-            claims.append(
-                Claim.judged(
-                    sentence,
-                    holds,
-                    f"less on {less}, more on {more} data sets; time over one's own fastest: "
-                    f"{'; '.join(reported)}",
-                )
-            )
-    return claims
+    return [
+        claim
+        for rival in ("dl85", "osdt")
+        for claim in majority(
+            f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}",
+            [
+                (_less(own, theirs), f"{name} (k = {k}) {own:.1f} against {theirs:.1f}")
+                for name, _, k, own, theirs in _slow_downs(curves, ("combined",), rival)
+            ],
+            "less on {yes}, more on {no} data sets; time over one's own fastest: {each}",
+            _whole(curves, ("combined",), ("gosdt_reference", rival)),
+        )
+    ]
 
 
 def _faster(curves: Curves) -> list[Claim]:
@@ -461,10 +456,7 @@ def _faster(curves: Curves) -> list[Claim]:
         ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
         ("I.7: GOSDT performs better than PyGOSDT", "gosdt_reference", "pygosdt", 1.0),
     ):
-        reported = []
-        yes = 0
-        no = 0
-        ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
+        cases, ways = [], _rows_and_features(curves)
         for way in ways:
             for name in DATA:
                 one = finished(curves.get((way, name, ahead), ()))
@@ -472,19 +464,14 @@ def _faster(curves: Curves) -> list[Claim]:
                 n = min(len(one), len(other))
                 if n:
                     ratio = max(other[n - 1][1], LEAST) / max(one[n - 1][1], LEAST)
-                    yes, no = yes + (ratio > factor), no + (ratio <= factor)
-                    reported.append(f"{name} by {way} {ratio:.3g}")
-        if reported:
-            holds = yes > no if _whole(curves, ways, (ahead, behind)) else None
-            claims.append(
-                Claim.judged(
-                    sentence,
-                    holds,
-                    f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the "
-                    f"largest size that the latter finished: {'; '.join(reported)} (above "
-                    f"{factor:g} on {yes}, not on {no})",
-                )
-            )
+                    cases.append((ratio > factor, f"{name} by {way} {ratio:.3g}"))
+        claims += majority(
+            sentence,
+            cases,
+            f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the largest size that "
+            f"the latter finished: {{each}} (above {factor:g} on {{yes}}, not on {{no}})",
+            _whole(curves, ways, (ahead, behind)),
+        )
     return claims
 
 
@@ -515,67 +502,39 @@ def _advantage(curves: Curves) -> list[Claim]:
                     f"seconds of DL8.5 over theirs at the most rows that both finished: {reported}",
                 )
             )
-    clearly: list[str] = []
-    yes = no = 0
-    ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
+    cases, ways = [], _rows_and_features(curves)
     for way in ways:
         for name in DATA:
             for method in trees:
                 found = _ratios(curves, way, name, method)
                 if len(found) > 1:
+                    change = f"{name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
                     clearer = found[-1] > max(found[0], 1.0)
-                    yes, no = yes + clearer, no + (not clearer)
-                    clearly.append(
-                        f"{CALLED[method]} on {name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
-                    )
-    if clearly:
-        sentence = (
-            "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
-        )
-        holds = yes > no if _whole(curves, ways, (*trees, "dl85")) else None
-        claims.append(
-            Claim.judged(
-                sentence,
-                holds,
-                "seconds of DL8.5 over theirs, at the smallest and the largest size that "
-                f"both finished: {'; '.join(clearly)} (rising, and above 1, on {yes}, not on "
-                f"{no})",
-            )
-        )
-    return claims
+                    cases.append((clearer, f"{CALLED[method]} on {change}"))
+    return claims + majority(
+        "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty",
+        cases,
+        "seconds of DL8.5 over theirs, at the smallest and the largest size that both finished: "
+        "{each} (rising, and above 1, on {yes}, not on {no})",
+        _whole(curves, ways, (*trees, "dl85")),
+    )
 
 
 def _still_holds(curves: Curves) -> list[Claim]:
     """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
     largest size that both finished.
     """
-    reported = []
-    less = 0
-    more = 0
-    ways = [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
-    for way in ways:
-        for name in DATA:
-            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", "dl85")]
-            n = min(map(len, both))
-            if n > 1:
-                own, theirs = (
-                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
-                    for one in both
-                )
-                less, more = less + (own < theirs), more + (own > theirs)
-                reported.append(f"{name} by {way} {own:.3g} against {theirs:.3g}")
-    if not reported:
-        return []
-    sentence = "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5"
-    holds = less > more if _whole(curves, ways, ("gosdt_reference", "dl85")) else None
-    return [
-        Claim.judged(
-            sentence,
-            holds,
-            "time over one's own fastest at the largest size that both finished: "
-            f"{'; '.join(reported)} (less on {less}, more on {more})",
-        )
-    ]
+    ways = _rows_and_features(curves)
+    return majority(
+        "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5",
+        [
+            (_less(own, theirs), f"{name} by {way} {own:.3g} against {theirs:.3g}")
+            for name, way, _, own, theirs in _slow_downs(curves, ways, "dl85")
+        ],
+        "time over one's own fastest at the largest size that both finished: {each} (less on "
+        "{yes}, more on {no})",
+        _whole(curves, ways, ("gosdt_reference", "dl85")),
+    )
 
 
 def _picture(curves: Curves, way: str, what: str) -> Panels:

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    Claim,
     Column,
     ColumnKind,
     ConfigError,
@@ -51,6 +52,25 @@ AS_PRINTED = {"pygosdt": {"solver.without": ("subtrees",)}}
 """Method → what it leaves out of its solver, since the paper does not have it."""
 OURS = ("gosdt", "rank")
 """Methods that the paper does not have; no sentence is judged by them but those that say so."""
+
+
+def majority(
+    sentence: str,
+    cases: Sequence[tuple[bool | None, str]],
+    evidence: str,
+    whole: bool = True,
+) -> list[Claim]:
+    """Judge whether a sentence holds in more cases than not; nothing is said without cases.
+
+    cases : whether it holds in each (None: nobody is ahead), and what is said of it.
+    evidence : with {yes} and {no}, in how many it holds and does not, and {each}, what is said.
+    whole : else it is open.
+    """
+    if not cases:
+        return []
+    yes, no = (sum(holds is way for holds, _ in cases) for way in (True, False))
+    reported = evidence.format(yes=yes, no=no, each="; ".join(one for _, one in cases))
+    return [Claim.judged(sentence, yes > no if whole else None, reported)]
 
 
 @lru_cache(maxsize=1)
