@@ -23,7 +23,7 @@ SETUP_STEPS = 4
 
 
 def words_of(outcome: np.ndarray) -> np.ndarray:
-    """uint64[tests + 1, words]: the groups that each test of bool[tests, groups] sends to
+    """Return uint64[tests + 1, words]: the groups that each test of bool[tests, groups] sends to
     outcome 1 as bits, in the last row all groups.
     """
     (tests, groups), filled = outcome.shape, -(-outcome.shape[1] // 8)
@@ -34,8 +34,8 @@ def words_of(outcome: np.ndarray) -> np.ndarray:
 
 
 def room_of(context: Context, needed: int, what: str) -> int:
-    """Bytes that a solver may allocate beside ``needed`` ones for ``what``, without which it
-    cannot begin; raises BudgetError for too few.
+    """Return the bytes that a solver may allocate beside ``needed`` ones for ``what``, without
+    which it cannot begin; raises BudgetError for too few.
     """
     most = sure(within_bytes(context).memory_bytes)
     if needed > most:

@@ -155,7 +155,7 @@ class Program:
         if self.lower == self.upper or not self._depth:
             self.lower = self.upper
             return ""
-        constraints, seconds, presolve = self._constraints(), 1.0, True
+        constraints, seconds, presolve = self._list_constraints(), 1.0, True
         context.progress(
             0, None, f"a program of {self.width:,} variables and {self.height:,} constraints"
         )
@@ -163,8 +163,8 @@ class Program:
             left = math.inf if context.deadline is None else context.deadline - time.monotonic()
             if left <= 0:
                 return "seconds"
-            answer = self._round(constraints, min(seconds, left), presolve)
-            self._take(answer)
+            answer = self._solve_once(constraints, min(seconds, left), presolve)
+            self._take_answer(answer)
             context.proven(self._found.value(self.lower), self._found.value(self.upper))
             if self.lower == self.upper:
                 return ""
@@ -177,10 +177,10 @@ class Program:
             else:
                 return f"digits of HiGHS {answer.message}"
 
-    def _round(
+    def _solve_once(
         self, constraints: LinearConstraint, seconds: float, presolve: bool
     ) -> OptimizeResult:
-        """What milp answers."""
+        """Return what milp answers."""
         from scipy.optimize import Bounds, milp
 
         place, answers = np.arange(self.width), []
@@ -205,14 +205,14 @@ class Program:
             thread.join(LOOK)
         return answers[0]
 
-    def _take(self, answer: OptimizeResult) -> None:
+    def _take_answer(self, answer: OptimizeResult) -> None:
         """Keep a better tree, and a higher bound: each entry of a leaf's cost may be missed by
         WHOLE, and costs are whole numbers.
         """
         bound = answer.get("mip_dual_bound")
         self.visited = self.visited + int(answer.get("mip_node_count") or 0)
         if answer.x is not None:
-            nodes, cost = self._tree(
+            nodes, cost = self._read_tree(
                 answer.x[: self._at[1]].reshape(self._inner, self._tests).argmax(axis=1)
             )
             if cost < self.upper:
@@ -224,9 +224,9 @@ class Program:
                 max(self.lower, self._found.inevitable + math.ceil(self._scale * (bound - slack))),
             )
 
-    def _constraints(self) -> LinearConstraint:
-        """One test per node, one class per leaf, one leaf per group, none on the wrong side of a
-        test, and what leaves cost.
+    def _list_constraints(self) -> LinearConstraint:
+        """Return one test per node, one class per leaf, one leaf per group, none on the wrong side
+        of a test, and what leaves cost.
         """
         from scipy.optimize import LinearConstraint
         from scipy.sparse import csr_array
@@ -287,9 +287,9 @@ class Program:
         )
         return LinearConstraint(matrix, low, high)
 
-    def _tree(self, chosen: np.ndarray) -> tuple[np.ndarray, int]:
-        """A tree and what it costs, without nodes whose test does not divide the groups that reach
-        them.
+    def _read_tree(self, chosen: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return a tree and what it costs, without nodes whose test does not divide the groups that
+        reach them.
 
         chosen : test of each inner node.
         """

@@ -9,5 +9,5 @@ from arboretum_baselines.osdt.solver import Osdt, Rank
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin; its presets lie beside."""
+    """Return the components of this plugin; its presets lie beside."""
     return [GosdtReference, Dl8, Dl85, Rank, Osdt, BinOct]

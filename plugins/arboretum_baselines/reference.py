@@ -88,8 +88,8 @@ class PrintedGosdt:
                 self.push(right)
 
     def find_or_create(self, support: int) -> Vertex:
-        """The vertex of a support; a new one has the bounds of Algorithms 2 and 3, which are equal
-        where Algorithm 4 says that no split helps.
+        """Return the vertex of a support; a new one has the bounds of Algorithms 2 and 3, which are
+        equal where Algorithm 4 says that no split helps.
         """
         if support not in self.graph:
             self.graph[support] = p = Vertex(self.lower(support), self.upper(support)[0])

@@ -12,7 +12,7 @@ SIGNS = {"≤": "at_most", ">": "above", "≠": "other"}
 
 
 def _names(label: str) -> tuple[str | None, ...]:
-    """The names of an outcome in a price list, of one alone first."""
+    """Return the names of an outcome in a price list, of one alone first."""
     return label, label.removeprefix("= "), SIGNS.get(label[0])
 
 
@@ -39,7 +39,9 @@ def _check_price(where: str, price: float) -> None:
 
 
 def _column_prices(objects: Encoded, prices: dict[str, float], default: float) -> dict[str, float]:
-    """Price of every column; raises DataError on a name that is no column of the table."""
+    """Return the price of every column; raises DataError on a name that is no column of the
+    table.
+    """
     _known_columns(objects, prices, "prices")
     for name, price in prices.items():
         _check_price(f"prices[{name}]", price)
@@ -57,7 +59,7 @@ class Unit:
     capabilities = ()
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """A price of 1 for every test, fixed or on a raw column."""
+        """Return a price of 1 for every test, fixed or on a raw column."""
         return Prices(np.ones(objects.n_fixed), np.ones(len(objects.raw_features)))
 
 
@@ -76,7 +78,7 @@ class TablePrices:
     default: float = param(1.0, "price of a column that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """The price of its column for every test.
+        """Return the price of its column for every test.
 
         Raises DataError for an unknown column, and for a price that is no finite number ≥ 0.
         """
@@ -100,8 +102,8 @@ class RandomIntegers:
             raise ValueError(f"cost.high must be ≥ cost.low; got high {self.high}, low {self.low}")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """Prices drawn by the seed, each of low … high alike: one per fixed test, then one per raw
-        column, for all its thresholds.
+        """Return the prices drawn by the seed, each of low … high alike: one per fixed test, then
+        one per raw column, for all its thresholds.
         """
         generator = np.random.Generator(np.random.PCG64([seed, 0xC057]))
         n_fixed, n_raw = objects.n_fixed, len(objects.raw_features)
@@ -118,7 +120,9 @@ class PerColumn(TablePrices):
     name = "per_column"
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """The prices of ``table``, each paid once per column and path; raises what that raises."""
+        """Return the prices of ``table``, each paid once per column and path; raises what that
+        raises.
+        """
         return attrs.evolve(super().price_list(objects, seed), once_per_column=True)
 
 
@@ -136,8 +140,8 @@ class SetUp(TablePrices):
     set_up: dict[str, float] = param(attrs.Factory(dict), "group → price of its set-up")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """The price of its column for every test; the set-up of the column's group is added as long
-        as the path has asked no column of that group.
+        """Return the price of its column for every test; the set-up of the column's group is added
+        as long as the path has asked no column of that group.
 
         Raises DataError for an unknown column, and for a price, or the set-up of a group that is
         used, that is no finite number ≥ 0.
@@ -186,8 +190,8 @@ class Discount(TablePrices):
     )
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """The price of its column for every test; once the path has asked a column of the same
-        group, the column's ``later`` price, or ``share`` of the first one.
+        """Return the price of its column for every test; once the path has asked a column of the
+        same group, the column's ``later`` price, or ``share`` of the first one.
 
         Raises DataError for an unknown column, a price that is no finite number ≥ 0, and a later
         price of a column without a group or above its first one.
@@ -237,8 +241,8 @@ class ByOutcome:
     default: float = param(1.0, "price of an outcome that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """A price for every outcome of every test; where all outcomes of each test cost the same,
-        one price per test.
+        """Return a price for every outcome of every test; where all outcomes of each test cost the
+        same, one price per test.
 
         Raises DataError for an unknown column or outcome, and for a price that is no finite number
         ≥ 0.
@@ -288,7 +292,7 @@ class ByOutcome:
     def _branches(
         self, rule: TestRule, labels: Sequence[str], own: Mapping[str, float], values: Sequence[str]
     ) -> list[float]:
-        """The price of each outcome of a fixed test.
+        """Return the price of each outcome of a fixed test.
 
         own : of its column, by name.
         values : of its column, where they are categories.

@@ -19,7 +19,7 @@ def tree_dot(
     ]
     number = {item: i for i, item in enumerate(root.walk())}
     for item in root.walk():
-        lines.append(f"  n{number[item]} [{_node(tree, item)}];")
+        lines.append(f"  n{number[item]} [{_node_line(tree, item)}];")
         lines += [
             f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];"
             for child in item.children
@@ -27,7 +27,7 @@ def tree_dot(
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _node(tree: Tree, item: outline.Item) -> str:
+def _node_line(tree: Tree, item: outline.Item) -> str:
     listed = tree.is_classification and len(tree.classes) <= COUNTS
     weights = ["[" + ", ".join(map(outline.spell_short, item.weights)) + "]"] if listed else []
     text = "\n".join([*picture.lines_of(tree, item), *weights, *([item.note] if item.note else [])])
@@ -41,5 +41,5 @@ def _node(tree: Tree, item: outline.Item) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string: quotes and backslashes escaped, line ends as ``\\n`` (centred lines)."""
+    """Return a DOT string: quotes and backslashes escaped, line ends as ``\\n`` (centred lines)."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -25,7 +25,9 @@ class Form:
     capabilities: ClassVar[tuple[str, ...]] = ("classification", "regression")
 
     def write(self, tree: Tree) -> str | bytes:
-        """The text, or the bytes.  Raises CapabilityError for a tree that this form cannot hold."""
+        """Return the text, or the bytes.  Raises CapabilityError for a tree that this form cannot
+        hold.
+        """
         form: str | bytes = getattr(tree, f"to_{self.name}")(**attrs.asdict(self))
         return form
 
@@ -62,7 +64,7 @@ class Png(Svg):
     scale: float = param(2.0, "pixels per pixel of the SVG", gt=0.0)
 
     def write(self, tree: Tree) -> bytes:
-        """The bytes of a PNG file; needs matplotlib."""
+        """Return the bytes of a PNG file; needs matplotlib."""
         from arboretum_basics.painting import tree_png
 
         return tree_png(tree, **attrs.asdict(self))
@@ -79,7 +81,7 @@ class Graphviz(Form):
     graph: str = param("tree", "name of the graph", alias="name")
 
     def write(self, tree: Tree) -> str:
-        """The tree as a digraph, a text in the DOT language."""
+        """Return the tree as a digraph, a text in the DOT language."""
         from arboretum_basics.dot import tree_dot
 
         return tree_dot(tree, max_depth=self.max_depth, max_leaves=self.max_leaves, name=self.graph)
@@ -92,7 +94,7 @@ class Sql(Form):
     name, suffix = "sql", ".sql"
 
     def write(self, tree: Tree) -> str:
-        """A CASE expression for ``SELECT <it> FROM rows``.
+        """Return a CASE expression for ``SELECT <it> FROM rows``.
 
         Raises CapabilityError for a tree that splits rows or has surrogates, and for a test that
         SQL cannot ask.
@@ -109,7 +111,7 @@ class Rules(Form):
     name, suffix, capabilities = "rules", ".txt", ("classification",)
 
     def write(self, tree: Tree) -> str:
-        """A paragraph of rules per class.
+        """Return a paragraph of rules per class.
 
         Raises CapabilityError for a tree of numbers, one that splits rows, and one with surrogates.
         """
@@ -132,7 +134,7 @@ class Sklearn(Form):
     name, suffix = "sklearn", ".pkl"
 
     def write(self, tree: Tree) -> bytes:
-        """The pickled bytes of a DecisionTreeClassifier or DecisionTreeRegressor; needs
+        """Return the pickled bytes of a DecisionTreeClassifier or DecisionTreeRegressor; needs
         scikit-learn.
 
         Raises CapabilityError for what scikit-learn's trees cannot hold, such as multiway tests.

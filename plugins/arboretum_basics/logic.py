@@ -54,7 +54,7 @@ class Dimension:
         return (1 << len(self.values)) - 1
 
     def sent(self, rule: TestRule, otherwise: int) -> list[int]:
-        """The values that a test sends to each outcome, and last those that stop.
+        """Return the values that a test sends to each outcome, and last those that stop.
 
         otherwise : outcome of what has none, −1 to stop.
         """
@@ -65,7 +65,7 @@ class Dimension:
         return found
 
     def wider(self, held: int) -> list[int]:
-        """What may be added: everything, else a value, of numbers one beside those that are
+        """Return what may be added: everything, else a value, of numbers one beside those that are
         held.
         """
         rest = [1 << k for k in range(len(self.values)) if not held >> k & 1]
@@ -137,8 +137,8 @@ def _either(parts: list[str]) -> str:
 
 
 def tree_rules(tree: Tree) -> str:
-    """A paragraph per class.  Rows hold values that the tree knows; a column without missing values
-    in training has none.
+    """Return a paragraph per class.  Rows hold values that the tree knows; a column without missing
+    values in training has none.
 
     Raises CapabilityError for a tree of numbers, one that sends rows down several branches, and one
     with surrogates.
@@ -156,7 +156,7 @@ def tree_rules(tree: Tree) -> str:
             "this tree sends rows down several branches, or asks surrogates, which no "
             "logical rule says; export it as text"
         )
-    dimensions, boxes = _boxes(tree)
+    dimensions, boxes = _boxes_of_classes(tree)
     lines = []
     for label, name in enumerate(tree.classes):
         terms = minimised(
@@ -181,9 +181,9 @@ def tree_rules(tree: Tree) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _key(rule: TestRule, specs: Mapping[str, ColumnSpec]) -> str | TestRule:
-    """The column whose values decide a test; the test itself where it reads several, or has no
-    cuts.
+def _deciding_column(rule: TestRule, specs: Mapping[str, ColumnSpec]) -> str | TestRule:
+    """Return the column whose values decide a test; the test itself where it reads several, or has
+    no cuts.
     """
     if len(rule.columns) > 1 or (
         specs[rule.columns[0]].kind is ColumnKind.continuous and rule.cuts is None
@@ -192,8 +192,8 @@ def _key(rule: TestRule, specs: Mapping[str, ColumnSpec]) -> str | TestRule:
     return rule.columns[0]
 
 
-def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
-    """What the tests read, and of each class the boxes of its leaves and of nodes where rows
+def _boxes_of_classes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
+    """Return what the tests read, and of each class the boxes of its leaves and of nodes where rows
     stop.
     """
     specs = {column.name: column for column in tree.columns}
@@ -201,14 +201,14 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
     place: dict[str | TestRule, int] = {}
     for node in tree.inner.tolist():
         rule = tree.rule(node)
-        key = _key(rule, specs)
+        key = _deciding_column(rule, specs)
         if key in place:
             continue
         place[key] = len(dimensions)
         if not isinstance(key, str):
             dimensions.append(Dimension(rule.subject, tuple(range(rule.arity)), rule=rule))
             continue
-        spec, own = specs[key], [one for one in tree.rules if _key(one, specs) == key]
+        spec, own = specs[key], [one for one in tree.rules if _deciding_column(one, specs) == key]
         missing = (None,) * (
             spec.missing or any(getattr(one, "missing_outcome", False) for one in own)
         )
@@ -238,7 +238,7 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
             found.setdefault(int(tree.label[~node if node < 0 else node]), []).append(box)
             continue
         rule = tree.rule(node)
-        at = place[_key(rule, specs)]
+        at = place[_deciding_column(rule, specs)]
         for child, sent in zip(
             [*tree.children(node).tolist(), -1],
             dimensions[at].sent(rule, policy[node]),
@@ -259,18 +259,18 @@ def minimised(
     """
     asked = [sum(box[at] != d.full for box in own) for at, d in enumerate(dimensions)]
     order = sorted(range(len(dimensions)), key=asked.__getitem__)  # what few leaves ask goes first
-    wide = dict.fromkeys(_widened(box, others, dimensions, order) for box in own)
+    wide = dict.fromkeys(_widen_box(box, others, dimensions, order) for box in own)
     kept = sorted(wide, key=lambda box: sum(held.bit_count() for held in box))
     for box in list(kept):
         rest = [one for one in kept if one != box]
-        if _covered(box, rest):
+        if _is_covered(box, rest):
             kept = rest
     return sorted(
         kept, key=lambda box: sum(held != d.full for held, d in zip(box, dimensions, strict=True))
     )
 
 
-def _widened(
+def _widen_box(
     box: Box, others: Sequence[Box], dimensions: Sequence[Dimension], order: Sequence[int]
 ) -> Box:
     for whole in (True, False):  # first what makes a literal go, then what makes it weaker
@@ -294,8 +294,8 @@ def _widened(
     return box
 
 
-def _covered(box: Box, others: Sequence[Box]) -> bool:
-    """Whether every point of a box is in one of the others."""
+def _is_covered(box: Box, others: Sequence[Box]) -> bool:
+    """Return whether every point of a box is in one of the others."""
     stack, pieces = [(box, 0)], 0
     while stack:
         box, first = stack.pop()

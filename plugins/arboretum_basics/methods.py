@@ -48,8 +48,8 @@ class Greedy:
     )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
-        """The greedy tree of the run's criterion; where the budget of seconds ends, open nodes
-        become leaves, and the solution is not ``finished``.
+        """Return the greedy tree of the run's criterion; where the budget of seconds ends, open
+        nodes become leaves, and the solution is not ``finished``.
         """
         from arboretum.api import grow
 
@@ -89,7 +89,7 @@ class Exact:
     example = "dataset=play-tennis"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
-        """What the run's solver finds; the best leaf where seconds ran out, or somebody
+        """Return what the run's solver finds; the best leaf where seconds ran out, or somebody
         interrupted, before it had anything to keep.
 
         Raises ConfigError without a solver; OutOfTime, or KeyboardInterrupt, where no leaf can

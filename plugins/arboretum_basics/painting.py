@@ -16,7 +16,7 @@ POINTS_PER_PIXEL = 0.72
 
 
 def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
-    """The bytes of the file.
+    """Return the bytes of the file.
 
     scale : pixels of it per pixel of the SVG.
     options : of ``picture.tree_scene``.
@@ -34,9 +34,9 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
     axes.set(xlim=(0, shown.width), ylim=(shown.height, 0))
     axes.set_axis_off()
     paint: dict[type, Callable[..., None]] = {
-        scene.Box: _box,
-        scene.Label: _label,
-        scene.Curve: _curve,
+        scene.Box: _draw_box,
+        scene.Label: _draw_label,
+        scene.Curve: _draw_curve,
     }
     for order, shape in enumerate(shown.shapes):
         paint[type(shape)](shape, axes, order)
@@ -44,7 +44,7 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
     return file.getvalue()
 
 
-def _box(box: scene.Box, axes: Axes, order: int) -> None:
+def _draw_box(box: scene.Box, axes: Axes, order: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (
@@ -64,7 +64,7 @@ def _box(box: scene.Box, axes: Axes, order: int) -> None:
     )
 
 
-def _label(label: scene.Label, axes: Axes, order: int) -> None:
+def _draw_label(label: scene.Label, axes: Axes, order: int) -> None:
     from matplotlib.patheffects import withStroke
 
     axes.text(
@@ -84,7 +84,7 @@ def _label(label: scene.Label, axes: Axes, order: int) -> None:
     )
 
 
-def _curve(curve: scene.Curve, axes: Axes, order: int) -> None:
+def _draw_curve(curve: scene.Curve, axes: Axes, order: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

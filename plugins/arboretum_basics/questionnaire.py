@@ -65,7 +65,7 @@ class Questionnaire:
     unit: str = param("", "of the prices, as in €; without one, prices of 1 are counted as tests")
 
     def write(self, tree: Tree) -> str:
-        """The page.  Raises CapabilityError for tests that give degrees, ConfigError for a
+        """Return the page.  Raises CapabilityError for tests that give degrees, ConfigError for a
         question about no column of the tree.
         """
         names = [column.name for column in tree.columns]
@@ -87,7 +87,7 @@ class Questionnaire:
             "title": visible(self.title),
             "unit": visible(self.unit),
             **_questions(tree, self.questions),
-            **_nodes(tree),
+            **_node_arrays(tree),
         }
         # ASCII, and no "<" that could end the element or open a comment
         return page.replace(
@@ -97,7 +97,7 @@ class Questionnaire:
         )
 
 
-def _nodes(tree: Tree) -> Facts:
+def _node_arrays(tree: Tree) -> Facts:
     """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule,
     outcome → outcome).
     """
@@ -132,7 +132,7 @@ def _short(values: np.ndarray) -> list[float]:
 
 
 def _questions(tree: Tree, words: dict[str, str]) -> Facts:
-    """What is asked, and per test how an answer decides it.
+    """Return what is asked, and per test how an answer decides it.
 
     A column is asked for once, for all tests that read it alone; a test that is no function of one
     column's value is asked itself.
@@ -141,7 +141,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
     asked: dict[str | int, tuple[int, Facts]] = {}
     rules: list[Facts] = []
     for number, rule in enumerate(tree.rules):
-        spec, edges = specs[rule.columns[0]], _edges(rule)
+        spec, edges = specs[rule.columns[0]], _edges_of_test(rule)
         alone = len(rule.columns) == 1
         labels = [visible(rule.outcome_label(k)) for k in range(rule.arity)]
         about = {
@@ -176,7 +176,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
     return {"rules": rules, "questions": [question for _, question in asked.values()]}
 
 
-def _edges(rule: TestRule) -> list[float] | None:
+def _edges_of_test(rule: TestRule) -> list[float] | None:
     """Between which numbers the outcome of a test on one number can change; None: not known of
     such tests.
     """

@@ -48,7 +48,7 @@ def tree_sql(tree: Tree) -> str:
             "this tree asks surrogates where a value is missing, which has no form in SQL "
             "yet; predict with the tree itself"
         )
-    last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
+    last = _deepest_outcomes(tree, policy) if tree.depth_of.max() > NESTED else None
     text: list[str] = []
     stack: list[str | tuple[int, int]] = [(0, 0)]
     while stack:
@@ -56,15 +56,15 @@ def tree_sql(tree: Tree) -> str:
         if isinstance(item, str):
             text.append(item)
         elif tree.is_leaf[item[0]]:
-            text.append(_answer(tree, item[0]))
+            text.append(_answer_of_leaf(tree, item[0]))
         else:
-            stack.extend(reversed(_case(tree, *item, policy, last)))
+            stack.extend(reversed(_case_expression(tree, *item, policy, last)))
     return "".join(text)
 
 
-def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
-    """Per node the outcome below which most CASEs are nested, ties to that of rows without an
-    outcome; −1 at a leaf.
+def _deepest_outcomes(tree: Tree, policy: np.ndarray) -> list[int]:
+    """Return, per node the outcome below which most CASEs are nested, ties to that of rows without
+    an outcome; −1 at a leaf.
     """
     levels = [0] * tree.n_nodes
     last = [-1] * tree.n_nodes
@@ -80,10 +80,10 @@ def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
     return last
 
 
-def _case(
+def _case_expression(
     tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int] | None
 ) -> list[str | tuple[int, int]]:
-    """A CASE, piece by piece; a pair (node, level) stands for what is still to be written.
+    """Return a CASE, piece by piece; a pair (node, level) stands for what is still to be written.
 
     last : per node the outcome that comes last, where the branches below it continue the list;
         None: the last is the branch of rows without an outcome, with a CASE of its own.
@@ -93,9 +93,10 @@ def _case(
         lost = int(policy[node])
         end = lost if last is None else last[node]
         branches = [
-            (int(c), level + 1) if c >= 0 else _answer(tree, node) for c in tree.children(node)
+            (int(c), level + 1) if c >= 0 else _answer_of_leaf(tree, node)
+            for c in tree.children(node)
         ]
-        tests = _conditions(tree.rule(node))
+        tests = _outcome_conditions(tree.rule(node))
         for k, test in enumerate(tests):
             if k != end:
                 parts += [
@@ -103,8 +104,8 @@ def _case(
                     branches[k],
                 ]
         if lost < 0 and end >= 0:
-            parts += [f"{indent}  WHEN {_none_of(tests)} THEN ", _answer(tree, node)]
-        below = branches[end] if end >= 0 else _answer(tree, node)
+            parts += [f"{indent}  WHEN {_none_of(tests)} THEN ", _answer_of_leaf(tree, node)]
+        below = branches[end] if end >= 0 else _answer_of_leaf(tree, node)
         if last is None or isinstance(below, str) or tree.is_leaf[below[0]]:
             break
         node = below[0]
@@ -119,12 +120,12 @@ def _case(
 
 
 def _none_of(tests: Sequence[str], but: int = -1) -> str:
-    """The condition that no test (``but`` one) is true, be it false or unknown."""
+    """Return the condition that no test (``but`` one) is true, be it false or unknown."""
     others = "".join(f"WHEN {test} THEN 0 " for k, test in enumerate(tests) if k != but)
     return f"CASE {others}ELSE 1 END = 1" if others else "1 = 1"
 
 
-def _conditions(rule: TestRule) -> list[str]:
+def _outcome_conditions(rule: TestRule) -> list[str]:
     """Per outcome the condition under which a row has it.  A rule that a plugin defines brings its
     own by ``sql_conditions(name, text)``, from functions that write a column's name and a category.
     """
@@ -139,7 +140,7 @@ def _conditions(rule: TestRule) -> list[str]:
 
     def between(edges: Sequence[float], rule: Threshold | Bins) -> list[str]:
         return [
-            _within(column, low, high, rule)
+            _interval_condition(column, low, high, rule)
             for low, high in zip([None, *edges], [*edges, None], strict=True)
         ]
 
@@ -167,12 +168,12 @@ def _conditions(rule: TestRule) -> list[str]:
         case Bins():
             return between(rule.edges, rule) + [lost] * rule.missing_outcome
         case Interval():
-            inside = _within(column, rule.low, rule.high, rule)
+            inside = _interval_condition(column, rule.low, rule.high, rule)
             return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
     raise unknown
 
 
-def _within(
+def _interval_condition(
     column: str, low: float | None, high: float | None, rule: Threshold | Bins | Interval
 ) -> str:
     """Numbers are written in full; dates as ISO text, which databases compare with their dates
@@ -184,7 +185,7 @@ def _within(
     return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
 
 
-def _answer(tree: Tree, node: int) -> str:
+def _answer_of_leaf(tree: Tree, node: int) -> str:
     return (
         repr(float(tree.value[node]))
         if tree.is_regression

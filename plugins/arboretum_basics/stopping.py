@@ -14,15 +14,15 @@ class NodeRule:
     capabilities = ()
 
     def limits(self) -> Limits:
-        """No limits."""
+        """Return no limits."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether :meth:`leaf_rule` holds for the node's mass, rows and impurity."""
+        """Return whether :meth:`leaf_rule` holds for the node's mass, rows and impurity."""
         return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
     def leaf_rule(self) -> LeafRule:
-        """The rule by which no node of several classes has to be a leaf."""
+        """Return the rule by which no node of several classes has to be a leaf."""
         return LeafRule()
 
 
@@ -54,7 +54,9 @@ class Standard(NodeRule):
     )
 
     def limits(self) -> Limits:
-        """The limits that are set: depth, leaves, a test's decrease, a branch's rows and weight."""
+        """Return the limits that are set: depth, leaves, a test's decrease, a branch's rows and
+        weight.
+        """
         return Limits(
             self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass
         )

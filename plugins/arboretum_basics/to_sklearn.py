@@ -34,7 +34,7 @@ a column.
 
 
 def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
-    """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on
+    """Return a fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on
     :func:`sklearn_matrix`.
 
     ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as
@@ -47,10 +47,10 @@ def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree as Core
 
-    _refuse(tree)
-    features, classification = _features(tree), tree.is_classification
+    _refuse_tree(tree)
+    features, classification = _name_features(tree), tree.is_classification
     core = Core(len(features), np.array([max(len(tree.classes), 1)], np.intp), 1)
-    core.__setstate__(_state(tree, features, core.__getstate__()["nodes"].dtype))
+    core.__setstate__(_tree_state(tree, features, core.__getstate__()["nodes"].dtype))
     estimator = DecisionTreeClassifier() if classification else DecisionTreeRegressor()
     estimator.tree_, estimator.n_outputs_ = core, 1
     estimator.n_features_in_ = estimator.max_features_ = len(features)
@@ -60,16 +60,18 @@ def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
 
 
 def sklearn_features(tree: Tree) -> list[str]:
-    """Names of the columns that the scikit-learn tree reads: the raw numeric ones, then one per
-    other test.
+    """Return the names of the columns that the scikit-learn tree reads: the raw numeric ones, then
+    one per other test.
     """
     return [
-        feature if isinstance(feature, str) else feature.describe() for feature in _features(tree)
+        feature if isinstance(feature, str) else feature.describe()
+        for feature in _name_features(tree)
     ]
 
 
 def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
-    """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
+    """Return float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN =
+    missing.
 
     X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in
         float32: a double that would be rounded across a threshold is moved to the nearest float32
@@ -77,7 +79,7 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
     Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's
     trees know neither.
     """
-    _refuse(tree)
+    _refuse_tree(tree)
     table = table_like(tree, X)
     rows = np.arange(table.n_rows)
     # a row of known outcome but no branch ends at a leaf of our making
@@ -94,7 +96,7 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
         raise DataError(
             f"{msg}; scikit-learn's trees cannot stop there: predict with this tree instead"
         )
-    features, cuts = _features(tree), _cuts(tree)
+    features, cuts = _name_features(tree), _cuts_of_columns(tree)
     matrix = np.empty((table.n_rows, len(features)), np.float32)
     for j, feature in enumerate(features):
         if feature == CONSTANT:
@@ -108,17 +110,19 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
 
 
 def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """float32[n]: the nearest number of that type on the same side of every cut."""
+    """Return float32[n]: the nearest number of that type on the same side of every cut."""
     between = np.searchsorted(cuts, values)
     with np.errstate(over="ignore"):
         near = values.astype(np.float32)
-    low, high = (np.append(ends, np.float32(np.nan)) for ends in _ends(cuts))  # NaN is sorted last
+    low, high = (
+        np.append(ends, np.float32(np.nan)) for ends in _interval_ends(cuts)
+    )  # NaN is sorted last
     between[np.isnan(values)] = len(low) - 1
     return np.clip(near, low[between], high[between])
 
 
-def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """float32[cuts + 1] each: the least and the largest finite number of that type below,
+def _interval_ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return float32[cuts + 1] each: the least and the largest finite number of that type below,
     between and above the cuts (float64, rising).
     """
     most = np.finfo(np.float32).max
@@ -129,7 +133,7 @@ def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(-most, above), np.append(below, most)
 
 
-def _cuts(tree: Tree) -> dict[str, np.ndarray]:
+def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
     """Raw numeric column → its thresholds, rising."""
     found: dict[str, set[float]] = {
         column.name: set() for column in tree.columns if column.is_continuous
@@ -140,7 +144,7 @@ def _cuts(tree: Tree) -> dict[str, np.ndarray]:
     return {name: np.array(sorted(own), np.float64) for name, own in found.items()}
 
 
-def _refuse(tree: Tree) -> None:
+def _refuse_tree(tree: Tree) -> None:
     if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
         raise CapabilityError(
             "scikit-learn's trees know neither surrogates nor tests that give degrees; "
@@ -152,8 +156,8 @@ def _refuse(tree: Tree) -> None:
             "outcomes"
         )
         raise CapabilityError(f"{msg}; encode with one-hot or thresholds instead")
-    for name, cuts in _cuts(tree).items():
-        low, high = _ends(cuts)
+    for name, cuts in _cuts_of_columns(tree).items():
+        low, high = _interval_ends(cuts)
         if len(lost := np.flatnonzero(low > high)):
             ends = [repr(float(cuts[k])) for k in (lost[0] - 1, lost[0]) if 0 <= k < len(cuts)]
             where = (
@@ -181,17 +185,17 @@ def _refuse(tree: Tree) -> None:
         raise CapabilityError(f"{msg}; scikit-learn's trees predict only that")
 
 
-def _features(tree: Tree) -> list[str | TestRule]:
+def _name_features(tree: Tree) -> list[str | TestRule]:
     """Raw numeric columns by name, then the other tests, in the order in which the tree holds
     them.
     """
     raw: list[str | TestRule] = [column.name for column in tree.columns if column.is_continuous]
-    return raw + [rule for rule in tree.rules if _bound(rule) is None] or [CONSTANT]
+    return raw + [rule for rule in tree.rules if _threshold_of_test(rule) is None] or [CONSTANT]
 
 
-def _bound(rule: TestRule) -> float | None:
-    """The threshold of a test on a raw column; ∞: a missing value lies above it, as scikit-learn
-    has it; None for other tests.
+def _threshold_of_test(rule: TestRule) -> float | None:
+    """Return the threshold of a test on a raw column; ∞: a missing value lies above it, as
+    scikit-learn has it; None for other tests.
     """
     if isinstance(rule, Threshold):
         return rule.threshold
@@ -204,9 +208,9 @@ def _bound(rule: TestRule) -> float | None:
     return np.inf if parts else None
 
 
-def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts:
-    """What scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right after
-    its parent.
+def _tree_state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts:
+    """Return what scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right
+    after its parent.
     """
     # the node that predicts, and whether this is a leaf made for an absent branch
     found: list[tuple[int, bool]] = []
@@ -237,7 +241,7 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts
     records["left_child"][inner] = inner + 1
     records["right_child"][inner] = [right[i] for i in inner.tolist()]
     position = {feature: i for i, feature in enumerate(features)}
-    bounds = [_bound(rule) for rule in rules]
+    bounds = [_threshold_of_test(rule) for rule in rules]
     records["feature"][inner] = [
         position[rule if bound is None else rule.columns[0]]
         for rule, bound in zip(rules, bounds, strict=True)

@@ -109,7 +109,7 @@ class FileDataset:
         return worded(one_against_rest(table, self.positive), self.questions)
 
     def cells(self, path: Path) -> list[Cells]:
-        """The raw columns, by the reader that the file's ending asks for."""
+        """Return the raw columns, by the reader that the file's ending asks for."""
         if path.is_dir():
             raise DataError(f"{path}: is a folder, not a file")
         endings = [ending.lower() for ending in path.suffixes]
@@ -141,7 +141,7 @@ class FileDataset:
         return separator
 
     def rows(self, path: Path, columns: Sequence[ColumnSpec]) -> dict[str, np.ndarray]:
-        """Rows to predict: of the given columns, those that the file has, in the form of
+        """Return the rows to predict: of the given columns, those that the file has, in the form of
         ``table_like``.
 
         Numbers: float64[n_rows], NaN = missing.  Dates and categories: text or None; a category
@@ -159,11 +159,11 @@ class FileDataset:
         kept = [without_words(c, words, specs[c.name].categories) for c in found]
         text = frozenset(spec.name for spec in columns if not spec.is_continuous or spec.unit)
         kept, _ = interpret(kept, SIGNS[self.decimal], text)
-        return {c.name: _values(c, specs[c.name], path) for c in kept}
+        return {c.name: _read_values(c, specs[c.name], path) for c in kept}
 
 
-def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
-    """Values of one column as outside rows give them."""
+def _read_values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
+    """Return the values of one column as outside rows give them."""
     if not spec.is_continuous or (spec.unit and cells.numbers is None):
         text = cells.as_text()
         return by_code(text.values, text.codes, None, dtype=object)
@@ -179,7 +179,7 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
 
 
 def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:
-    """The column with the words that mean "missing" turned to missing, unless they are
+    """Return the column with the words that mean "missing" turned to missing, unless they are
     categories of the tree.
     """
     if cells.numbers is not None:
@@ -222,8 +222,8 @@ class RandomTableDataset:
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def cells(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same draw as numbers, for studies of many tables: int64[rows, n_columns] values,
-        int64[rows] decisions.
+        """Return the same draw as numbers, for studies of many tables: int64[rows, n_columns]
+        values, int64[rows] decisions.
 
         A value's number is its spelling in the table; ``positive`` is left aside.
         """
@@ -262,6 +262,6 @@ class DfepDataset:
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
-        """The table, the same for every seed."""
+        """Return the table, the same for every seed."""
         del seed
         return worded(one_against_rest(generated.dfep(self.bits), self.positive), self.questions)

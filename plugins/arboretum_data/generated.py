@@ -27,7 +27,7 @@ def table_of(
     kind: str = "categorical",
     orders: dict[str, tuple[str, ...]] | None = None,
 ) -> Table:
-    """A classification table from spelled-out rows whose last cell is the class."""
+    """Return a classification table from spelled-out rows whose last cell is the class."""
     columns = [
         factorise(n, column, ("",))
         for n, column in zip(header, zip(*rows, strict=True), strict=True)
@@ -50,7 +50,7 @@ the class.
 
 
 def monk_domain(problem: int) -> Table:
-    """All 432 robots in lexicographic order, labelled by the concept without noise."""
+    """Return all 432 robots in lexicographic order, labelled by the concept without noise."""
     concept = MONK_CONCEPTS[problem]
     robots = itertools.product(*(range(1, n + 1) for n in MONK_VALUES))
     rows = [(*map(str, robot), str(int(concept(robot)))) for robot in robots]
@@ -68,7 +68,9 @@ SQUARES = [
 
 
 def tic_tac_toe() -> Table:
-    """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws."""
+    """Return the 958 end boards; positive where x has won.  Wins of x first, then of o, then
+    draws.
+    """
     rows = [
         (*board, "positive" if winner == "x" else "negative")
         for board, winner in end_boards().items()
@@ -77,8 +79,8 @@ def tic_tac_toe() -> Table:
 
 
 def end_boards() -> dict[Row, str]:
-    """Every board at which a game that x opens can end, found among all 3⁹ fillings → who has won:
-    "x", "o", or "".
+    """Return every board at which a game that x opens can end, found among all 3⁹ fillings → who
+    has won: "x", "o", or "".
 
     A filling is an end board when one side has won and moved last, or nobody has won and no square
     is blank.
@@ -99,7 +101,7 @@ def end_boards() -> dict[Row, str]:
 
 
 def balance_scale() -> Table:
-    """All 625 settings of a balance: does it tip left, right, or stay (Siegler 1976)?"""
+    """Return all 625 settings of a balance: does it tip left, right, or stay (Siegler 1976)?"""
     rows = []
     for lw, ld, rw, rd in itertools.product(range(1, 6), repeat=4):
         tip = lw * ld - rw * rd
@@ -131,8 +133,8 @@ def play_tennis() -> Table:
 
 
 def dfep(bits: int, name: str = "dfep") -> Table:
-    """2^bits objects, all words of so many bits: four classes, a quarter each, and the first object
-    of a quarter is of the next class.
+    """Return 2^bits objects, all words of so many bits: four classes, a quarter each, and the first
+    object of a quarter is of the next class.
 
     Two tests classify all but these four outliers; to tell one of them from its quarter takes all
     the others, too.
@@ -146,8 +148,8 @@ def dfep(bits: int, name: str = "dfep") -> Table:
 
 
 def dfep_synthetic() -> Table:
-    """The 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier per
-    class.
+    """Return the 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier
+    per class.
     """
     return dfep(10, "dfep-synthetic")
 
@@ -158,8 +160,8 @@ def dfep_synthetic() -> Table:
 def random_cells(
     n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of :func:`random_table` as numbers: int64[rows, n_columns] values and int64[rows]
-    decisions.
+    """Return the rows of :func:`random_table` as numbers: int64[rows, n_columns] values and
+    int64[rows] decisions.
 
     Rows stay in the order in which they were drawn.
     """
@@ -182,8 +184,8 @@ def random_cells(
 
 
 def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
-    """Rows and decisions drawn uniformly; equal rows become one with their most common decision
-    (ties: smallest).
+    """Return the rows and decisions drawn uniformly; equal rows become one with their most common
+    decision (ties: smallest).
     """
     cells, decisions = random_cells(n_rows, n_columns, n_values, n_classes, seed)
     rows = [
@@ -224,7 +226,7 @@ WINE_COLUMNS = (
 DIABETES_COLUMNS = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 
 
-def _path(file: str) -> Path:
+def _path_of_file(file: str) -> Path:
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
         raise DataError(
@@ -240,18 +242,18 @@ def _path(file: str) -> Path:
     return path
 
 
-def _numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
-    """float64[rows, columns] of one of scikit-learn's CSVs, and its first line where that is a
-    header.
+def _read_numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
+    """Return float64[rows, columns] of one of scikit-learn's CSVs, and its first line where that is
+    a header.
     """
-    raw = _path(file).read_bytes()
+    raw = _path_of_file(file).read_bytes()
     text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode()
     rows = list(csv.reader(text.splitlines(), delimiter="," if "," in text else " "))
     first = rows.pop(0) if header else []
     return np.array(rows, dtype=np.float64), first
 
 
-def _classification(
+def _classification_table(
     name: str,
     values: np.ndarray,
     columns: Sequence[str],
@@ -267,41 +269,43 @@ def _classification(
 
 def iris() -> Table:
     """Fisher's irises, the copy with the two known errors corrected."""
-    values, first = _numbers("iris.csv", header=True)
+    values, first = _read_numbers("iris.csv", header=True)
     columns = ("sepal_length", "sepal_width", "petal_length", "petal_width")
-    return _classification("iris", values, columns, values[:, -1], tuple(first[2:]))
+    return _classification_table("iris", values, columns, values[:, -1], tuple(first[2:]))
 
 
 def wine() -> Table:
-    """178 wines of three cultivars (Forina et al.)."""
-    values, first = _numbers("wine_data.csv", header=True)
-    return _classification("wine", values, WINE_COLUMNS, values[:, -1], tuple(first[2:]))
+    """Return 178 wines of three cultivars (Forina et al.)."""
+    values, first = _read_numbers("wine_data.csv", header=True)
+    return _classification_table("wine", values, WINE_COLUMNS, values[:, -1], tuple(first[2:]))
 
 
 def wdbc() -> Table:
     """Breast cancer Wisconsin (diagnostic): 569 × 30."""
-    values, first = _numbers("breast_cancer.csv", header=True)
+    values, first = _read_numbers("breast_cancer.csv", header=True)
     columns = [f"{part}_{m}" for part in ("mean", "worst") for m in WDBC_MEASURES]
     columns[10:10] = [f"{m}_error" for m in WDBC_MEASURES]
     names = first[2:]  # malignant is 0 there; classes are kept in alphabetical order here
     order = sorted(range(2), key=lambda i: names[i])
     codes = np.argsort(order)[values[:, -1].astype(int)]
-    return _classification("wdbc", values, columns, codes, tuple(names[i] for i in order))
+    return _classification_table("wdbc", values, columns, codes, tuple(names[i] for i in order))
 
 
 def digits() -> Table:
-    """1797 handwritten digits of 8 × 8 pixels, each 0 to 16."""
-    values, _ = _numbers("digits.csv.gz", header=False)
+    """Return 1797 handwritten digits of 8 × 8 pixels, each 0 to 16."""
+    values, _ = _read_numbers("digits.csv.gz", header=False)
     columns = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
-    return _classification("digits", values, columns, values[:, -1], tuple(map(str, range(10))))
+    return _classification_table(
+        "digits", values, columns, values[:, -1], tuple(map(str, range(10)))
+    )
 
 
 def diabetes() -> Table:
-    """442 patients, ten measurements as taken (not scaled), the progress of the disease a year
-    later (Efron et al.).
+    """Return 442 patients, ten measurements as taken (not scaled), the progress of the disease a
+    year later (Efron et al.).
     """
-    values, _ = _numbers("diabetes_data_raw.csv.gz", header=False)
-    target, _ = _numbers("diabetes_target.csv.gz", header=False)
+    values, _ = _read_numbers("diabetes_data_raw.csv.gz", header=False)
+    target, _ = _read_numbers("diabetes_target.csv.gz", header=False)
     attributes = tuple(
         Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(DIABETES_COLUMNS)
     )

@@ -80,7 +80,7 @@ ENTRIES: dict[str, Entry] = {
 
 
 def data_home() -> Path:
-    """The folder in use; it need not exist."""
+    """Return the folder in use; it need not exist."""
     given = os.environ.get("ARBORETUM_DATA") or current_lab().data
     return Path(given).expanduser() if given else user_cache()
 
@@ -97,7 +97,9 @@ def user_cache() -> Path:
 
 
 def home_names(home: Path) -> list[str]:
-    """Names of the data sets that lie in a home and can be options of the command line."""
+    """Return the names of the data sets that lie in a home and can be options of the command
+    line.
+    """
     try:
         found = sorted(entry.name for entry in os.scandir(home) if entry.name.endswith(SUFFIX))
     except OSError:
@@ -107,7 +109,7 @@ def home_names(home: Path) -> list[str]:
 
 
 def manifest_entry(home: Path, name: str) -> Plain:
-    """What ``manifest.json`` says of one data set; {} where it says nothing."""
+    """Return what ``manifest.json`` says of one data set; {} where it says nothing."""
     path = home / "manifest.json"
     if not path.exists():
         return {}

@@ -74,8 +74,8 @@ class NamedDataset:
 
 
 def canonical(name: str) -> Table:
-    """The content of a name: data home, then bundled or generated, then OpenML; its checksum is
-    compared.
+    """Return the content of a name: data home, then bundled or generated, then OpenML; its checksum
+    is compared.
 
     Raises DataError when no source has it or when a source has another content.
     """
@@ -120,8 +120,8 @@ def check_content(table: Table, entry: Entry | None, where: str) -> Table:
 
 @functools.cache
 def component_of(name: str) -> type:
-    """The component class of a name; one class per name and process, so that instances compare
-    equal.
+    """Return the component class of a name; one class per name and process, so that instances
+    compare equal.
 
     A name outside the catalogue is one of the data home.
     """
@@ -133,7 +133,7 @@ def component_of(name: str) -> type:
         "offline": source in LOCAL,
         "paper": entry.paper if entry else "",
         "__module__": __name__,
-        "__doc__": f"{_described(name, entry)}.",
+        "__doc__": f"{_describe(name, entry)}.",
     }
     title = "NamedDataset_" + "".join(c if c.isalnum() else "_" for c in name)
     # no field of its own: attrs need not build it again (1 ms each, 54 times at every start)
@@ -144,7 +144,7 @@ def component_of(name: str) -> type:
     return attrs.frozen(type(title, (NamedDataset,), body))
 
 
-def _described(name: str, entry: Entry | None) -> str:
+def _describe(name: str, entry: Entry | None) -> str:
     if entry is None:
         return f"Data set {name} of the data home"
     where = "needs no download" if entry.name in LOCAL else "from the data home"
@@ -160,8 +160,8 @@ def rebuild(name: str, values: Facts) -> NamedDataset:
 
 
 def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[type]:
-    """One class per name: the catalogue, the one-against-rest siblings, and what else lies in the
-    data home.
+    """Return one class per name: the catalogue, the one-against-rest siblings, and what else lies
+    in the data home.
 
     taken : names of other data set components; a file of the home does not shadow them.
     """

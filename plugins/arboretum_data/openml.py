@@ -116,7 +116,7 @@ class OpenMLDataset:
 
 
 def fetch(asked: Plain, home: Path, target: str | None = None, named: str = "NAME") -> Fetched:
-    """One data set by ``data_id`` or by ``name`` (and ``version``).
+    """Return one data set by ``data_id`` or by ``name`` (and ``version``).
 
     named : what it is called in a data home.
 
@@ -178,12 +178,12 @@ def fetch(asked: Plain, home: Path, target: str | None = None, named: str = "NAM
 
 
 def _cached(folder: Path) -> frozenset[Path]:
-    """The files that the client keeps in a data home."""
+    """Return the files that the client keeps in a data home."""
     return frozenset(path for path in (folder / "openml").rglob("*") if path.is_file())
 
 
 def writable(home: Path) -> Path:
-    """The data home where files can be put there, else the user's cache."""
+    """Return the data home where files can be put there, else the user's cache."""
     for folder in (home, user_cache()):
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
@@ -215,7 +215,7 @@ def _cells_of(bunch: Bunch, what: str, notes: tuple[str, ...]) -> Fetched:
 
 
 def _series_cells(name: str, series: Series) -> Cells:
-    """Cells of a pandas column; categories keep their spelling, numbers stay numbers."""
+    """Return the cells of a pandas column; categories keep their spelling, numbers stay numbers."""
     if hasattr(series, "cat"):
         codes = series.cat.codes.to_numpy()
         spelled = [str(v) for v in series.cat.categories]
@@ -260,7 +260,9 @@ def fetch_named(entry: Entry, home: Path) -> Table:
 
 
 def canonical_form(name: str) -> Facts:
-    """Column names, kinds, classes and class counts of a named set (``canonical.json``)."""
+    """Return the column names, kinds, classes and class counts of a named set
+    (``canonical.json``).
+    """
     forms = json.loads((files("arboretum_data") / "canonical.json").read_text(encoding="utf-8"))
     form: Facts = forms[name]
     if isinstance(form["columns"], str):  # "V{}": numbered columns
@@ -271,8 +273,8 @@ def canonical_form(name: str) -> Facts:
 
 
 def adapt(fetched: Fetched, entry: Entry, form: Plain) -> Table:
-    """A table with the canonical names, kinds and classes.  Raises DataError where that cannot
-    be.
+    """Return a table with the canonical names, kinds and classes.  Raises DataError where that
+    cannot be.
     """
     features = [c for c in fetched.cells if c.name != fetched.target]
     target = next(c for c in fetched.cells if c.name == fetched.target)
@@ -295,7 +297,7 @@ def adapt(fetched: Fetched, entry: Entry, form: Plain) -> Table:
 
 
 def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
-    """The first rows, with only the values that occur there."""
+    """Return the first rows, with only the values that occur there."""
     if n_rows is None or n_rows >= cells.n_rows:
         return cells
     if cells.numbers is not None:
@@ -306,7 +308,9 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
 
 
 def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The canonical name of each column: by name (letters and digits only), else by position."""
+    """Return the canonical name of each column: by name (letters and digits only), else by
+    position.
+    """
     if len(found) != len(wanted):
         raise DataError(f"it has {len(found)} columns instead of {len(wanted)}")
     plain = {_plain(name): name for name in wanted}
@@ -323,8 +327,8 @@ def _plain(name: str) -> str:
 
 
 def rename_classes(target: Cells, form: Plain) -> Cells:
-    """The target with canonical class names: same spelling, or the class of the same number of
-    rows.
+    """Return the target with canonical class names: same spelling, or the class of the same number
+    of rows.
     """
     wanted, counts = form["classes"], form["class_counts"]
     if set(target.values) == set(wanted):

@@ -8,7 +8,7 @@ from arboretum_data.encoding import columns  # noqa: F401
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Every data set known by name (the data home's too), files, OpenML, generators; splits;
+    """Return every data set known by name (the data home's too), files, OpenML, generators; splits;
     encoders.
     """
     from arboretum_data.encoding.encoder import ENCODERS

@@ -13,9 +13,9 @@ import numpy as np
 from arboretum.api import ConfigError, DataError, Division, Table, param
 
 
-def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
-    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing
-    trains, or a fold is empty.
+def _read_division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
+    """Return the division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when
+    nothing trains, or a fold is empty.
     """
     parts = [np.flatnonzero(part == code) for code in range(3)]
     if isinstance(split, KFold | Contiguous) and not len(parts[2]):
@@ -30,8 +30,8 @@ def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division
     return Division(*parts)
 
 
-def _strata(table: Table, stratify: bool) -> np.ndarray:
-    """int64[n_rows]: the class of each row where the split is stratified, else 0."""
+def _strata_of_rows(table: Table, stratify: bool) -> np.ndarray:
+    """Return int64[n_rows]: the class of each row where the split is stratified, else 0."""
     by_class = stratify and table.is_classification
     return (
         np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
@@ -43,7 +43,8 @@ def _generator(*seed: int) -> np.random.Generator:
 
 
 def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    """int64[n]: a part per row; each stratum is divided by ``fractions``, at random within it.
+    """Return int64[n]: a part per row; each stratum is divided by ``fractions``, at random within
+    it.
 
     The parts' sizes add up over the strata: a stratum's share is the difference of rounded
     cumulative sums, so it is off by less than one row, and so is the whole.  A stratum always keeps
@@ -74,7 +75,7 @@ def _rounded(value: float) -> int:
 def apportion_groups(
     strata: np.ndarray, groups: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
 ) -> np.ndarray:
-    """int64[n]: a part per row, whole groups only.
+    """Return int64[n]: a part per row, whole groups only.
 
     Groups come largest first (at random among equals); each goes to the part whose class counts
     then stay nearest, in squared distance relative to what the part is due.
@@ -101,7 +102,7 @@ def apportion_groups(
     return part_of_group[member]
 
 
-def _parts(
+def _draw_parts(
     table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
 ) -> np.ndarray:
     return (
@@ -139,8 +140,9 @@ class Holdout:
     def divide(self, table: Table, seed: int) -> Division:
         """Draw the three parts."""
         fractions = np.array([self.train, self.valid, self.test])
-        return _division(
-            _parts(table, _strata(table, self.stratify), fractions, _generator(seed)), self
+        return _read_division(
+            _draw_parts(table, _strata_of_rows(table, self.stratify), fractions, _generator(seed)),
+            self,
         )
 
 
@@ -172,19 +174,21 @@ class KFold:
     def divide(self, table: Table, seed: int) -> Division:
         """The fold's rows judge; every other row trains, but for a share of ``valid``."""
         repeat, fold = divmod(self.fold, self.folds)
-        strata = _strata(table, self.stratify)
-        part = np.where(self._deal(table, strata, _generator(seed, 1, repeat)) == fold, 2, 0)
+        strata = _strata_of_rows(table, self.stratify)
+        part = np.where(self._deal_folds(table, strata, _generator(seed, 1, repeat)) == fold, 2, 0)
         if self.valid:
             rest = np.flatnonzero(part == 0)
             fractions = np.array([1 - self.valid, self.valid])
-            part[rest] = _parts(
+            part[rest] = _draw_parts(
                 table.take(rest), strata[rest], fractions, _generator(seed, 2, self.fold)
             )
-        return _division(part, self)
+        return _read_division(part, self)
 
-    def _deal(self, table: Table, strata: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes differ
-        by at most one.
+    def _deal_folds(
+        self, table: Table, strata: np.ndarray, draw: np.random.Generator
+    ) -> np.ndarray:
+        """Return int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes
+        differ by at most one.
         """
         if table.groups is not None:
             return apportion_groups(strata, table.groups, np.full(self.folds, 1 / self.folds), draw)
@@ -214,7 +218,9 @@ class Contiguous:
         _check_fold(self, self.folds)
 
     def divide(self, table: Table, seed: int) -> Division:
-        """The fold's stretch judges; groups stay whole and stand where their first row stands."""
+        """Return the fold's stretch judges; groups stay whole and stand where their first row
+        stands.
+        """
         del seed
         before = _rows_before(table)
         part = np.where(self.folds * before // table.n_rows == self.fold, 2, 0)
@@ -222,11 +228,11 @@ class Contiguous:
         if n_valid:
             start = np.sort(before[part == 0])[-n_valid]
             part[(part == 0) & (before >= start)] = 1
-        return _division(part, self)
+        return _read_division(part, self)
 
 
 def _rows_before(table: Table) -> np.ndarray:
-    """int64[n_rows]: the row's own number; with groups, the rows of all groups that appear
+    """Return int64[n_rows]: the row's own number; with groups, the rows of all groups that appear
     before the row's group.
     """
     if table.groups is None:

@@ -92,8 +92,8 @@ class Client:
             line.send((action, arguments))
 
     def _answer(self, seconds: float) -> tuple[Any, str] | None:
-        """(value, error) of the request under way; None where there is none, or the process is
-        gone.  Ends one that takes too long.
+        """Return (value, error) of the request under way; None where there is none, or the process
+        is gone.  Ends one that takes too long.
         """
         if not self._busy:
             return None
@@ -133,7 +133,7 @@ class Client:
 
 
 def last_line(said: TextIO) -> str:
-    """The last line of what a process has said: why it ended."""
+    """Return the last line of what a process has said: why it ended."""
     said.seek(0)
     lines = [line.strip() for line in said if line.strip()]
     return masked(lines[-1])[:300] if lines else "it said nothing"

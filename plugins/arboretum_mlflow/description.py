@@ -23,7 +23,12 @@ def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = 
     """Quality per part of the data, the certificate, what the tree is like, its text when it is
     short, and the notes of the run.
     """
-    pieces = [_headline(record), _quality(record.metrics), _certificate(record), _tree(tree_text)]
+    pieces = [
+        _write_headline(record),
+        _quality_table(record.metrics),
+        _certificate_table(record),
+        _write_tree(tree_text),
+    ]
     if left_out:
         pieces.append(f"Not finite, so not among the metrics: {', '.join(left_out)}.")
     pieces += [f"- {note}" for note in record.notes]
@@ -31,7 +36,7 @@ def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = 
 
 
 def describe_failure(error: str) -> str:
-    """The error, as it was printed."""
+    """Return the error, as it was printed."""
     return f"**Failed**\n\n```\n{error.strip()[:SHOWN_CHARACTERS]}\n```"
 
 
@@ -41,7 +46,7 @@ def describe_sweep(
     varied: Mapping[str, int],
     listed: bool = True,
 ) -> str:
-    """The best results and what was varied.
+    """Return the best results and what was varied.
 
     listed : a table of the runs, too.
 
@@ -82,7 +87,7 @@ def describe_sweep(
                     *(_number(child["metrics"].get(name, math.nan)) for name in columns),
                 ]
             )
-        pieces.append(_table(rows))
+        pieces.append(_write_table(rows))
         if len(children) > SHOWN_CHILDREN:
             pieces.append(
                 f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run."
@@ -91,7 +96,7 @@ def describe_sweep(
 
 
 def chosen(varied: Iterable[str]) -> list[str]:
-    """What was varied, without the fields that differ only because their component does."""
+    """Return what was varied, without the fields that differ only because their component does."""
     return [
         name
         for name in varied
@@ -99,7 +104,7 @@ def chosen(varied: Iterable[str]) -> list[str]:
     ]
 
 
-def _headline(record: Record) -> str:
+def _write_headline(record: Record) -> str:
     name = record.data.get("name", "")
     verdict = "verified" if record.verified else "not verified"
     words = [f"**{name}**, {verdict}" if name else f"**{verdict.capitalize()}**"]
@@ -122,8 +127,8 @@ def _headline(record: Record) -> str:
     return ", ".join(words)
 
 
-def _quality(metrics: Mapping[str, float]) -> str:
-    """The metrics that exist per part of the data, one row per part."""
+def _quality_table(metrics: Mapping[str, float]) -> str:
+    """Return the metrics that exist per part of the data, one row per part."""
     names = list(
         dict.fromkeys(
             n.split("_", 1)[1] for n in metrics if n.startswith(tuple(f"{part}_" for part in PARTS))
@@ -133,7 +138,7 @@ def _quality(metrics: Mapping[str, float]) -> str:
     names = names[:MOST_COLUMNS]
     if not present:
         return ""
-    return _table(
+    return _write_table(
         [
             ["", *names],
             *(
@@ -144,17 +149,17 @@ def _quality(metrics: Mapping[str, float]) -> str:
     )
 
 
-def _certificate(record: Record) -> str:
-    """Per complexity the tree's value, the proven minimum and the ratio."""
+def _certificate_table(record: Record) -> str:
+    """Return, per complexity, the tree's value, the proven minimum and the ratio."""
     if record.certificate is None:
         return ""
     rows = record.certificate.rows()
     head = f"How far from the minimum, proven by {record.certificate.certifier['name']}:"
-    return f"{head}\n\n" + _table([list(rows[0]), *(list(row.values()) for row in rows)])
+    return f"{head}\n\n" + _write_table([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Cells under each other (the UI sets Markdown tables without any space between the
+def _write_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return the cells under each other (the UI sets Markdown tables without any space between the
     columns).
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -164,7 +169,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "```\n" + "\n".join(lines) + "\n```"
 
 
-def _tree(text: str) -> str:
+def _write_tree(text: str) -> str:
     if not text.strip():
         return ""
     if text.count("\n") > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:

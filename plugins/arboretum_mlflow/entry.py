@@ -41,10 +41,10 @@ MLflow shows numbers in full, cut.
 
 
 def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Facts:
-    """The entry of a finished run."""
+    """Return the entry of a finished run."""
     params = parameters(record.config or run.config, record.seed)
     metrics, left_out = numbers(record)
-    return _entry(
+    return _make_entry(
         attrs.evolve(
             run,
             name=run.name or default_name(params, record.data),
@@ -57,22 +57,22 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Facts:
         seconds=sum(record.timings.values()),
         metrics=metrics,
         series=curves(record),
-        dataset=_dataset(record),
+        dataset=_describe_dataset(record),
     )
 
 
 def failed(run: RunInfo, error: str) -> Facts:
-    """The entry of a failed run; the error is a tag, the description, and the artifact
+    """Return the entry of a failed run; the error is a tag, the description, and the artifact
     ``error.txt``.
     """
     first_line = next(
         (line for line in error.splitlines() if line.strip()), "failed without a message"
     )
     tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
-    return _entry(run, FAILED, parameters(run.config), tags, {"error.txt": error})
+    return _make_entry(run, FAILED, parameters(run.config), tags, {"error.txt": error})
 
 
-def _entry(
+def _make_entry(
     run: RunInfo,
     status: str,
     params: dict[str, str],
@@ -81,7 +81,7 @@ def _entry(
     seconds: float = 0.0,
     **more: object,
 ) -> Facts:
-    """One run as it is written.
+    """Return one run as it is written.
 
     key : equal for equal runs in the same folder ("" : never the same); what is stored under it is
         not stored again.
@@ -89,7 +89,7 @@ def _entry(
     series : metric → (milliseconds since the search began, value).
     dataset : fields of an MLflow data set, {} without one.
     """
-    end, reproduction = _ended(run.folder), params.get("reproduction", "")
+    end, reproduction = _time_of_end(run.folder), params.get("reproduction", "")
     source = {
         "mlflow.source.name": f"arboretum reproduce {reproduction}"
         if reproduction
@@ -118,7 +118,7 @@ def _entry(
 
 
 def sweep(name: str, config: Plain) -> Facts:
-    """Name, tags and files of a sweep's parent."""
+    """Return the name, tags and files of a sweep's parent."""
     tags = {
         "mlflow.source.name": f"arboretum {name}"
         if name.startswith("reproduce ")
@@ -135,8 +135,8 @@ def sweep(name: str, config: Plain) -> Facts:
 
 
 def key_of(fingerprint: str, folder: Path | None, status: str) -> str:
-    """What makes two runs one entry: fingerprint, folder and whether it failed; "" when either
-    is not known.
+    """Return what makes two runs one entry: fingerprint, folder and whether it failed; "" when
+    either is not known.
     """
     if not fingerprint or folder is None:
         return ""
@@ -154,7 +154,7 @@ def default_name(params: Mapping[str, str], data: Plain) -> str:
 
 
 def curves(record: Record) -> dict[str, list[tuple[int, float]]]:
-    """How bound and value of a search have met, by milliseconds; nothing where there was no
+    """Return how bound and value of a search have met, by milliseconds; nothing where there was no
     search.
     """
     points = record.solution.curve if record.solution is not None else ()
@@ -205,7 +205,7 @@ def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
 
 
 def finite_only(values: Plain) -> tuple[dict[str, float], list[str]]:
-    """The finite numbers under names that MLflow takes, and the names of the others."""
+    """Return the finite numbers under names that MLflow takes, and the names of the others."""
     kept: dict[str, float] = {}
     left_out = []
     for name, value in sanitised(values.items()):
@@ -220,7 +220,7 @@ def finite_only(values: Plain) -> tuple[dict[str, float], list[str]]:
     return kept, left_out
 
 
-def _ended(folder: Path | None) -> int:
+def _time_of_end(folder: Path | None) -> int:
     """Milliseconds since 1970 when the record was written: now, unless the run is sent later."""
     now = written = time.time()
     if folder:
@@ -255,8 +255,8 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
 
 
 def judged_by(goal: str, metrics: Mapping[str, float]) -> str:
-    """The metric that a goal means for a run: it, or what stands for it where the run has none
-    of that name.
+    """Return the metric that a goal means for a run: it, or what stands for it where the run has
+    none of that name.
     """
     return next((name for name in (goal, *FIRST_COLUMNS) if name in metrics), METRICS[0])
 
@@ -281,14 +281,14 @@ def _short(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def user() -> str:
-    """Name of the person who runs this, "" where the machine has none."""
+    """Return the name of the person who runs this, "" where the machine has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user without a name
         return ""
 
 
-def _dataset(record: Record) -> dict[str, str]:
+def _describe_dataset(record: Record) -> dict[str, str]:
     name, digest = record.data.get("name"), record.data.get("sha256")
     if not name or not digest:
         return {}
@@ -298,14 +298,14 @@ def _dataset(record: Record) -> dict[str, str]:
         "digest": str(digest)[:MAX_DIGEST],
         "source_type": "arboretum",
         "source": json.dumps({"dataset": str(name), "sha256": str(digest)}),
-        "schema": _schema(record.tree),
+        "schema": _column_schema(record.tree),
         "profile": json.dumps(profile, default=str),
     }
 
 
-def _schema(tree: Tree | None) -> str:
-    """The columns as MLflow's schema, so that the UI lists them; "" for tables too wide to be
-    read there.
+def _column_schema(tree: Tree | None) -> str:
+    """Return the columns as MLflow's schema, so that the UI lists them; "" for tables too wide to
+    be read there.
     """
     if tree is None or len(tree.columns) > 1000:
         return ""
@@ -328,23 +328,25 @@ def parameters(config: Plain, seed: int | None = None) -> dict[str, str]:
             found[group] = text_of(option)
     if seed is not None:
         found["seed"] = str(seed)
-    for name, value in _leaves({k: v for k, v in config.items() if k not in MACHINERY}, ""):
+    for name, value in _flatten_values({k: v for k, v in config.items() if k not in MACHINERY}, ""):
         group, _, field = name.partition(".")
         if field != "name" or found.get(group) != text_of(value):  # the chosen name is said already
             found.setdefault(name, text_of(value))
     return {name: shorten(value, MAX_PARAM) for name, value in sanitised(found.items())}
 
 
-def _leaves(value: object, prefix: str) -> Iterator[tuple[str, object]]:
+def _flatten_values(value: object, prefix: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{prefix}.{key}" if prefix else str(key))
+            yield from _flatten_values(inner, f"{prefix}.{key}" if prefix else str(key))
     else:
         yield prefix, value
 
 
 def text_of(value: object) -> str:
-    """One value as text: "none", "true", "0.1", "standard, pure", JSON for anything nested."""
+    """Return one value as text: "none", "true", "0.1", "standard, pure", JSON for anything
+    nested.
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -8,5 +8,5 @@ from arboretum_mlflow.tracker import MLflowTracker
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The tracker ``mlflow``."""
+    """Return the tracker ``mlflow``."""
     return [MLflowTracker]

@@ -33,14 +33,14 @@ PATIENCE = 10.0
 
 
 def is_ready(location: Location, seconds: float) -> bool:
-    """Whether the store is known to be usable; False when MLflow has to look.
+    """Return whether the store is known to be usable; False when MLflow has to look.
 
     Raises TrackerError when it is known to be unusable: locked, not a database, in a folder that
     cannot be written, dead.
     """
     if location.database is not None:
         _check_folder(location)
-        return not _is_absent(location.database) and _version(
+        return not _is_absent(location.database) and _schema_version(
             location, min(seconds, PATIENCE)
         ) in _made_here(location)
     return location.uri.startswith(("http://", "https://")) and _is_alive(
@@ -49,8 +49,8 @@ def is_ready(location: Location, seconds: float) -> bool:
 
 
 def is_readable(location: Location, seconds: float) -> bool:
-    """Whether the store is known to hold runs of a schema that can be read; False when MLflow has
-    to look.
+    """Return whether the store is known to hold runs of a schema that can be read; False when
+    MLflow has to look.
 
     Nothing is made.  Raises TrackerError: there is no store, it is a database of something else,
     the server is dead.
@@ -60,8 +60,8 @@ def is_readable(location: Location, seconds: float) -> bool:
             is_ready(location, seconds)  # raises when nobody answers
         return location.is_server
     if _is_absent(location.database):
-        raise TrackerError(_absent(location))
-    version = _version(location, seconds, mode="ro")
+        raise TrackerError(_advice_without_store(location))
+    version = _schema_version(location, seconds, mode="ro")
     if version is None:
         raise TrackerError(_foreign(location))
     return version in _made_here(location)
@@ -71,8 +71,8 @@ def _is_absent(database: Path) -> bool:
     return not database.is_file() or database.stat().st_size == 0
 
 
-def _absent(location: Location) -> str:
-    """What to do where no run was kept yet."""
+def _advice_without_store(location: Location) -> str:
+    """Return what to do where no run was kept yet."""
     return (
         f"there is no MLflow store {location.shown} yet: the first run makes it (arboretum "
         "run dataset=iris method=cart); "
@@ -113,9 +113,9 @@ def _check_folder(location: Location) -> None:
         raise TrackerError(explain(location.shown, str(error))) from error
 
 
-def _version(location: Location, seconds: float, mode: str = "rw") -> str | None:
-    """The schema of a SQLite store, None when it has none.  Raises TrackerError if it cannot be
-    read, or ("rw") written.
+def _schema_version(location: Location, seconds: float, mode: str = "rw") -> str | None:
+    """Return the schema of a SQLite store, None when it has none.  Raises TrackerError if it cannot
+    be read, or ("rw") written.
     """
     try:
         address = f"{sure(location.database).as_uri()}?mode={mode}"
@@ -150,7 +150,7 @@ def _made_here(location: Location) -> set[str]:
 
 
 def _is_alive(location: Location, seconds: float) -> bool:
-    """Whether a server says that it is well (200); False: it answers otherwise.
+    """Return whether a server says that it is well (200); False: it answers otherwise.
 
     Raises TrackerError where nobody answers.
     """
@@ -181,17 +181,17 @@ def make_ready(location: Location, seconds: float) -> None:
             Path(tempfile.gettempdir())
             / f"arboretum-{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.lock"
         )
-        with _locked(sidecar, LONG * seconds, location.shown):
-            _migrate(location)
+        with _hold_lock(sidecar, LONG * seconds, location.shown):
+            _migrate_store(location)
         return
     _check_folder(location)
-    with _locked(sure(location.sidecar), LONG * seconds, location.shown):
+    with _hold_lock(sure(location.sidecar), LONG * seconds, location.shown):
         if _is_absent(location.database):
             _make_fresh(location)
-        elif _version(location, seconds) in _made_here(location):  # while this one waited
+        elif _schema_version(location, seconds) in _made_here(location):  # while this one waited
             return
         else:
-            _migrate(location)
+            _migrate_store(location)
         sure(location.sidecar).write_text(
             json.dumps({"mlflow": metadata.version("mlflow"), "schema": _head()})
         )
@@ -207,14 +207,14 @@ def upgrade(location: Location, seconds: float) -> None:
         engine = database.create_sqlalchemy_engine(location.uri)
         try:
             if database._is_empty_database(engine):
-                raise TrackerError(_absent(location))
+                raise TrackerError(_advice_without_store(location))
         finally:
             engine.dispose()
     make_ready(location, seconds)
 
 
 @contextlib.contextmanager
-def _locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
+def _hold_lock(path: Path, seconds: float, shown: str) -> Iterator[None]:
     """Hold an exclusive lock on a file; raises TrackerError when it is not to be had within
     ``seconds``.
     """
@@ -257,7 +257,7 @@ def _make_fresh(location: Location) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _migrate(location: Location) -> None:
+def _migrate_store(location: Location) -> None:
     import sqlalchemy
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError

@@ -106,7 +106,7 @@ class MLflowTracker:
         return str(self._courier.ask("reopen_sweep", asked))
 
     def open_sweeps(self) -> list[Mapping[str, str]]:
-        """The parents that nobody closed: id, owner, folder.  Makes no store; raises
+        """Return the parents that nobody closed: id, owner, folder.  Makes no store; raises
         TrackerError where there is none.
         """
         self.check_readable()

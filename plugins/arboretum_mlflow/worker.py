@@ -111,7 +111,7 @@ class Worker:
 
 
 def collided(error: Exception) -> bool:
-    """Whether two writers met: one holds SQLite's lock, or has just inserted the row (a data
+    """Return whether two writers met: one holds SQLite's lock, or has just inserted the row (a data
     set) that this one wanted.
     """
     words = f"{type(error).__name__}: {error}".lower()
@@ -128,7 +128,7 @@ def collided(error: Exception) -> bool:
 
 
 def reply(worker: Worker, action: str, arguments: Plain) -> tuple[Any, str]:
-    """(value, error) of one request; every failure becomes one line with the way out."""
+    """Return (value, error) of one request; every failure becomes one line with the way out."""
     try:
         return worker.patiently(action, arguments), ""
     except TrackerError as error:

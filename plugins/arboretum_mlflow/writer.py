@@ -96,7 +96,7 @@ class Writer:
         return found.experiment_id
 
     def page(self) -> str:
-        """The address of the experiment's page; where nothing was ever kept, the list of
+        """Return the address of the experiment's page; where nothing was ever kept, the list of
         experiments is the page.
         """
         found = self.client.get_experiment_by_name(self.experiment)
@@ -153,7 +153,7 @@ class Writer:
         state |= {
             "orderByKey": f"metrics.`{goal}`",
             "orderByAsc": not better(goal, 1.0, 0.0),
-            **_charts(metrics),
+            **_first_charts(metrics),
         }
         self.client.set_experiment_tag(self.experiment_id, VIEW_TAG, json.dumps(state))
         self._list_sweeps(newest)
@@ -343,7 +343,7 @@ class Writer:
         return sweep_id
 
     def open_sweeps(self) -> list[dict[str, str]]:
-        """The parents that nobody closed."""
+        """Return the parents that nobody closed."""
         if self.client.get_experiment_by_name(self.experiment) is None:
             return []
         filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
@@ -389,7 +389,7 @@ class Writer:
         }
         known = self.client.get_run(sweep_id).data.params  # a parent that went on has some
         stale = sorted(name for name in known if common.get(name) != known[name])
-        if stale and self._forget(sweep_id, stale):
+        if stale and self._remove_params(sweep_id, stale):
             known, stale = {name: value for name, value in known.items() if name not in stale}, []
         self._write_batch(
             sweep_id,
@@ -427,7 +427,7 @@ class Writer:
         )
         self.renew_view(judged_by(common.get("goal", ""), best))
 
-    def _forget(self, run_id: str, names: Sequence[str]) -> bool:
+    def _remove_params(self, run_id: str, names: Sequence[str]) -> bool:
         """Take parameters off a run of ours, which MLflow has no call for; False where a server
         holds the store.
         """
@@ -456,7 +456,7 @@ class Writer:
 
 
 def _goal(run: Run) -> str:
-    """What a run, or the best setting of a sweep, is judged by."""
+    """Return what a run, or the best setting of a sweep, is judged by."""
     return judged_by(run.data.params.get("goal", ""), run.data.metrics)
 
 
@@ -491,9 +491,9 @@ def best_of(runs: Sequence[Run]) -> set[str]:
     return found
 
 
-def _charts(metrics: Sequence[str]) -> Facts:
-    """The first charts of a view: what is judged, before all other metrics, which MLflow puts in
-    the order of their names.
+def _first_charts(metrics: Sequence[str]) -> Facts:
+    """Return the first charts of a view: what is judged, before all other metrics, which MLflow
+    puts in the order of their names.
     """
     known = {"deleted": False, "isGenerated": True}
     names = {"arboretum-goal": "Goal", "arboretum-rest": "Model metrics"}

@@ -46,7 +46,7 @@ class Matrix:
 
     @staticmethod
     def of(problem: Problem, *, ordinals: bool) -> Matrix:
-        """The problem's objects.
+        """Return the problem's objects.
 
         ordinals : whether a column of bins stands for all its thresholds, instead of a column each.
 
@@ -128,7 +128,7 @@ class Matrix:
         return min(steps, len(np.unique(self.x, axis=0)) - 1)
 
     def errors(self, nodes: Nodes) -> tuple[int, int]:
-        """(rows that a peer's own labels get wrong, its leaves)."""
+        """Return (rows that a peer's own labels get wrong, its leaves)."""
         wrong = [
             int(self.times[rows][self.y[rows] != nodes[node][1]].sum())
             for node, rows in self._at_leaves(nodes)
@@ -148,7 +148,8 @@ class Matrix:
         return found
 
     def tree(self, nodes: Nodes) -> Tree:
-        """The tree of a peer's nodes over the problem's objects, each leaf with its majority class.
+        """Return the tree of a peer's nodes over the problem's objects, each leaf with its majority
+        class.
 
         A test that divides nothing at its node is left out: it costs leaves and helps nobody.
         """

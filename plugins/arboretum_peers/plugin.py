@@ -8,5 +8,5 @@ from arboretum_peers.solvers import PEERS
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """A solver per peer."""
+    """Return a solver per peer."""
     return list(PEERS)

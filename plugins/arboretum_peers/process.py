@@ -76,7 +76,7 @@ class PeerProcess:
         """
         if self.version:
             return self.version
-        reported = self._heard(time.monotonic() + LOADING if until is None else until)
+        reported = self._next_message(time.monotonic() + LOADING if until is None else until)
         if reported == {}:
             return ""
         if reported is None or "ready" not in reported:
@@ -109,7 +109,7 @@ class PeerProcess:
         arrays = {name: (a.tobytes(), a.dtype.str, a.shape) for name, a in (("x", x), ("y", y))}
         try:
             self._line.send({**arrays, **job})
-            found = self._heard(until)
+            found = self._next_message(until)
         except OSError:
             found = None
         why = "" if found is not None else self._last_words()
@@ -133,8 +133,8 @@ class PeerProcess:
         """Kill the process, if it still runs."""
         self._end()
 
-    def _heard(self, until: float | None) -> Facts | None:
-        """The next message; {} where none came in time, None where the process has ended."""
+    def _next_message(self, until: float | None) -> Facts | None:
+        """Return the next message; {} where none came in time, None where the process has ended."""
         seconds = None if until is None else max(0.0, until - time.monotonic())
         try:
             found: Facts = self._line.recv() if self._line.poll(seconds) else {}

@@ -47,7 +47,7 @@ class Desk:
         self._waiting = process
 
     def take(self, *, end: bool = False) -> PeerProcess | None:
-        """The process that waits, if one does."""
+        """Return the process that waits, if one does."""
         process, self._waiting = self._waiting, None
         if end and process is not None:
             process.end()
@@ -88,21 +88,21 @@ class Peer:
         """Start the peer's process and let it load (and one of them compile), while no clock
         runs.
         """
-        self._asked(problem)
+        self._question_for_peer(problem)
         process = PeerProcess(self.script, self.distribution)
         context.progress(0, None, f"loading {self.distribution}")
         process.ready()
         self._desk.keep(process)
 
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """What the peer finds in a process of its own, killed GRACE after the deadline or beyond
-        its memory.
+        """Return what the peer finds in a process of its own, killed GRACE after the deadline or
+        beyond its memory.
 
         ``optimal`` where the peer says so and what it says of its tree is true; its claim that no
         tree is better is taken on trust.  Raises CapabilityError, with the reason, for what it
         cannot do.
         """
-        matrix, job, reach = self._asked(problem)
+        matrix, job, reach = self._question_for_peer(problem)
         if matrix.root_errors == 0 or not len(matrix.test) or job["depth"] == 0:
             return self._solution(
                 matrix,
@@ -116,15 +116,15 @@ class Peer:
         left = None if context.deadline is None else context.deadline - time.monotonic()
         if not started or (left is not None and left <= 0):
             process.end()
-            return self._nothing(matrix, "seconds")
+            return self._solution_without_tree(matrix, "seconds")
         x, y = matrix.rows
         found = process.ask(x, y, late, **job, seconds=left, bytes=context.memory_bytes)
         if not found.get("nodes"):
-            return self._nothing(matrix, found.get("spent", "seconds"))
-        return self._judged(matrix, found, job, reach, started)
+            return self._solution_without_tree(matrix, found.get("spent", "seconds"))
+        return self._verify_answer(matrix, found, job, reach, started)
 
-    def _asked(self, problem: Problem) -> tuple[Matrix, Facts, str]:
-        """The table, what the peer is told, and "" or why its proof does not reach all trees
+    def _question_for_peer(self, problem: Problem) -> tuple[Matrix, Facts, str]:
+        """Return the table, what the peer is told, and "" or why its proof does not reach all trees
         that are asked about.
         """
         objective, who = problem.parts.objective, self.distribution
@@ -179,7 +179,7 @@ class Peer:
             "",
         )
 
-    def _judged(
+    def _verify_answer(
         self,
         matrix: Matrix,
         found: Plain,
@@ -187,7 +187,7 @@ class Peer:
         reach: str,
         version: str,
     ) -> Solution:
-        """A solution from the peer's answer: counted again, its claim compared."""
+        """Return a solution from the peer's answer: counted again, its claim compared."""
         wrong, leaves = matrix.errors(found["nodes"])
         counted = wrong / float(matrix.times.sum()) + job["lam"] * leaves
         notes, claim = [], found.get("claim")
@@ -231,7 +231,7 @@ class Peer:
             )
         return solution
 
-    def _nothing(self, matrix: Matrix, budget: str) -> Solution:
+    def _solution_without_tree(self, matrix: Matrix, budget: str) -> Solution:
         note = (
             f"{self.distribution} gave no tree within the budget of {budget}; a single leaf "
             "stands in for it"

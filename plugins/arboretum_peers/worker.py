@@ -38,7 +38,7 @@ Nested = Any
 
 
 def flatten(tree: Nested) -> Nodes:
-    """Nodes of a nested tree: (column, cut, low, high) or a label."""
+    """Return the nodes of a nested tree: (column, cut, low, high) or a label."""
     nodes: Nodes = []
 
     def add(part: Nested) -> int:
@@ -56,7 +56,7 @@ def flatten(tree: Nested) -> Nodes:
 
 
 def leaves(nodes: Nodes) -> int:
-    """Number of leaves in a list of nodes."""
+    """Return the number of leaves in a list of nodes."""
     return sum(node[0] < 0 for node in nodes)
 
 
@@ -254,7 +254,7 @@ def limit_memory(more: int) -> None:
 
 
 def peak_bytes() -> int:
-    """Largest resident size of this process so far."""
+    """Return the largest resident size of this process so far."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
@@ -287,7 +287,7 @@ def serve(name: str, adapter: Callable[[], Begin], distribution: str = "") -> No
 
 
 def connect() -> Connection:
-    """The connection that standard input is; what peers print goes where errors go."""
+    """Return the connection that standard input is; what peers print goes where errors go."""
     line = Connection(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -48,12 +48,13 @@ class PowerLaw:
     error: float
 
     def at(self, x: np.ndarray) -> np.ndarray:
-        """float64[…] of the curve at x > 0."""
+        """Return float64[…] of the curve at x > 0."""
         return self.factor * np.asarray(x, dtype=np.float64) ** self.exponent
 
 
 def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
-    """Least squares of ln y on ln x: the slope of the line in a picture with two logarithmic axes.
+    """Return the least squares of ln y on ln x: the slope of the line in a picture with two
+    logarithmic axes.
 
     x, y : float64[n] > 0, with two different x at least.   Raises DataError otherwise.
     """
@@ -83,8 +84,8 @@ def scores_of(
     measure: str = "",
     name: Callable[[Record], str] | None = None,
 ) -> Scores:
-    """The ``metric`` of finished runs: a column per method, a row per data set, the mean over runs
-    that share both.
+    """Return the ``metric`` of finished runs: a column per method, a row per data set, the mean
+    over runs that share both.
 
     metric : of the records, such as ``test_error``; or ``timing.PART``, such as ``timing.fit``, in
         seconds.
@@ -146,7 +147,7 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
     notes = list(gap_notes(scores))
 
     def tried(test: Callable[[], T]) -> T | None:
-        """The test's answer, or None and a note on why there is none."""
+        """Return the test's answer, or None and a note on why there is none."""
         try:
             return test()
         except DataError as error:
@@ -174,7 +175,7 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
 
 
 def rank_rows(found: Comparison) -> list[Facts]:
-    """One row per method, best average rank first, for tables.
+    """Return one row per method, best average rank first, for tables.
 
     ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found
     different.  ``wins`` counts the data sets where nobody is better.  The mean is over the data
@@ -221,7 +222,7 @@ def group_letters(test: Pairwise) -> list[str]:
 
 
 def verdict_lines(found: Comparison) -> list[str]:
-    """What the tests say, a sentence each, notes last."""
+    """Return what the tests say, a sentence each, notes last."""
     n, k = found.scores.values.shape
 
     def pairs(test: Pairwise) -> str:
@@ -259,8 +260,8 @@ def verdict_lines(found: Comparison) -> list[str]:
 
 
 def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "") -> RankDiagram:
-    """A critical-difference diagram: bars over groups that do not differ, or the interval around
-    a control.
+    """Return a critical-difference diagram: bars over groups that do not differ, or the interval
+    around a control.
     """
     words, notes = f"{test.test}, alpha = {test.alpha:g}", test.notes
     ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
@@ -298,8 +299,8 @@ def bar_chart(
 
 
 def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> LineChart:
-    """Two measures of the same methods, each the mean over the data sets where every method has
-    both, and their front.
+    """Return two measures of the same methods, each the mean over the data sets where every method
+    has both, and their front.
 
     Raises DataError where methods or data sets are not the same, or no data set is complete.
     """
@@ -327,8 +328,8 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Li
 
 
 def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
-    """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in
-    the same order.
+    """Return a line per data set over a swept value; the "methods" of ``scores`` are the swept
+    values, in the same order.
 
     Raises DataError where their numbers differ.
     """

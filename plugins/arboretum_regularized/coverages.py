@@ -35,11 +35,11 @@ class _Coverage:
     capabilities: ClassVar[tuple[str, ...]] = _CLASSES
 
     def prepare(self, objects: Encoded) -> Any:
-        """The same function with what it needs of the root at hand."""
+        """Return the same function with what it needs of the root at hand."""
         return self
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
+        """Return float64[len(rows)], 0 … 1."""
         covered: np.ndarray = self.prepare(objects).covered_many(
             objects, rows, np.array([0, len(rows)])
         )
@@ -58,8 +58,8 @@ class AtRoot(_Coverage):
     known: Any
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]``
-        each.
+        """Return float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k +
+        1]]`` each.
         """
         return self.function(self.known, objects, rows, start)
 
@@ -87,7 +87,7 @@ class Probability(_Coverage):
     )
 
     def prepare(self, objects: Encoded) -> AtRoot:
-        """The same function with the root's weight at hand.
+        """Return the same function with the root's weight at hand.
 
         Raises DataError where ``normalise`` is false and the training rows' own weights do not sum
         to 1 (within 1e-9).
@@ -104,7 +104,7 @@ class Probability(_Coverage):
     def at_root(
         self, total: float, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """float64[len(rows)].   total : weight of all objects."""
+        """Return float64[len(rows)].   total : weight of all objects."""
         weight, size = objects.weight[rows], np.diff(start)
         share = np.repeat(np.add.reduceat(weight, start[:-1]) / total, size)
         target = np.maximum(weight / total, self.theta)
@@ -128,13 +128,13 @@ class UnlikePairs(_Coverage):
     name = "pairs"
 
     def prepare(self, objects: Encoded) -> AtRoot:
-        """The same function with φ(X) at hand."""
+        """Return the same function with φ(X) at hand."""
         return AtRoot(self.at_root, pairs_of(objects.label, objects.n_classes))
 
     def at_root(
         self, pairs: int, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """float64[len(rows)].   pairs : φ(X)."""
+        """Return float64[len(rows)].   pairs : φ(X)."""
         n = _by_class(objects, rows, start)
         here = (n.sum(axis=1) ** 2 - (n * n).sum(axis=1)) // 2
         return np.repeat((pairs - here) / pairs if pairs else np.ones(len(n)), np.diff(start))
@@ -153,13 +153,15 @@ class OthersExcluded(_Coverage):
     paper = "Zhang & Gionis 2023, appendix A"
 
     def prepare(self, objects: Encoded) -> AtRoot:
-        """The same function with the g_i(X) at hand."""
+        """Return the same function with the g_i(X) at hand."""
         return AtRoot(self.at_root, others_of(objects.label, objects.n_classes))
 
     def at_root(
         self, all_others: np.ndarray, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """float64[len(rows)].   all_others : int64[classes], objects of another class than that."""
+        """Return float64[len(rows)].   all_others : int64[classes], objects of another class than
+        that.
+        """
         n, label, size = _by_class(objects, rows, start), objects.label[rows], np.diff(start)
         others = n.sum(axis=1)[:, None] - n
         here, there = others[np.repeat(np.arange(len(size)), size), label], all_others[label]
@@ -167,7 +169,7 @@ class OthersExcluded(_Coverage):
 
 
 def _by_class(objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """int64[sets, classes]: objects of each class in each set."""
+    """Return int64[sets, classes]: objects of each class in each set."""
     sets, width = len(start) - 1, objects.n_classes
     number = np.repeat(np.arange(sets), np.diff(start)) * width + objects.label[rows]
     return np.bincount(number, minlength=sets * width).reshape(sets, width)
@@ -180,7 +182,7 @@ def pairs_of(label: np.ndarray, n_classes: int) -> int:
 
 
 def others_of(label: np.ndarray, n_classes: int) -> np.ndarray:
-    """int64[classes]: objects of another class than that."""
+    """Return int64[classes]: objects of another class than that."""
     return len(label) - np.bincount(label, minlength=n_classes)
 
 
@@ -198,11 +200,11 @@ class Covered:
     needs_coverage = True
 
     def limits(self) -> Limits:
-        """No limits: the rule looks at the coverage of objects alone."""
+        """Return no limits: the rule looks at the coverage of objects alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether the mean of f over the node's objects is 1."""
+        """Return whether the mean of f over the node's objects is 1."""
         return node.coverage >= 1.0
 
 
@@ -221,11 +223,11 @@ class FewObjects:
     most: int = param(2, "objects of a node that is a leaf, at most", ge=1, unit="objects")
 
     def limits(self) -> Limits:
-        """No limits: the rule looks at the number of objects alone."""
+        """Return no limits: the rule looks at the number of objects alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether the node has that few objects (rows, where nobody counted objects)."""
+        """Return whether the node has that few objects (rows, where nobody counted objects)."""
         return (node.count if node.n_objects is None else node.n_objects) <= self.most
 
     def leaf_rule(self) -> LeafRule:

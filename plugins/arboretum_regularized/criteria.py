@@ -64,8 +64,8 @@ class Weighting(enum.IntEnum):
 
 
 def form_of(impurity: Impurity | None) -> str | None:
-    """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None
-    without a kernel.
+    """Return how kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel);
+    None without a kernel.
     """
     kernel = getattr(impurity, "kernel", None)
     if impurity is None or kernel is None:
@@ -74,8 +74,8 @@ def form_of(impurity: Impurity | None) -> str | None:
 
 
 def paid(tables: Tables, name: str) -> np.ndarray:
-    """float64[tests]: prices that a score may divide by.  Raises DataError on a price that is
-    not positive.
+    """Return float64[tests]: prices that a score may divide by.  Raises DataError on a price that
+    is not positive.
     """
     if tables.n_tests and not (tables.price > 0).all():
         price = float(tables.price[~(tables.price > 0)][0])
@@ -165,8 +165,8 @@ class Regularized:
     def kernel(
         self, impurity: Impurity | None, coverage: Sequence[Coverage] = ()
     ) -> Callable[..., float] | None:
-        """The kernel for this impurity and these coverages; None if one of them has no compiled
-        form.
+        """Return the kernel for this impurity and these coverages; None if one of them has no
+        compiled form.
 
         Raises ConfigError where θ here and in the coverage differ, CapabilityError for
         d_term=authors with a total.
@@ -198,7 +198,7 @@ class Regularized:
         return kernels.kernel_of("regularized" if form else "submodular", form, names)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         return self.terms(tables, node)["Z"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
@@ -220,8 +220,8 @@ class Regularized:
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
     def notes(self, problem: Problem, tree: Tree | None = None) -> tuple[str, ...]:
-        """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities
-        are shares of weights, where they are.
+        """Return what Theorem 1 promises for this run, or why it promises nothing; and that
+        probabilities are shares of weights, where they are.
         """
         promise, total = str(self._guarantee(problem)), float(problem.objects.weight.sum())
         if problem.objects.table.weights is None or abs(total - 1.0) <= 1e-9:
@@ -247,7 +247,7 @@ class Regularized:
         )
 
     def _other_score(self) -> str:
-        """Where the score is not the theorem's Z."""
+        """Return where the score is not the theorem's Z."""
         if type(self) not in CRITERIA:
             return f"criterion {self.name} may score otherwise than those of its plugin"
         authors = self.d_term is Weighting.authors and self.lam > 0
@@ -314,7 +314,7 @@ class CostBenefit:
     divides_by_price = True
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
-        """The kernel for this impurity; None if it is written in NumPy only."""
+        """Return the kernel for this impurity; None if it is written in NumPy only."""
         form = form_of(impurity)
         return None if form is None else kernels.kernel_of("cost_benefit", form)
 
@@ -324,11 +324,11 @@ class CostBenefit:
         return getattr(impurity, "scale", "") == "mean" and "concave" in declared
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         return self.terms(tables, node)["D/c"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """The impurity reduction, and the same over the price."""
+        """Return the impurity reduction, and the same over the price."""
         gained = reduction(tables, node, Weighting.paper, self.name)
         return {"D": gained, "D/c": gained / paid(tables, self.name)}
 
@@ -347,17 +347,17 @@ class Balance:
     capabilities = (*CLASSES, "additive")
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
-        """The score as a kernel, one for all impurities: it looks at none."""
+        """Return the score as a kernel, one for all impurities: it looks at none."""
         kernel: Callable[..., float] = kernels.balance
         return kernel
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests], ≤ 0; see the class."""
+        """Return float64[tests], ≤ 0; see the class."""
         return self.terms(tables, node)["score"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Share of the heaviest and of the lightest outcome with objects; their difference,
-        negative.
+        """Return the share of the heaviest and of the lightest outcome with objects; their
+        difference, negative.
         """
         mass = tables.mass / node.total_mass
         most, least = mass.max(axis=-1), np.where(mass > 0, mass, np.inf).min(axis=-1)
@@ -390,12 +390,12 @@ class ImpurePairs:
         return self.per_price
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float]:
-        """The score as a kernel, one for all impurities: it looks at none."""
+        """Return the score as a kernel, one for all impurities: it looks at none."""
         kernel: Callable[..., float] = kernels.impure_pairs
         return kernel
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]; see the class."""
+        """Return float64[tests]; see the class."""
         return self.terms(tables, node)["score"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:

@@ -102,7 +102,7 @@ def guarantee_of(
     lam: float,
     impurity: Impurity | None,
 ) -> Guarantee:
-    """The promise for a run with these coverages and this impurity."""
+    """Return the promise for a run with these coverages and this impurity."""
     n = objects.n_objects
 
     def nothing(reason: str) -> Guarantee:
@@ -148,7 +148,7 @@ def guarantee_of(
 
 
 def conflicting(objects: Encoded) -> int:
-    """Objects that no test tells from an object of another class.
+    """Return the objects that no test tells from an object of another class.
 
     They are compared by a 64-bit hash: among a million, two different ones share it with a chance
     of 3e-8.
@@ -166,8 +166,8 @@ def conflicting(objects: Encoded) -> int:
 
 
 def least_increment(coverage: Coverage, objects: Encoded, theta: float) -> float:
-    """A lower bound of the positive values of 1 − f_i and of their differences, for one component;
-    NaN if unknown.
+    """Return a lower bound of the positive values of 1 − f_i and of their differences, for one
+    component; NaN if unknown.
 
     The product over the components bounds the increments of their disjunction: with a = 1 − f, b =
     1 − g and a ≥ a', b ≥ b', ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' <
@@ -183,8 +183,8 @@ def least_increment(coverage: Coverage, objects: Encoded, theta: float) -> float
 
 
 def _least_increment_of_probability(weight: np.ndarray, theta: float) -> float:
-    """The least increment of p(S): it changes by p_min at least, and above θ it lies at least the
-    distance to the next possible weight above.
+    """Return the least increment of p(S): it changes by p_min at least, and above θ it lies at
+    least the distance to the next possible weight above.
 
     Returns NaN if weights that may lie below θ are no whole numbers, or if nothing lies above θ.
     """
@@ -203,15 +203,15 @@ def _least_increment_of_probability(weight: np.ndarray, theta: float) -> float:
 
 
 def _unit(weight: np.ndarray) -> float:
-    """What all weights are multiples of, where they are whole numbers; else 0."""
+    """Return what all weights are multiples of, where they are whole numbers; else 0."""
     return (
         float(np.gcd.reduce(weight.astype(np.int64))) if (weight == np.rint(weight)).all() else 0.0
     )
 
 
 def largest_part(impurity: Impurity | None, objects: Encoded) -> float:
-    """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be
-    decomposable.
+    """Return an upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known
+    to be decomposable.
 
     The share of a class with objects in a set is at least p_min.
     """
@@ -227,8 +227,8 @@ def largest_part(impurity: Impurity | None, objects: Encoded) -> float:
 
 
 def broken(problem: Problem, lam: float) -> str:
-    """What the theorem presupposes and this run does otherwise, with the way out; "" where it
-    presupposes nothing else.
+    """Return what the theorem presupposes and this run does otherwise, with the way out; "" where
+    it presupposes nothing else.
     """
     method = problem.parts.method
     name = getattr(method, "name", "greedy")
@@ -261,7 +261,7 @@ def _missing(objects: Encoded) -> str:
 
 
 def _other_leaves(problem: Problem) -> str:
-    """Where the leaf rule and the coverages differ."""
+    """Return where the leaf rule and the coverages differ."""
     parts, objects = problem.parts, problem.objects
     others = tuple(rule for rule in parts.stopping if type(rule) is not Covered)
     try:
@@ -269,8 +269,8 @@ def _other_leaves(problem: Problem) -> str:
     except CapabilityError as error:
         return f"leaves are not those of the theorem: {error}"
     total = float(objects.weight.sum())
-    mass = _lightest(objects, objects.weight)
-    rows = _lightest(objects, objects.count)
+    mass = _lightest_mixed_set(objects, objects.weight)
+    rows = _lightest_mixed_set(objects, objects.count)
     if rule.delta is not None:
         return (
             f"nodes of an impurity of at most {rule.delta:g} are leaves, but not covered; leave "
@@ -306,15 +306,17 @@ def _other_leaves(problem: Problem) -> str:
     return ""
 
 
-def _lightest(objects: Encoded, amount: np.ndarray) -> float:
-    """The least amount of any set of objects of several classes: one object each of two of them."""
+def _lightest_mixed_set(objects: Encoded, amount: np.ndarray) -> float:
+    """Return the least amount of any set of objects of several classes: one object each of two of
+    them.
+    """
     least = np.full(int(objects.label.max()) + 1, np.inf)
     np.minimum.at(least, objects.label, amount)
     return float(np.partition(least, 1)[:2].sum())
 
 
 def _same_level(level: float, weight: np.ndarray, mass: float) -> float:
-    """The same level for all θ that the same sets of several classes stay below.
+    """Return the same level for all θ that the same sets of several classes stay below.
 
     mass : of the lightest such set.
     """

@@ -50,7 +50,7 @@ class Decomposable:
         raise NotImplementedError
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…]."""
+        """Return float64[…, classes] → float64[…]."""
         mass = weights.sum(axis=-1, keepdims=True)
         q = np.divide(weights, mass, out=np.zeros_like(weights, dtype=np.float64), where=mass > 0)
         found = np.where(q > 0, q * self.parts(np.where(q > 0, q, 1.0)), 0.0).sum(axis=-1)
@@ -83,7 +83,7 @@ class Tsallis(Decomposable):
         return kernels.tsallis_of(self.order)
 
     def parts(self, q: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…, classes]; −ln q for a = 1."""
+        """Return float64[…, classes] → float64[…, classes]; −ln q for a = 1."""
         a = self.order - 1.0
         parts: np.ndarray = -np.expm1(a * np.log(q)) / a if a else -np.log(q)
         return parts

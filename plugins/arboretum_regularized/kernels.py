@@ -43,7 +43,7 @@ LESS = 0.5
 
 @impurity_kernel
 def tsallis(weights):
-    """Σ_ℓ q_ℓ (1 − q_ℓ^(a−1)) / (a − 1), LESS = a − 1; −Σ q_ℓ ln q_ℓ for a = 1."""
+    """Return Σ_ℓ q_ℓ (1 − q_ℓ^(a−1)) / (a − 1), LESS = a − 1; −Σ q_ℓ ln q_ℓ for a = 1."""
     mass = 0.0
     for w in weights:
         mass += w
@@ -57,7 +57,7 @@ def tsallis(weights):
 
 @cache
 def tsallis_of(order: float) -> Callable:
-    """The kernel :func:`tsallis` with a = ``order``; the same object for equal orders."""
+    """Return the kernel :func:`tsallis` with a = ``order``; the same object for equal orders."""
     return baked(
         tsallis,
         f"tsallis_{float(order).hex().replace('.', '_').replace('+', '').replace('-', 'm')}",
@@ -67,7 +67,8 @@ def tsallis_of(order: float) -> Callable:
 
 @column_kernel
 def excess_weight(weight, label, node):
-    """What an object adds to W_v = Σ_{i ∈ S_v} p_i / (p(S) − max(p_i, θ)) beyond p_i / (p(S) − θ).
+    """Return what an object adds to W_v = Σ_{i ∈ S_v} p_i / (p(S) − max(p_i, θ)) beyond p_i / (p(S)
+    − θ).
 
     p (p − θ) / ((p(S) − p) (p(S) − θ)) for an object heavier than θ, and 0 for the others, so that
     they cost nothing.
@@ -82,7 +83,7 @@ def excess_weight(weight, label, node):
 
 @kernel_part
 def mean_after(weights, impurity_of):
-    """Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``."""
+    """Return Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``."""
     found = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -95,7 +96,7 @@ def mean_after(weights, impurity_of):
 
 @kernel_part
 def total_after(weights, impurity_of):
-    """Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``."""
+    """Return Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``."""
     found = 0.0
     for o in range(weights.shape[0]):
         found += impurity_of(weights[o])
@@ -221,7 +222,7 @@ def score(weights, counts, price, extra, node):
 
 @cache
 def kernel_of(family: str, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
-    """The kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or
+    """Return the kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or
     "cost_benefit" (D / c).
 
     impurity : a key of :data:`AFTER`; "" for the family without.

@@ -10,5 +10,5 @@ from arboretum_regularized.tuning import TUNERS
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin; the presets of the paper's methods lie beside."""
+    """Return the components of this plugin; the presets of the paper's methods lie beside."""
     return [*CRITERIA, *BASELINES, *COVERAGES, *RULES, Tsallis, *TUNERS, Regularized]

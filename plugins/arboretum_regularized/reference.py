@@ -22,19 +22,19 @@ def pairs(counts: Numbers) -> float:
 
 
 def entropy(weights: Numbers) -> float:
-    """−Σ q_ℓ log2 q_ℓ of class weights, in bits; 0 where the mass is 0."""
+    """Return −Σ q_ℓ log2 q_ℓ of class weights, in bits; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
 def gini(weights: Numbers) -> float:
-    """1 − Σ q_ℓ² of class weights, q_ℓ the share of class ℓ; 0 where the mass is 0."""
+    """Return 1 − Σ q_ℓ² of class weights, q_ℓ the share of class ℓ; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
 
 def excess_weight(weight: float, label: int, node: KernelNode) -> float:
-    """The difference of the two fractions, which the kernel has written as one."""
+    """Return the difference of the two fractions, which the kernel has written as one."""
     theta = node.params[1] * node.total_mass
     if weight <= theta or node.mass <= theta or node.mass <= weight:
         return 0.0
@@ -51,7 +51,7 @@ def balance_term(weights: np.ndarray, counts: np.ndarray, node: KernelNode) -> f
 def efficiency_term(
     names: set[str], weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight;
+    """Return Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight;
     without ``excluded`` an outcome's classes are one.
 
     names : of the coverages.
@@ -104,8 +104,8 @@ def score_of(
     extra: np.ndarray,
     node: KernelNode,
 ) -> float:
-    """The twin of the kernel of that name in :func:`~arboretum_regularized.kernels.kernel_of`:
-    family, impurity, coverages.
+    """Return the twin of the kernel of that name in
+    :func:`~arboretum_regularized.kernels.kernel_of`: family, impurity, coverages.
     """
     words = set(name.split("_"))
     impurity = entropy if "entropy" in words else gini if "gini" in words else node.impurity_of

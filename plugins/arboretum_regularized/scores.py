@@ -117,13 +117,13 @@ class Scores:
         )
 
     def method(self, name: str) -> int:
-        """The number of a method.  Raises DataError with the closest name."""
+        """Return the number of a method.  Raises DataError with the closest name."""
         if name not in self.methods:
             raise DataError(unknown("method", name, self.methods))
         return self.methods.index(name)
 
     def without_gaps(self) -> Scores:
-        """The data sets on which every method has a result.  Raises DataError when there is
+        """Return the data sets on which every method has a result.  Raises DataError when there is
         none.
         """
         whole = ~np.isnan(self.values).any(axis=1)
@@ -176,7 +176,7 @@ class Pairwise:
     notes: Sequence[str] = ()
 
     def groups(self) -> list[tuple[int, ...]]:
-        """The largest sets of two or more methods of which no two differ, each by rank, best
+        """Return the largest sets of two or more methods of which no two differ, each by rank, best
         first.
         """
         order = np.argsort(self.ranks, kind="stable").tolist()
@@ -232,7 +232,7 @@ class Observed:
     found: Mapping[tuple[Hashable, ...], Sequence[Plain]]
 
     def values(self, *at: Hashable) -> np.ndarray:
-        """float64[runs]: what each run gave; those without a value left out.
+        """Return float64[runs]: what each run gave; those without a value left out.
 
         at : a place, then a measure.
         """
@@ -248,11 +248,11 @@ class Observed:
         )
 
     def mean(self, *at: Hashable) -> float:
-        """The mean over runs; NaN without any."""
+        """Return the mean over runs; NaN without any."""
         values = self.values(*at)
         return float(values.mean()) if len(values) else float("nan")
 
     def error(self, *at: Hashable) -> float:
-        """The standard error of that mean; NaN for fewer than two runs."""
+        """Return the standard error of that mean; NaN for fewer than two runs."""
         values = self.values(*at)
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -17,8 +17,8 @@ LEAST = 2  # methods and data sets below which nothing can be compared
 
 
 def ranks(scores: Scores) -> np.ndarray:
-    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks, methods
-    without a result (NaN) the last.
+    """Return float64[datasets, methods]: 1 is best; equal values share the mean of their ranks,
+    methods without a result (NaN) the last.
     """
     from scipy.stats import rankdata
 
@@ -28,21 +28,21 @@ def ranks(scores: Scores) -> np.ndarray:
 
 
 def average_ranks(scores: Scores) -> np.ndarray:
-    """float64[methods]: the mean of :func:`ranks` over the data sets."""
+    """Return float64[methods]: the mean of :func:`ranks` over the data sets."""
     means: np.ndarray = ranks(scores).mean(axis=0)
     return means
 
 
 def gap_notes(scores: Scores) -> tuple[str, ...]:
-    """A sentence on results that are missing, or none."""
+    """Return a sentence on results that are missing, or none."""
     shown = ", ".join(f"{method} on {dataset}" for dataset, method in scores.gaps[:4])
     more = f" and {len(scores.gaps) - 4} more" if len(scores.gaps) > 4 else ""
     return (f"No result, therefore ranked last there: {shown}{more}.",) if shown else ()
 
 
 def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
-    """Test whether the average ranks differ by more than chance (Friedman 1937; Iman and Davenport
-    1980).
+    """Return the test whether the average ranks differ by more than chance (Friedman 1937; Iman and
+    Davenport 1980).
 
     χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and F =
     (N−1)χ² / (N(k−1) − χ²), which is less conservative.   correct_ties : divide χ² by 1 −
@@ -105,7 +105,7 @@ def critical_difference(q: float, k: int, n: int) -> float:
 
 
 def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
-    """All pairs by average ranks: different where they are further apart than the critical
+    """Return all pairs by average ranks: different where they are further apart than the critical
     difference.
 
     p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or
@@ -124,7 +124,7 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
 
 
 def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> AgainstControl:
-    """Every method against ``control`` by average ranks.
+    """Return every method against ``control`` by average ranks.
 
     p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as
     :func:`nemenyi`, and for an unknown control.
@@ -145,8 +145,8 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
 
 
 def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
-    """All pairs by Wilcoxon's signed-rank test of the values themselves, p adjusted by Holm's
-    step-down procedure.
+    """Return all pairs by Wilcoxon's signed-rank test of the values themselves, p adjusted by
+    Holm's step-down procedure.
 
     Unlike the tests of average ranks, what other methods reach does not matter for a pair
     (Benavoli, Corani and Mangili 2016).  Two-sided; exact for up to 50 differences without ties;

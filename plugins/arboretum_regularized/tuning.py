@@ -83,7 +83,7 @@ class Descending(_Tuner):
         return self.drop if self.against == "best" else self.drop * (len(self.values) - 1)
 
     def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
-        """The last value before the drop, the last of all where there is none.
+        """Return the last value before the drop, the last of all where there is none.
 
         Equality is no drop: scores are compared up to the rounding of three numbers.
         """
@@ -103,8 +103,8 @@ class Descending(_Tuner):
         return Selection(values, score.measure, tried, score.notes), solution
 
     def drops(self, found: float, reference: float) -> bool:
-        """Whether a score is lower than the one it is compared with by more than ``drop``; NaN,
-        a tree that is missing, is.
+        """Return whether a score is lower than the one it is compared with by more than ``drop``;
+        NaN, a tree that is missing, is.
         """
         if math.isnan(found):
             return True
@@ -127,8 +127,8 @@ class Grid(_Tuner):
     values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)
 
     def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
-        """The first of the values with the best score; a value that a budget left without a tree
-        is never kept for another.
+        """Return the first of the values with the best score; a value that a budget left without a
+        tree is never kept for another.
         """
         score = ValidationScore.on(valid)
         tried: list[Trial] = []

@@ -50,7 +50,7 @@ KNOWN = {
     "plugins/arboretum_mlflow/schema.py:_check_folder open": (
         "the store's own lock, made if absent and never emptied"
     ),
-    "plugins/arboretum_mlflow/schema.py:_locked open": (
+    "plugins/arboretum_mlflow/schema.py:_hold_lock open": (
         "the store's own lock, made if absent and never emptied"
     ),
     "plugins/arboretum_mlflow/schema.py:make_ready write_text": "the store's own lock",
@@ -58,7 +58,7 @@ KNOWN = {
     "plugins/arboretum_mlflow/schema.py:_make_fresh replace": (
         "under the lock, where no database is"
     ),
-    "plugins/arboretum_mlflow/schema.py:_migrate copy2": (
+    "plugins/arboretum_mlflow/schema.py:_migrate_store copy2": (
         "a copy of the database before it is migrated"
     ),
     "plugins/arboretum_mlflow/writer.py:_write_files write_text": OWN_FOLDER,

@@ -45,7 +45,7 @@ def write_graph(path: str, search: PrintedSearch) -> tuple[str, ...]:
 
 
 def lines_of(search: PrintedSearch, number: int) -> tuple[str, str, str]:
-    """What is said of a set: its training rows, its bounds in the objective's unit, what has
+    """Return what is said of a set: its training rows, its bounds in the objective's unit, what has
     become of it.
     """
     found, graph = search.found, search.arrays()
@@ -67,7 +67,7 @@ def lines_of(search: PrintedSearch, number: int) -> tuple[str, str, str]:
 
 
 def edges_of(search: PrintedSearch) -> list[tuple[int, int, int, int]]:
-    """(set, test, outcome, set below) of all edges."""
+    """Return (set, test, outcome, set below) of all edges."""
     return [
         (number, test, side, int(child))
         for number in range(search.known)
@@ -78,7 +78,7 @@ def edges_of(search: PrintedSearch) -> list[tuple[int, int, int, int]]:
 
 
 def chosen_of(search: PrintedSearch) -> set[tuple[int, int]]:
-    """(set, test) of the nodes of the extracted tree."""
+    """Return (set, test) of the nodes of the extracted tree."""
     nodes, found, waiting = search.tree(), set(), [(0, 0)]
     while waiting:
         at, number = waiting.pop()

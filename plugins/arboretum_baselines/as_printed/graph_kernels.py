@@ -89,7 +89,7 @@ costs, the random words, how many; and costs of a set.
 
 @jit(inner=True, borrow=True)
 def earlier(graph, a, b):
-    """Whether set a comes before set b."""
+    """Return whether set a comes before set b."""
     return graph.key[a] < graph.key[b] or (
         graph.key[a] == graph.key[b] and graph.turn[a] < graph.turn[b]
     )
@@ -108,7 +108,7 @@ def rise(graph, at):
 
 @jit(inner=True, borrow=True)
 def pop(graph, state):
-    """The set whose turn it is."""
+    """Return the set whose turn it is."""
     first, n = graph.queue[0], graph.queue[state.queued - 1]
     graph.place[first] = NONE
     state.queued -= 1
@@ -157,7 +157,7 @@ def push(graph, state, settings, n, high):
 
 @jit(inner=True, borrow=True)
 def share_of(own, whole, rule):
-    """A set's share of the weight, for ENTROPY and GINI times its impurity.
+    """Return a set's share of the weight, for ENTROPY and GINI times its impurity.
 
     own : what each label costs.
     whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j /
@@ -191,8 +191,8 @@ def create(graph, n, own, least, whole, settings):
 
 @jit(inner=True, borrow=True, wraps=True)
 def add_rows(data, rows, sums):
-    """Sum over the rows of a set, for every test those with outcome 1; and its own costs.
-    Returns (least, one, two, size) of the set.
+    """Return the sum over the rows of a set, for every test those with outcome 1; and its own
+    costs. Returns (least, one, two, size) of the set.
     """
     n_tests = data.mask.shape[1]
     least = np.int64(0)

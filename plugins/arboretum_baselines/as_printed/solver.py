@@ -156,7 +156,7 @@ class PrintedSearch(InSlices):
         kernels.begin(self._data, self.arrays(), self._sums, self._state, self._settings)
 
     def arrays(self) -> Graph:
-        """The graph."""
+        """Return the graph."""
         return self.kernels.Graph(*self._memo.values())
 
     lower = property(lambda self: int(self._memo["lower"][0]), doc="What no tree undercuts.")
@@ -186,8 +186,8 @@ class PrintedSearch(InSlices):
         return self._memo.room_for(wanted, memory_bytes, **edges)
 
     def children(self, number: int) -> np.ndarray:
-        """int64[tests, 2]: the sets of outcome 0 and 1, −1 where a test does not divide; without
-        rows for a set that was not expanded.
+        """Return int64[tests, 2]: the sets of outcome 0 and 1, −1 where a test does not divide;
+        without rows for a set that was not expanded.
         """
         start, tests = int(self._memo["start"][number]), len(self.found.outcome)
         return (

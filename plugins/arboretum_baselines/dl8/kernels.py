@@ -84,8 +84,8 @@ def error_of(sums, labels):
 
 @jit(inline=True, borrow=True)
 def allowed(sums, labels, least):
-    """Whether a branch holds enough rows (the lane after the labels, where that is asked), and
-    any that some label costs something.
+    """Return whether a branch holds enough rows (the lane after the labels, where that is asked),
+    and any that some label costs something.
     """
     weight = np.int64(0)
     for k in range(labels):
@@ -95,7 +95,7 @@ def allowed(sums, labels, least):
 
 @jit(inner=True, borrow=True)
 def stump(planes, rows, sums, one, settings):
-    """(least cost of a tree of one test, the test), −1 where a leaf is as good."""
+    """Return (least cost of a tree of one test, the test), −1 where a leaf is as good."""
     labels, least, lam, feature = settings.labels, settings.least, settings.lam, LEAF
     best = error_of(sums, labels) + lam
     for f in range(planes.bits.shape[0]):
@@ -127,7 +127,7 @@ def descend(planes, words, levels, level, side):
 
 @jit(inner=True, borrow=True)
 def known(cache, levels, level, state, settings):
-    """The number of a level's itemset; a new one is entered as a leaf."""
+    """Return the number of a level's itemset; a new one is entered as a leaf."""
     one, two, n = levels.key[level, 0], levels.key[level, 1], state.known
     number = find_or_enter(cache.slots, one, two, n)
     if number == n:

@@ -41,7 +41,7 @@ to be divided, entries of a set.
 
 @jit(inner=True, borrow=True)
 def area_loss(room, k, settings):
-    """1 − area under the curve of k segments, the steepest first."""
+    """Return 1 − area under the curve of k segments, the steepest first."""
     positives, negatives, area = np.int64(0), np.int64(0), 0.0
     for i in range(k):
         positives += room.rise[i]
@@ -78,7 +78,7 @@ def hull_loss(data, room, k):
 
 @jit(inner=True, borrow=True)
 def labelled_loss(data, room, k):
-    """The loss of k leaves with the labels that are best, whichever they are: of all labels
+    """Return the loss of k leaves with the labels that are best, whichever they are: of all labels
     those of least FN for each FP.
     """
     front, end, none = room.front, np.int64(0), np.int64(1 << 60)
@@ -99,8 +99,8 @@ def labelled_loss(data, room, k):
 
 @jit(inner=True, borrow=True)
 def bound_loss(data, leaves, room, size, settings, used):
-    """A lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1, 2.2,
-    B.1; with EQUIVALENT, B.9 and C.3).
+    """Return a lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1,
+    2.2, B.1; with EQUIVALENT, B.9 and C.3).
 
     What is to be divided counts as if pure, or as its groups; without FIXED so do the other leaves.
     """
@@ -161,8 +161,8 @@ def value_of(data, leaves, room, size, settings, most):
 
 @jit(inner=True, borrow=True)
 def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
-    """The most that any tree gains by a leaf's division into a part of p_a, n_a with the greater
-    share and the rest.
+    """Return the most that any tree gains by a leaf's division into a part of p_a, n_a with the
+    greater share and the rest.
 
     Its other leaves are ``others`` entries of ``room.sorted``, or what those that must be divided
     become.
@@ -190,8 +190,8 @@ def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
 
 @jit(inner=True, borrow=True)
 def leaf_gain_bound(data, settings, p, n, divided):
-    """The most that a tree loses when a leaf is cut off and its rows join its sibling's leaves;
-    ``divided``: for all leaves of a subtree, summed.
+    """Return the most that a tree loses when a leaf is cut off and its rows join its sibling's
+    leaves; ``divided``: for all leaves of a subtree, summed.
     """
     if data.loss.shape[0]:
         plus, minus = p * settings.greatest_fn, n * settings.greatest_fp

@@ -123,7 +123,7 @@ def bound_leaf(data, leaves, settings, leaf):
 
 @jit(inner=True, borrow=True)
 def room_for_leaves(data, leaves, state):
-    """Whether the arrays can take the children of one more leaf by every test."""
+    """Return whether the arrays can take the children of one more leaf by every test."""
     entries = 2 * data.mask.shape[1]
     return (
         state.leaves + entries <= leaves.p.shape[0]

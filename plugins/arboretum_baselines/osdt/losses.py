@@ -92,7 +92,7 @@ class Loss:
         return float(self.table[0, 0]) if self.table.size else 1.0 - self.theta / self.unit
 
     def labels(self, leaves: np.ndarray) -> np.ndarray:
-        """bool[leaves]: the best answers of leaves of so many (negatives, positives), as
+        """Return bool[leaves]: the best answers of leaves of so many (negatives, positives), as
         ``curve_kernels.labelled_loss`` finds them.
         """
         fronts = [np.where(np.arange(len(self.table)), np.iinfo(np.int64).max // 2, 0)]
@@ -109,8 +109,8 @@ class Loss:
         return np.array(answers[::-1])
 
     def beside(self, leaves: np.ndarray, reach: float = 0.1) -> tuple[np.ndarray, float]:
-        """(pieces, const) of a sum over leaves that is never above R, and about R near a tree with
-        these leaves.
+        """Return (pieces, const) of a sum over leaves that is never above R, and about R near a
+        tree with these leaves.
 
         leaves : int64[leaves, 2], negatives and positives.
         """
@@ -139,8 +139,8 @@ class Loss:
     def most(
         self, pieces: np.ndarray, values: np.ndarray, leaves: int, step: int = 1
     ) -> np.ndarray:
-        """float64[values]: the most that Σ_leaves (λ − g) may be for a tree of a lower value, of so
-        many leaves at most; by a table.
+        """Return float64[values]: the most that Σ_leaves (λ − g) may be for a tree of a lower
+        value, of so many leaves at most; by a table.
 
         step : of FP that are taken together, which makes it more.
         """
@@ -169,8 +169,8 @@ class Loss:
 
 
 def loss_of(found: TwoWay, solver: str) -> Loss:
-    """The objective of a problem.  Raises CapabilityError for one without errors or a curve, not
-    monotone, or of too much weight.
+    """Return the objective of a problem.  Raises CapabilityError for one without errors or a curve,
+    not monotone, or of too much weight.
     """
     problem = found.problem
     objective: Any = problem.parts.objective

@@ -92,8 +92,8 @@ queue : binary heap.
 
 @jit(inner=True, borrow=True)
 def may_split(data, leaves, room, others, settings, leaf, depth):
-    """Whether a leaf may have to be split, beside ``others`` in ``room.sorted``: impure, with
-    rows for two, it could gain λ (B.6, C.2).
+    """Return whether a leaf may have to be split, beside ``others`` in ``room.sorted``: impure,
+    with rows for two, it could gain λ (B.6, C.2).
     """
     p, n = leaves.p[leaf], leaves.n[leaf]
     if (
@@ -127,7 +127,7 @@ def put_sorted(leaves, item, size, entry):
 
 @jit(inner=True, borrow=True, wraps=True)
 def mixed(word):
-    """A 64-bit word like random (splitmix64)."""
+    """Return a 64-bit word like random (splitmix64)."""
     word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ word >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return word ^ word >> np.uint64(31)
@@ -135,7 +135,7 @@ def mixed(word):
 
 @jit(inner=True, borrow=True)
 def key_of(leaves, room, size, bound, value, state, settings):
-    """The place of a set in the queue, the least first."""
+    """Return the place of a set in the queue, the least first."""
     rule = settings.rule
     if rule == BOUND:
         return bound
@@ -164,7 +164,9 @@ def key_of(leaves, room, size, bound, value, state, settings):
 
 @jit(inner=True, borrow=True)
 def earlier(sets, a, b):
-    """Whether set a comes before set b in the queue: the least key first, then the first pushed."""
+    """Return whether set a comes before set b in the queue: the least key first, then the first
+    pushed.
+    """
     return sets.key[a] < sets.key[b] or (sets.key[a] == sets.key[b] and sets.turn[a] < sets.turn[b])
 
 
@@ -197,7 +199,7 @@ def pop(sets, state):
 
 @jit(inner=True, borrow=True)
 def record(sets, room, state, made, size, bound):
-    """A new set, of the entries in ``room.item``; not in the queue."""
+    """Return a new set, of the entries in ``room.item``; not in the queue."""
     s = state.sets
     state.sets += 1
     (sets.parent[s], sets.via[s], sets.test[s]), sets.bound[s] = made, bound
@@ -218,7 +220,7 @@ def improve(state, s, value, ladder):
 
 @jit(inner=True, borrow=True, wraps=True)
 def known_before(sets, room, size, state):
-    """Whether a set with these entries was made before (B.8); else it is now."""
+    """Return whether a set with these entries was made before (B.8); else it is now."""
     one, two = np.uint64(0), np.uint64(0)
     for i in range(size):
         word = mixed((np.uint64(room.item[i]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
@@ -229,8 +231,8 @@ def known_before(sets, room, size, state):
 
 @jit(inner=True, borrow=True)
 def subtrees_bound(data, leaves, room, size, state, settings):
-    """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is
-    known of its leaves' subtrees.
+    """Return (Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what
+    is known of its leaves' subtrees.
     """
     total = 0.0
     for i in range(size):
@@ -283,7 +285,7 @@ def consider(data, leaves, sets, room, state, settings, made, size, splits, valu
 
 @jit(inner=True, borrow=True)
 def others(leaves, sets, room, s, leaf):
-    """The entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
+    """Write the entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
     them must be split.
     """
     k, splits = np.int64(0), np.int64(0)
@@ -394,8 +396,8 @@ def chosen(leaves, sets, s):
 
 @jit(inner=True, borrow=True)
 def room_for_sets(data, sets, state, size):
-    """Whether the arrays can take PER_TEST more sets for every test, each a leaf longer than one of
-    ``size``.
+    """Return whether the arrays can take PER_TEST more sets for every test, each a leaf longer than
+    one of ``size``.
     """
     new = PER_TEST * data.mask.shape[1]
     return (

@@ -159,8 +159,8 @@ class Osdt(Rank):
 
 
 def in_order(found: TwoWay) -> TwoWay:
-    """The same, tests by what they lower Gini's index of all rows, the most first, and groups by
-    falling share of positives.
+    """Return the same, tests by what they lower Gini's index of all rows, the most first, and
+    groups by falling share of positives.
     """
     (p, n), whole = found.cost.T, found.cost.sum(axis=0)
     one = np.array([found.cost[row].sum(axis=0) for row in found.outcome]).reshape(-1, 2)
@@ -299,7 +299,7 @@ class OsdtSearch(InSlices):
             return FINISHED
         self._state["until"] = self._state["work"] + amount
         ended = self._phase()
-        return PAUSED if ended == FINISHED and self._next() else ended
+        return PAUSED if ended == FINISHED and self._begin_next_part() else ended
 
     def _arrays(self) -> tuple[Any, ...]:
         leaves = self.floor.Leaves(*self._leaves.values())
@@ -327,11 +327,11 @@ class OsdtSearch(InSlices):
 
     def _branch(self) -> int:
         if self.value < self._reported and self._data.ladder.shape[1]:
-            self._tighten()
+            self._tighten_limit()
         found: int = self.kernels.search(*self._arrays())
         return found
 
-    def _next(self) -> bool:
+    def _begin_next_part(self) -> bool:
         """Go on to the next part, if there is one."""
         if self._phase == self._branch:
             return False
@@ -339,22 +339,22 @@ class OsdtSearch(InSlices):
         used = self._settings["used"]
         if self._phase == self._look_ahead:
             before = self.value
-            self._plant()
+            self._restart_from_leaf()
             self.first.follow(*self._arrays())
             self._round = (
                 self._round + 1 if self.value < before - self.kernels.NO_BETTER else ROUNDS
             )
         if used & self.kernels.SUBTREES and self._round < ROUNDS:
-            self._aim()
+            self._aim_bound()
             self._phase = self._look_ahead
             return True
-        self._tighten()
+        self._tighten_limit()
         data, leaves, sets, _, room, *rest = self._arrays()
         self.kernels.begin(data, leaves, sets, room, *rest)
         self._phase = self._branch  # last: what interrupts before that finds no queue to bound by
         return True
 
-    def _plant(self) -> None:
+    def _restart_from_leaf(self) -> None:
         """The set of one leaf once more, from which a tree is grown."""
         self.make_room(None)
         state, sets = self._state, self._sets
@@ -370,7 +370,7 @@ class OsdtSearch(InSlices):
         state["sets"] += 1
         state["items"] += 1
 
-    def _aim(self) -> None:
+    def _aim_bound(self) -> None:
         """A sum over leaves that touches the loss at the best tree."""
         pieces, const = self.loss.beside(self._best_leaves())
         self._data = self._data._replace(pieces=pieces, ladder=np.empty((2, 0)))
@@ -378,7 +378,7 @@ class OsdtSearch(InSlices):
         data, leaves, _, sums, _, *rest = self._arrays()
         self.first.prepare(data, leaves, sums, *rest, 0)
 
-    def _tighten(self) -> None:
+    def _tighten_limit(self) -> None:
         """What a better tree may cost, now."""
         self._reported = self.value
         if not self.loss.curved:
@@ -392,7 +392,7 @@ class OsdtSearch(InSlices):
         )[0]
 
     def _best_leaves(self) -> np.ndarray:
-        """int64[leaves, 2], (negatives, positives) of those of the best tree."""
+        """Return int64[leaves, 2], (negatives, positives) of those of the best tree."""
         s = int(self._state["best_set"])
         start, size = int(self._sets["start"][s]), int(self._sets["size"][s])
         leaf = self._sets["item"][start : start + size] & self.kernels.LEAF
@@ -424,7 +424,7 @@ class OsdtSearch(InSlices):
         return enough and self._sets.make_room(more, memory_bytes - self._leaves.bytes_used())
 
     def tree(self) -> Tree:
-        """The best tree."""
+        """Return the best tree."""
         tests, s = {}, int(self._state["best_set"])
         while self._sets["parent"][s] >= 0:
             tests[int(self._sets["via"][s])] = int(self._sets["test"][s])

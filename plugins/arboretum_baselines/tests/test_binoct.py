@@ -168,7 +168,7 @@ def test_a_bound_proves_no_more_than_the_tolerance_of_highs_leaves():
     """
     program = Program(two_way_problem(large(), "it", BinOct.limits), 4, False)
     program.upper, program._scale = program.lower + 4_000_000, 2_000_000.0
-    program._take(Answer({"mip_dual_bound": 2.0}))
+    program._take_answer(Answer({"mip_dual_bound": 2.0}))
     assert program.upper - 4_000_000 * 1e-2 < program.lower < program.upper
 
 

@@ -17,12 +17,12 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_basics.exports import Rules
-from arboretum_basics.logic import Dimension, _boxes, minimised
+from arboretum_basics.logic import Dimension, _boxes_of_classes, minimised
 
 
 def terms_of(tree):
     """Dimensions, boxes of each class by its leaves, and as they are minimised."""
-    dimensions, boxes = _boxes(tree)
+    dimensions, boxes = _boxes_of_classes(tree)
     others = {
         label: [box for k, found in boxes.items() if k != label for box in found] for label in boxes
     }

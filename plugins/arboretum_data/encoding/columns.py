@@ -92,7 +92,9 @@ columns wait side by side until the matrix is put together.
 
 
 def code_type(*features: Feature) -> type:
-    """The narrowest unsigned type for the codes of all the features, the missing code included."""
+    """Return the narrowest unsigned type for the codes of all the features, the missing code
+    included.
+    """
     highest = max((f.n_bins - 1 + f.has_missing for f in features), default=0)
     return np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
 
@@ -154,7 +156,9 @@ def code_numeric(
     }["thresholds" if two else tests.value]
     more = {"edges": tuple(edges.astype(np.float64).tolist()), "unit": column.unit}
     return [
-        _coded(BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more)
+        _make_coded_column(
+            BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more
+        )
     ]
 
 
@@ -189,7 +193,7 @@ def code_categories(
         ]
     family = Family.multiway if tests is Categorical.multiway else Family.equals
     return [
-        _coded(
+        _make_coded_column(
             CategoryFeature,
             column,
             position,
@@ -209,7 +213,7 @@ def code_ordinal(
     codes = _bins_of_values(column, present)
     more = {"categories": column.categories, "positions": tuple(present.tolist())}
     return [
-        _coded(
+        _make_coded_column(
             OrdinalFeature,
             column,
             position,
@@ -229,7 +233,7 @@ def _bins_of_values(column: Column, present: np.ndarray) -> np.ndarray:
     return by_code(bins, column.values, len(present))
 
 
-def _coded(
+def _make_coded_column(
     kind: type,
     column: Column,
     position: int,
@@ -239,7 +243,7 @@ def _coded(
     missing_bin: bool,
     **more: object,
 ) -> Coded:
-    """A column of one feature.
+    """Return a column of one feature.
 
     codes : ``known``, the number of known bins, where the value is missing.
     """
@@ -268,7 +272,7 @@ class BinnedFeature(CodedFeature):
     unit: str = ""
 
     def rule(self, index: int) -> TestRule:
-        """The interval, threshold or multiway test with that index."""
+        """Return the interval, threshold or multiway test with that index."""
         edges = self.edges
         if self.family is Family.multiway:
             return Bins(self.column, edges, missing_outcome=self.missing_bin, unit=self.unit)
@@ -293,7 +297,7 @@ class CategoryFeature(CodedFeature):
     categories: tuple[str, ...] = ()
 
     def rule(self, index: int) -> TestRule:
-        """The equality or multiway test with that index."""
+        """Return the equality or multiway test with that index."""
         if self.family is Family.multiway:
             return Values(self.column, self.categories, missing_outcome=self.missing_bin)
         if index == len(self.categories):
@@ -313,7 +317,7 @@ class OrdinalFeature(CodedFeature):
     positions: tuple[int, ...] = ()
 
     def rule(self, index: int) -> TestRule:
-        """The threshold test with that index."""
+        """Return the threshold test with that index."""
         if index == len(self.positions) - 1:
             return Known(self.column)
         kind = OrdinalAtMost if self.missing_bin else OrdinalThreshold
@@ -329,7 +333,7 @@ class RawOrdinal(RawFeature):
     categories: tuple[str, ...] = ()
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "code ≤ threshold", read as "at most the category with the highest such
+        """Return the test "code ≤ threshold", read as "at most the category with the highest such
         code"; for ∞ "the value is known".
         """
         if threshold == np.inf:
@@ -348,12 +352,12 @@ class Known(TestRule):
     column: str
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where the value is known, 1 where it is missing."""
+        """Return int32[len(rows)]: 0 where the value is known, 1 where it is missing."""
         lost: np.ndarray = table.column(self.column).missing[rows]
         return lost.astype(np.int32)
 
     def outcome_of(self, row: Plain) -> int:
-        """0 where the value of one row is known, 1 where it is missing (None or NaN)."""
+        """Return 0 where the value of one row is known, 1 where it is missing (None or NaN)."""
         return int(is_missing(row[self.column]))
 
     def outcome_label(self, outcome: int) -> str:
@@ -361,7 +365,7 @@ class Known(TestRule):
         return "is known" if outcome == 0 else "is missing"
 
     def sql_conditions(self, name: Spelled, text: Spelled) -> list[str]:
-        """Per outcome its condition in SQL: IS NOT NULL, IS NULL.
+        """Return, per outcome, its condition in SQL: IS NOT NULL, IS NULL.
 
         name : a column's name → the name as SQL writes it.
         """
@@ -387,7 +391,7 @@ class OrdinalAtMost(TestRule):
         return OrdinalThreshold(self.column, self.categories, self.index)
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where the value is at most ``categories[index]``, else 1.
+        """Return int32[len(rows)]: 0 where the value is at most ``categories[index]``, else 1.
 
         Raises DataError where the column is continuous in ``table``.
         """
@@ -396,7 +400,7 @@ class OrdinalAtMost(TestRule):
         return outcomes
 
     def outcome_of(self, row: Plain) -> int:
-        """0 where the value of one row is at most ``categories[index]``, else 1."""
+        """Return 0 where the value of one row is at most ``categories[index]``, else 1."""
         return abs(self._threshold.outcome_of(row))
 
     def outcome_label(self, outcome: int) -> str:

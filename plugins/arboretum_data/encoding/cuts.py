@@ -23,8 +23,8 @@ NARROWEST_BIN = 1e-8
 
 
 def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """float64[n]: a number in ``[low, high)`` for each pair: the threshold that greedy search
-    would ask, to the last bit.
+    """Return float64[n]: a number in ``[low, high)`` for each pair: the threshold that greedy
+    search would ask, to the last bit.
     """
     return between(np.stack([low, high], axis=1))
 
@@ -118,7 +118,7 @@ def kmeans(
 def kmeans_centres(
     values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_bins: int, elkan: bool
 ) -> np.ndarray:
-    """float64[n_bins], ascending: the centres at which the passes stop."""
+    """Return float64[n_bins], ascending: the centres at which the passes stop."""
     mean = rows.mean()
     x = values - mean
     tolerance = RELATIVE_TOLERANCE * np.average(x**2, weights=weight)
@@ -161,7 +161,7 @@ def nearer_by_elkan(v: float, low: float, high: float) -> bool:
 def assign(
     x: np.ndarray, centres: np.ndarray, nearer_high: Callable[[float, float, float], bool]
 ) -> np.ndarray:
-    """int64[n_bins + 1]: where each cluster's stretch of ``x`` starts; ``centres`` ascend.
+    """Return int64[n_bins + 1]: where each cluster's stretch of ``x`` starts; ``centres`` ascend.
 
     A value half-way between two centres is decided by floating-point numbers (``nearer_high(value,
     lower, upper)``), so that the choice is scikit-learn's; equal distances go to the lower centre.
@@ -205,7 +205,7 @@ def fill_empty(
 
 
 def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """float64[n_bins]: the new centres.
+    """Return float64[n_bins]: the new centres.
 
     A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose
     loop reaches clusters before the largest when that one's sum is not yet divided; kept so,
@@ -239,8 +239,8 @@ def mdl(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
 
 
 def best_cut(cumulative: np.ndarray) -> int | None:
-    """Number of values left of the cut with the lowest class entropy, or None when it is not
-    accepted.
+    """Return the number of values left of the cut with the lowest class entropy, or None when it is
+    not accepted.
 
     cumulative : float64[n + 1, n_classes], class counts of the first 0 … n values of the stretch,
         up to a constant. Accepted (eq. for MDLPC): gain > (log2(N − 1) + log2(3^k − 2) − (k·Ent(S)
@@ -263,7 +263,7 @@ def best_cut(cumulative: np.ndarray) -> int | None:
 
 
 def entropy(counts: np.ndarray) -> np.ndarray:
-    """float64[n]: entropy in bits of each row of counts; 0 for an empty row."""
+    """Return float64[n]: entropy in bits of each row of counts; 0 for an empty row."""
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
     bits = share * np.log2(share, out=np.zeros_like(share), where=share > 0)

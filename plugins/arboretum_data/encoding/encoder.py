@@ -133,7 +133,7 @@ class TestsEncoder:
             if reason := self._reason_to_leave_out(column, origin, uncoded):
                 notes.append(f"column {column.name!r} is left out: {reason}")
             elif uncoded:
-                raw.append(_raw(column, position))
+                raw.append(_raw_feature(column, position))
             else:
                 found = self._code(column, origin, position, source, guessed.get(position))
                 coded += found
@@ -141,7 +141,7 @@ class TestsEncoder:
                     notes.append(
                         f"column {column.name!r} is left out: {self.numeric.value} finds no cut"
                     )
-        notes += _merged(raw, CLOSE[self.gap])
+        notes += _notes_on_gap(raw, CLOSE[self.gap])
         if not coded and not raw:
             raise DataError(
                 f"{table.name}: no usable column is left "
@@ -150,7 +150,7 @@ class TestsEncoder:
         return self._assemble(table, coded, raw, notes)
 
     def _reason_to_leave_out(self, column: Column, origin: Column, uncoded: bool) -> str:
-        """Why a column offers no test; "" when it does.
+        """Return why a column offers no test; "" when it does.
 
         uncoded : of such a column it is a test whether the value is known.
         """
@@ -205,10 +205,12 @@ class TestsEncoder:
     ) -> Encoded:
         features = tuple(feature for feature, _ in coded)
         raw_features = tuple(feature for feature, _ in raw)
-        codes = _matrix([column for _, column in coded], table.n_rows, coding.code_type(*features))
+        codes = _stack_columns(
+            [column for _, column in coded], table.n_rows, coding.code_type(*features)
+        )
         # float32 where every column is
         narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
-        values = _matrix([values for _, values in raw], table.n_rows, narrowest)
+        values = _stack_columns([values for _, values in raw], table.n_rows, narrowest)
         classes = table.is_classification
         label, y = table.target.codes, table.target.values
         weight = table.row_weights()
@@ -245,8 +247,8 @@ class TestsEncoder:
 
 
 def identical_rows(codes: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(first, member): the first row of each distinct object, in order of appearance; the object of
-    each row.
+    """Return (first, member): the first row of each distinct object, in order of appearance; the
+    object of each row.
 
     codes : integers[n, f].
     raw : floats[n, r]; two NaN are equal, and so are 0.0 and −0.0.
@@ -265,7 +267,7 @@ def identical_rows(codes: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _as_bytes(matrix: np.ndarray) -> np.ndarray:
-    """uint8[n, bytes per row]."""
+    """Return uint8[n, bytes per row]."""
     rows = np.ascontiguousarray(matrix)
     return (
         rows.view(np.uint8).reshape(len(rows), -1)
@@ -275,7 +277,7 @@ def _as_bytes(matrix: np.ndarray) -> np.ndarray:
 
 
 def _complete_rows(table: Table, notes: list[str]) -> Table:
-    """The table without the rows that miss a value."""
+    """Return the table without the rows that miss a value."""
     incomplete = np.any([column.missing for column in table.columns], axis=0)
     if incomplete.all():
         raise DataError(
@@ -288,16 +290,18 @@ def _complete_rows(table: Table, notes: list[str]) -> Table:
     return table.take(~incomplete)
 
 
-def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
-    """A raw feature and its values; the codes of an ordinal column as floats, NaN = missing."""
+def _raw_feature(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
+    """Return a raw feature and its values; the codes of an ordinal column as floats, NaN =
+    missing.
+    """
     if column.is_continuous:
         return RawFeature(column.name, position, column.unit), column.values
     values = column.as_numbers().astype(np.float32)
     return RawOrdinal(column.name, position, categories=column.categories), values
 
 
-def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
-    """What ``gap`` takes for equal that is not: a sentence per column."""
+def _notes_on_gap(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
+    """Return what ``gap`` takes for equal that is not: a sentence per column."""
     notes = [] if raw or not gap else ["encoder.gap changes nothing: no column is raw"]
     for feature, values in raw if gap else ():
         distinct = np.unique(values[~np.isnan(values)])
@@ -309,8 +313,8 @@ def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
     return notes
 
 
-def _matrix(columns: list[np.ndarray], n_rows: int, dtype: DTypeLike) -> np.ndarray:
-    """The columns side by side, the values of each next to each other in memory."""
+def _stack_columns(columns: list[np.ndarray], n_rows: int, dtype: DTypeLike) -> np.ndarray:
+    """Return the columns side by side, the values of each next to each other in memory."""
     matrix: np.ndarray = np.empty((n_rows, len(columns)), dtype, order="F")
     for index, column in enumerate(columns):
         matrix[:, index] = column

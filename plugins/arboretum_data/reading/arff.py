@@ -107,15 +107,15 @@ def read_arff(
     """
     where = str(path)
     lines = _LINE_ENDS.split(decode(read_bytes(path), encoding, where))
-    attributes, start = _header(lines, where)
+    attributes, start = _read_header(lines, where)
     names = checked_header([a.name for a in attributes], where)
     weights: dict[int, str] = {}
-    rows = list(_rows(lines, start, attributes, where, weights))
+    rows = list(_read_rows(lines, start, attributes, where, weights))
     if not rows:
         raise DataError(f"{where}: there are attributes but no row")
     columns = zip(*rows, strict=True)
     cells = [
-        _column(name, a, column, missing, where)
+        _read_column(name, a, column, missing, where)
         for name, a, column in zip(names, attributes, columns, strict=True)
     ]
     if weights:  # a row without one weighs 1
@@ -123,7 +123,7 @@ def read_arff(
     return cells
 
 
-def _column(
+def _read_column(
     name: str, attribute: Attribute, column: Sequence[str], missing: Sequence[str], where: str
 ) -> Cells:
     gone = (
@@ -140,13 +140,13 @@ def _column(
             )
     if attribute.pattern:
         return attrs.evolve(
-            cells, values=tuple(_moment(value, attribute, where) for value in cells.values)
+            cells, values=tuple(_read_moment(value, attribute, where) for value in cells.values)
         )
     return cells
 
 
-def _moment(text: str, attribute: Attribute, where: str) -> str:
-    """A date in ISO form."""
+def _read_moment(text: str, attribute: Attribute, where: str) -> str:
+    """Return a date in ISO form."""
     try:
         # the pattern says whether it has a zone
         return str(datetime.datetime.strptime(text, attribute.pattern))
@@ -160,7 +160,7 @@ def _moment(text: str, attribute: Attribute, where: str) -> str:
             ) from None
 
 
-def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
+def _read_header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
     attributes: list[Attribute] = []
     for number, line in enumerate(lines, start=1):
         stripped = _without_comment(line).strip()
@@ -174,11 +174,11 @@ def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
             if not found:
                 raise DataError(f"{where}: line {number}: not an attribute: {stripped[:60]!r}")
             name = _unquoted(found[1] or found[2]).removeprefix(_EXACT)
-            attributes.append(_attribute(name, found[3].strip(), f"{where}: line {number}"))
+            attributes.append(_read_attribute(name, found[3].strip(), f"{where}: line {number}"))
     raise DataError(f"{where}: there is no @data line; is this an ARFF file?")
 
 
-def _attribute(name: str, declared: str, place: str) -> Attribute:
+def _read_attribute(name: str, declared: str, place: str) -> Attribute:
     if declared.startswith("{"):
         found = _VALUES.match(declared)
         if found is None:
@@ -186,7 +186,9 @@ def _attribute(name: str, declared: str, place: str) -> Attribute:
                 f"{place}: the values of the attribute {name!r} end without a closing brace"
             )
         values = (
-            value.removeprefix(_EXACT) for value in _split(found[1], 0) if value not in ("?", "")
+            value.removeprefix(_EXACT)
+            for value in _split_values(found[1], 0)
+            if value not in ("?", "")
         )
         return Attribute(name, values=tuple(dict.fromkeys(values)))
     word, *rest = declared.split(maxsplit=1)
@@ -202,13 +204,13 @@ def _attribute(name: str, declared: str, place: str) -> Attribute:
         return Attribute(name, word)
     given = sure(_WORD.match(rest[0]))[0] if rest else ""
     return Attribute(
-        name, word, pattern=_pattern(_unquoted(given).removeprefix(_EXACT) or ISO, place)
+        name, word, pattern=_date_pattern(_unquoted(given).removeprefix(_EXACT) or ISO, place)
     )
 
 
-def _pattern(java: str, place: str) -> str:
-    """A pattern of Java's SimpleDateFormat for ``strptime``; raises DataError for a field that
-    it does not know.
+def _date_pattern(java: str, place: str) -> str:
+    """Return a pattern of Java's SimpleDateFormat for ``strptime``; raises DataError for a field
+    that it does not know.
     """
     parts = []
     for found in _FIELD.finditer(java):
@@ -247,22 +249,22 @@ def _escaped(found: re.Match[str]) -> str:
     return chr(int(text, 8)) if text[0] in "01234567" else _CONTROLS.get(text, text)
 
 
-def _split(text: str, n: int) -> list[str]:
-    """Values between commas; between blanks, too, where that makes ``n`` of them."""
+def _split_values(text: str, n: int) -> list[str]:
+    """Return the values between commas; between blanks, too, where that makes ``n`` of them."""
     found = _ITEM.findall(f"{text},")
     if len(found) != n and len(words := _WORD.findall(text)) == n:
         found = words
     return [_unquoted(item) for item in found]
 
 
-def _rows(
+def _read_rows(
     lines: Sequence[str],
     start: int,
     attributes: Sequence[Attribute],
     where: str,
     weights: dict[int, str],
 ) -> Iterator[list[str]]:
-    """The cells of each row; ``weights`` takes, by row, those that stand in braces."""
+    """Yield the cells of each row; ``weights`` takes, by row, those that stand in braces."""
     n, row = len(attributes), 0
     left_out = [a.left_out for a in attributes]
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -271,14 +273,14 @@ def _rows(
         if not text:
             continue
         if text.startswith("{"):
-            cells, text = _sparse(text, left_out, f"{where}: line {number}")
+            cells, text = _read_sparse_row(text, left_out, f"{where}: line {number}")
         else:
             cells = None
         if special and (weight := _WEIGHT.search(text)):
             weights[row], text = weight[1], text[: weight.start()]
         if cells is None:
             cells = text.split(",")
-            cells = _split(text, n) if special or len(cells) != n else cells
+            cells = _split_values(text, n) if special or len(cells) != n else cells
         elif text:
             raise DataError(f"{where}: line {number}: {text[:40]!r} after the closing brace")
         if len(cells) != n:
@@ -289,8 +291,8 @@ def _rows(
         row += 1
 
 
-def _sparse(line: str, left_out: Sequence[str], place: str) -> tuple[list[str], str]:
-    """A row ``{index value, …}``, and what stands behind it."""
+def _read_sparse_row(line: str, left_out: Sequence[str], place: str) -> tuple[list[str], str]:
+    """Return a row ``{index value, …}``, and what stands behind it."""
     found = _VALUES.match(line)
     if found is None:
         raise DataError(f"{place}: the row ends without a closing brace")

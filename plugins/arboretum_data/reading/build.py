@@ -68,7 +68,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     cells, notes = interpret(
         cells,
         schema.decimal,
-        _texts(schema, cells),
+        _text_columns(schema, cells),
         {schema.target, schema.weight or schema.target},
     )
     by_name = {c.name: c for c in cells}
@@ -88,7 +88,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         name,
         tuple(columns),
         target,
-        weights=None if schema.weight is None else _weights(by_name[schema.weight]),
+        weights=None if schema.weight is None else _read_weights(by_name[schema.weight]),
         groups=None
         if schema.group is None
         else by_name[schema.group].as_text().codes.astype(np.int64),
@@ -98,7 +98,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
 
 
 def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
-    """A note for each column of which several spellings are one value."""
+    """Return a note for each column of which several spellings are one value."""
     notes = {}
     for c in cells:
         text, _ = _in_order(c, schema)
@@ -111,8 +111,8 @@ def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
     return notes
 
 
-def _texts(schema: Schema, cells: Sequence[Cells]) -> set[str]:
-    """Columns that stay text: where kinds or orders say so, and where the column is no
+def _text_columns(schema: Schema, cells: Sequence[Cells]) -> set[str]:
+    """Return the columns that stay text: where kinds or orders say so, and where the column is no
     attribute.
     """
     kinds = {c.name: schema.kinds.get(c.name, schema.default) for c in cells}
@@ -152,7 +152,7 @@ def _short(message: str, limit: int = 400) -> str:
 
 
 def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
-    """The kind given, else ordinal where an order is given, else continuous for numbers and
+    """Return the kind given, else ordinal where an order is given, else continuous for numbers and
     categorical for text.
     """
     if cells.name in schema.kinds:
@@ -167,7 +167,7 @@ def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
 
 
 def build_column(cells: Cells, schema: Schema) -> Column:
-    """One attribute of the table."""
+    """Return one attribute of the table."""
     kind = kind_of(cells, schema)
     if kind is ColumnKind.continuous:
         values = cells.exact_numbers()
@@ -182,7 +182,7 @@ def build_column(cells: Cells, schema: Schema) -> Column:
 
 
 def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
-    """The column in canonical spellings, and its values in the order given, else as the file
+    """Return the column in canonical spellings, and its values in the order given, else as the file
     declares, else by size or spelling.
     """
     given = [spelling(v) for v in schema.orders.get(cells.name, ())]
@@ -193,8 +193,8 @@ def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
 
 
 def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
-    """int32[n_rows]: codes into ``order``; raises DataError on a value that the order does not
-    list.
+    """Return int32[n_rows]: codes into ``order``; raises DataError on a value that the order does
+    not list.
     """
     position = {value: i for i, value in enumerate(order)}
     for value in cells.values:
@@ -222,7 +222,7 @@ def build_target(cells: Cells, schema: Schema) -> Target:
 
 
 def target_task(cells: Cells, schema: Schema) -> Task:
-    """Whether the target holds classes or numbers."""
+    """Return whether the target holds classes or numbers."""
     if schema.task is not TaskChoice.auto:
         return Task(schema.task.value)
     if cells.name in schema.kinds:
@@ -236,7 +236,7 @@ def target_task(cells: Cells, schema: Schema) -> Task:
     return Task.classification if whole and n <= FEW else Task.regression
 
 
-def _weights(cells: Cells) -> np.ndarray:
+def _read_weights(cells: Cells) -> np.ndarray:
     values = cells.as_numbers()
     if values is None or not np.all(np.isfinite(values) & (values > 0)):
         raise DataError(
@@ -280,8 +280,8 @@ def _check_finite(name: str, values: np.ndarray) -> None:
 
 
 def one_against_rest(table: Table, positive: str | None) -> Table:
-    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0); None: as they
-    are.
+    """Return the same rows with two classes: ``positive`` (code 1) and the rest (code 0); None: as
+    they are.
 
     With two classes both keep their names, so only the order can change.
     """
@@ -303,7 +303,7 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
 
 
 def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]) -> Table:
-    """The table built again from its cells, with some columns left out or of another kind;
+    """Return the table built again from its cells, with some columns left out or of another kind;
     raises DataError as :func:`build_table`.
     """
     if not (kinds or ignore):
@@ -331,8 +331,8 @@ def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]
 
 
 def worded(table: Table, questions: Mapping[str, str]) -> Table:
-    """The table with words for asking a person for the value of some columns; raises DataError
-    for a column that it does not have.
+    """Return the table with words for asking a person for the value of some columns; raises
+    DataError for a column that it does not have.
     """
     names = [column.name for column in table.columns]
     if wrong := next((name for name in questions if name not in names), None):

@@ -69,7 +69,7 @@ class Cells:
         return len(self.codes if self.numbers is None else self.numbers)
 
     def as_numbers(self) -> np.ndarray | None:
-        """float64[n_rows] with NaN = missing, or None when some value is not a number."""
+        """Return float64[n_rows] with NaN = missing, or None when some value is not a number."""
         if self.numbers is not None:
             return np.asarray(self.numbers, np.float64)
         parsed = parse_numbers(self.values) if self.parsed is None else self.parsed
@@ -78,7 +78,9 @@ class Cells:
         return by_code(parsed, self.codes, np.nan)
 
     def exact_numbers(self) -> np.ndarray | None:
-        """The same; raises DataError where two integers of the column would become one number."""
+        """Return the same; raises DataError where two integers of the column would become one
+        number.
+        """
         if (
             self.numbers is None
             and not self.unit
@@ -89,7 +91,7 @@ class Cells:
         return self.as_numbers()
 
     def as_text(self, order: Sequence[str] = ()) -> Cells:
-        """The same column with each value in its canonical spelling
+        """Return the same column with each value in its canonical spelling
         (:mod:`arboretum.model.spelling`).
 
         order : distinct values listed for it, if any.  Where two of these, or of those declared,
@@ -118,7 +120,9 @@ class Cells:
 
 
 def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
-    """float64[len(values)], or None when some value is not a number ("1_000" and "nan" are not)."""
+    """Return float64[len(values)], or None when some value is not a number ("1_000" and "nan" are
+    not).
+    """
     try:
         parsed = np.array([float(value) for value in values], dtype=np.float64)
     except ValueError:
@@ -171,7 +175,7 @@ def factorise(
     declared: tuple[str, ...] = (),
     exact: str | None = None,
 ) -> Cells:
-    """Cells of a column given as one text per row."""
+    """Return the cells of a column given as one text per row."""
     position: dict[str, int] = {}
     codes = np.fromiter(
         (position.setdefault(v, len(position)) for v in column), np.int32, len(column)
@@ -180,8 +184,8 @@ def factorise(
 
 
 def checked_header(names: Sequence[str], where: str) -> list[str]:
-    """Names without surrounding blanks, empty ones numbered; raises DataError on a name that
-    comes twice.
+    """Return the names without surrounding blanks, empty ones numbered; raises DataError on a name
+    that comes twice.
     """
     header = [name.strip() or f"column_{i + 1}" for i, name in enumerate(names)]
     seen: set[str] = set()
@@ -221,7 +225,7 @@ def interpret(
         if (dates := read_dates(c.values, c.name)) is not None:
             found[i] = attrs.evolve(c, unit=dates[0], parsed=dates[1])
             dated.append(found[i])
-        elif f"decimal {c.name}" not in notes and (hint := _hint(c)):
+        elif f"decimal {c.name}" not in notes and (hint := _hint_at_meaning(c)):
             hints[f"hint {c.name}"] = f"column {c.name!r} {hint}"
     if any(
         sure(moment(value)) % 1_000 for c in dated if c.unit == "microseconds" for value in c.values
@@ -276,8 +280,8 @@ def _shows_points(cells: Cells) -> bool:
 
 
 def parse_commas(values: Sequence[str]) -> np.ndarray | None:
-    """float64[len(values)] with a comma before decimals; None where a value is no such number
-    ("3.14" is none).
+    """Return float64[len(values)] with a comma before decimals; None where a value is no such
+    number ("3.14" is none).
     """
     if any("." in value for value in values):
         return None
@@ -285,7 +289,7 @@ def parse_commas(values: Sequence[str]) -> np.ndarray | None:
 
 
 def no_number(cells: Cells) -> tuple[str, str]:
-    """The first spelling that is no number, and what to do about it, where something can be
+    """Return the first spelling that is no number, and what to do about it, where something can be
     done.
     """
     bad = next(value for value in cells.values if parse_numbers((value,)) is None)
@@ -302,8 +306,10 @@ def _comma_hint(cells: Cells) -> str:
     )
 
 
-def _hint(cells: Cells) -> str | None:
-    """Why a text column may be meant otherwise, and what to do; None where nothing suggests it."""
+def _hint_at_meaning(cells: Cells) -> str | None:
+    """Return why a text column may be meant otherwise, and what to do; None where nothing suggests
+    it.
+    """
     look = cells.values[:_LOOK]
     if look and all(_DATE_LIKE.fullmatch(value) for value in look):
         return (
@@ -343,8 +349,8 @@ def _examples(cells: Cells) -> str:
 
 
 def read_dates(values: Iterable[str], name: str = "") -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the values, and float64[n]; None unless every one of them is a point
-    in time in ISO text.
+    """Return the unit that fits all the values, and float64[n]; None unless every one of them is a
+    point in time in ISO text.
 
     name : of the column; raises DataError where two moments differ by less than the finest unit.
     """

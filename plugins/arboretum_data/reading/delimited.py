@@ -47,8 +47,8 @@ cell.
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked when it is gzip; raises DataError naming the file and the
-    cause.
+    """Return the content of a file, unpacked when it is gzip; raises DataError naming the file and
+    the cause.
     """
     refuse_no_file(path, pipes=True)
     try:
@@ -77,7 +77,7 @@ def refuse_no_file(path: Path, *, pipes: bool = False) -> None:
 
 
 def _from_pipe(path: Path) -> bytes:
-    """What somebody writes into a pipe; raises DataError at once where nobody does."""
+    """Return what somebody writes into a pipe; raises DataError at once where nobody does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(descriptor, True)
     with open(descriptor, "rb") as file:
@@ -130,8 +130,8 @@ def decode(content: bytes, encoding: str, where: str) -> str:
 
 
 def sniff_separator(text: str) -> str:
-    """The separator that the first line shows most often outside quotes; a comma when it shows
-    none.
+    """Return the separator that the first line shows most often outside quotes; a comma when it
+    shows none.
     """
     first = next((line for line in text[:1_000_000].splitlines() if line.strip()), "")
     unquoted = "".join(first.split('"')[::2])
@@ -178,7 +178,7 @@ def parse_delimited(
     where: str,
     spelled: Container[str] | None = None,
 ) -> list[Cells]:
-    """Cells of delimited text, by the standard library.
+    """Return the cells of delimited text, by the standard library.
 
     spelled : as of :func:`read_delimited`.
     """
@@ -196,7 +196,7 @@ def parse_delimited(
             if not header:
                 header = checked_header(row, where)
             elif len(row) != len(header):
-                raise DataError(_ragged(row, header, reader.line_num, separator, where))
+                raise DataError(_refuse_ragged_row(row, header, reader.line_num, separator, where))
             else:
                 rows.append(row)
     except csv.Error as error:
@@ -208,15 +208,15 @@ def parse_delimited(
     if spelled is None:
         return [factorise(name, column, missing) for name, column in columns]
     return [
-        (None if name in spelled else _numbers(name, column, words))
+        (None if name in spelled else _clean_numbers(name, column, words))
         or factorise(name, column, missing)
         for name, column in columns
     ]
 
 
-def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
-    """Cells of a column of numbers, without their spellings, which take eight times as much;
-    None where it may be another.
+def _clean_numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
+    """Return the cells of a column of numbers, without their spellings, which take eight times as
+    much; None where it may be another.
     """
     known = np.array([value not in missing for value in column])
     parsed = parse_numbers(list(itertools.compress(column, known)))
@@ -228,10 +228,10 @@ def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells
     return Cells(name, numbers=numbers)
 
 
-def _ragged(
+def _refuse_ragged_row(
     row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str
 ) -> str:
-    """The refusal of a row that is not as long as the header, with the likeliest reason."""
+    """Return the refusal of a row that is not as long as the header, with the likeliest reason."""
     msg = f"{where}: line {line} has {len(row)} cells, the header has {len(header)}"
     if header[0].startswith(("#", "//")):
         return f"{msg}; the first line is the header: delete comments above it"
@@ -256,7 +256,7 @@ def _read_large(
     where: str,
     spelled: Container[str] | None,
 ) -> list[Cells] | None:
-    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line.
+    """Return the cells by pyarrow, or None where it stumbles: the slow reader then names the line.
 
     content : ``text`` in UTF-8.
     """
@@ -288,8 +288,8 @@ def _arrow_cells(
     quoted: bool,
     numeric: frozenset[str] = frozenset(),
 ) -> list[Cells] | None:
-    """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column
-    holds something else.
+    """Return the cells of rows without a header; None where pyarrow refuses them, or a ``numeric``
+    column holds something else.
 
     Numbers are read as such (both readers round correctly, so that the values are the same),
     everything else by its distinct spellings, which takes five times as long where nearly every row
@@ -330,7 +330,7 @@ def _arrow_cells(
 
 
 def arrow_text_cells(name: str, array: DictionaryArray, missing: Sequence[str]) -> Cells:
-    """Cells of a pyarrow dictionary array of strings, or a column of one such chunk.
+    """Return the cells of a pyarrow dictionary array of strings, or a column of one such chunk.
 
     A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a
     loop over them takes a second per million.  It falls back to the loop where stripping makes two

@@ -48,8 +48,8 @@ def read_parquet(
 
 
 def arrow_cells(name: str, column: ChunkedArray, missing: Sequence[str]) -> Cells:
-    """Cells of one pyarrow column; raises DataError for a type that is neither number, text,
-    truth value nor date.
+    """Return the cells of one pyarrow column; raises DataError for a type that is neither number,
+    text, truth value nor date.
     """
     import pyarrow as pa
 

@@ -223,4 +223,4 @@ def test_a_proof_for_trees_of_some_depth_is_none_for_all():
     assert shallow.status is Status.feasible and "not excluded" in shallow.notes[-1]
     assert stand_in("honest", most_depth=5).solve(problem, Context()).status is Status.optimal
     # 3 of 8 rows wrong at the root: with λ = 0.3, one split at most can pay
-    assert Pystreed()._asked(problem_of(1, 0.3))[1]["depth"] == 1
+    assert Pystreed()._question_for_peer(problem_of(1, 0.3))[1]["depth"] == 1

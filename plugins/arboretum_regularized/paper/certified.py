@@ -45,7 +45,7 @@ COST = 200.0
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """One per table, price setting and reading."""
+    """Return one per table, price setting and reading."""
     return [
         Piece({"chapter": "certified", "dataset": name, "prices": p, "variant": v}, COST)
         for name, proven in PROVEN.items()
@@ -162,7 +162,7 @@ def judge(results: Keyed) -> Judgement:
     ]
     return Judgement(
         (),
-        [_theorem(promised)] if promised else (),
+        [_claim_theorem(promised)] if promised else (),
         {"certified.csv": csv_text(rows)},
         {},
         chapters,
@@ -174,7 +174,7 @@ def _summary(ratios: Sequence[float]) -> dict[str, float]:
     return {"mean": math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), "most": max(ratios)}
 
 
-def _theorem(promised: Mapping[str, Sequence[tuple[float, float]]]) -> Claim:
+def _claim_theorem(promised: Mapping[str, Sequence[tuple[float, float]]]) -> Claim:
     """A ratio above its promise fails."""
     holds = all(ratio <= most for pairs in promised.values() for ratio, most in pairs)
     words = (

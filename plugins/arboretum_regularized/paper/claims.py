@@ -86,7 +86,8 @@ class Case:
         return self.found.scores(self.part, measure, algorithms or FAMILY[self.base])
 
     def ranks(self, measure: str) -> tuple[Mapping[str, float], float]:
-        """(algorithm → average rank within its family, critical difference of Bonferroni–Dunn).
+        """Return (algorithm → average rank within its family, critical difference of
+        Bonferroni–Dunn).
 
         Where Friedman's test finds no difference at all, no two are told apart: the critical
         difference is infinite.
@@ -124,7 +125,7 @@ Question = Callable[[Case], Answer | None]
 
 
 def claims(found: Results) -> list[Claim]:
-    """Every sentence that the results at hand can judge."""
+    """Return every sentence that the results at hand can judge."""
     made = []
     asked = [
         (prices, base, words, ask)
@@ -158,7 +159,7 @@ def claims(found: Results) -> list[Claim]:
             f"{variant} variant: {'no, ' if a.holds is False else ''}{a.words}"
             for variant, a in known.items()
         )
-        reason = _reason(prices, base, question, known) if judged.holds is False else ""
+        reason = _reason_of_authors(prices, base, question, known) if judged.holds is False else ""
         made.append(
             Claim.judged(
                 f"{prices.capitalize()} prices: {sentence}", judged.holds, evidence, reason
@@ -167,8 +168,10 @@ def claims(found: Results) -> list[Claim]:
     return made
 
 
-def _reason(prices: str, base: str, question: Question, answers: Mapping[str, Answer]) -> str:
-    """Why a sentence does not hold by the authors' reading, "" where nothing explains it."""
+def _reason_of_authors(
+    prices: str, base: str, question: Question, answers: Mapping[str, Answer]
+) -> str:
+    """Return why a sentence does not hold by the authors' reading, "" where nothing explains it."""
     if prices == RANDOM:
         return DRIFT if len(answers) == 2 and answers[PAPER].holds else ""
     printed = None if question in BEYOND_THE_MEANS else question(Case(as_published(), JUDGED, base))
@@ -183,7 +186,7 @@ def _reason(prices: str, base: str, question: Question, answers: Mapping[str, An
 
 
 def _of_ranks(question: Question) -> Question:
-    """No answer where few data sets have results."""
+    """Return no answer where few data sets have results."""
     return lambda x: question(x) if len(x.found.datasets(x.part)) >= ENOUGH else None
 
 
@@ -200,8 +203,8 @@ def differ_at_all(x: Case) -> Answer:
 
 @_of_ranks
 def behave_alike(x: Case) -> Answer:
-    """The average rank of every algorithm in C4.5's family is within the critical difference of
-    its counterpart's in CART's.
+    """The average rank of every algorithm in C4.5's family is within the critical difference
+    of its counterpart's in CART's.
     """
     words, holds = [], True
     for measure in MEASURES:
@@ -274,10 +277,10 @@ def above_most(x: Case) -> Answer:
     return Answer(len(beaten) >= 3, f"better than {words or 'none'}")
 
 
-def _two(
+def _compare_two(
     x: Case, one: str, other: str, measure: str, holds: Callable[[float, float], bool]
 ) -> Answer:
-    """What the difference of two average ranks says.
+    """Return what the difference of two average ranks says.
 
     holds : difference, critical difference → whether.
     """
@@ -291,13 +294,15 @@ def _two(
 @_of_ranks
 def pruned_plain_near_enhanced(x: Case) -> Answer:
     """Ranks of pC4.5 and EC4.5 in expected cost are within the critical difference."""
-    return _two(x, x.pruned, x.enhanced, "expected_cost", lambda gap, reach: abs(gap) <= reach)
+    return _compare_two(
+        x, x.pruned, x.enhanced, "expected_cost", lambda gap, reach: abs(gap) <= reach
+    )
 
 
 @_of_ranks
 def pruning_cuts_size(x: Case) -> Answer:
     """The pruned plain tree has the better average rank in size."""
-    return _two(x, x.pruned, x.enhanced, "n_nodes", lambda gap, reach: gap < 0.0)
+    return _compare_two(x, x.pruned, x.enhanced, "n_nodes", lambda gap, reach: gap < 0.0)
 
 
 @_of_ranks
@@ -305,7 +310,7 @@ def dearer(x: Case) -> Answer:
     """The plain form's average rank in expected cost is above that of the pruned enhanced form
     by more than the difference.
     """
-    return _two(x, x.base, x.both, "expected_cost", lambda gap, reach: gap > reach)
+    return _compare_two(x, x.base, x.both, "expected_cost", lambda gap, reach: gap > reach)
 
 
 @_of_ranks
@@ -343,7 +348,7 @@ def like_balance(x: Case) -> Answer:
 # -- data set by data set --------------------------------------------------------------------------
 
 
-def _largest(
+def _claim_largest(
     x: Case,
     values: Mapping[str, float],
     holds: Callable[[float], bool],
@@ -351,8 +356,8 @@ def _largest(
     reported: str,
     unit: float = 1.0,
 ) -> Answer | None:
-    """Whether the largest value is as large as that, certain on all twenty data sets; the first
-    three in words.
+    """Return whether the largest value is as large as that, certain on all twenty data sets; the
+    first three in words.
     """
     top = sorted(values, key=values.__getitem__)[::-1][:3]
     words = what + ", ".join(f"{name} {reported.format(unit * values[name])}" for name in top)
@@ -370,11 +375,11 @@ def twice_as_dear(x: Case) -> Answer | None:
     ratios = {
         name: a / b for name, (a, b) in x.pairs(x.pruned, x.enhanced, "expected_cost").items()
     }
-    return _largest(x, ratios, lambda ratio: ratio >= 1.8, "ratios ", "{:.2f}")
+    return _claim_largest(x, ratios, lambda ratio: ratio >= 1.8, "ratios ", "{:.2f}")
 
 
 def pruning_changes_less(x: Case) -> Answer | None:
-    """Mean absolute change of the AUC over data sets."""
+    """Return the mean absolute change of the AUC over data sets."""
     both = [x.pairs(name, f"p{name}", "roc_auc").values() for name in (x.base, x.enhanced)]
     if min(map(len, both)) < ENOUGH:
         return None
@@ -387,7 +392,7 @@ def pruning_changes_less(x: Case) -> Answer | None:
 def pairs_behind(x: Case) -> Answer | None:
     """Somewhere IP's AUC is more than a tenth below ECART's."""
     short = {name: (b - a) / b for name, (a, b) in x.pairs("IP", x.enhanced, "roc_auc").items()}
-    return _largest(x, short, lambda share: share > 0.1, "", "{:.1f} %", 100.0)
+    return _claim_largest(x, short, lambda share: share > 0.1, "", "{:.1f} %", 100.0)
 
 
 def rarely_homogeneous(x: Case) -> Answer | None:
@@ -413,8 +418,8 @@ def rarely_homogeneous(x: Case) -> Answer | None:
     )
 
 
-def _timed(times: Plain, holds: bool, words: str) -> Answer:
-    """No verdict on too few data sets."""
+def _claim_on_times(times: Plain, holds: bool, words: str) -> Answer:
+    """Return no verdict on too few data sets."""
     if len(times) >= TIMED:
         return Answer(holds, words)
     return Answer(
@@ -428,8 +433,8 @@ def _middle(pairs: Mapping[str, tuple[float, float]]) -> float:
 
 
 def slower(x: Case) -> Answer | None:
-    """The geometric mean of the ratio of seconds lies between 3 and 4; beside it those of other
-    pairs, and the published ones.
+    """Return the geometric mean of the ratio of seconds lies between 3 and 4; beside it those of
+    other pairs, and the published ones.
     """
     times, words = x.times(x.enhanced, x.base), []
     if not x.pairs(x.enhanced, x.base, "seconds"):
@@ -453,7 +458,7 @@ def slower(x: Case) -> Answer | None:
         f"geometric means on {', '.join(times) or 'none'}: " + ", ".join(words),
         "mean ratios to CC4.5: " + ", ".join(ratios),
     ]
-    return _timed(times, 3.0 <= _middle(times) <= 4.0, "; ".join(words))
+    return _claim_on_times(times, 3.0 <= _middle(times) <= 4.0, "; ".join(words))
 
 
 def skewed_takes_longer(x: Case) -> Answer | None:
@@ -470,7 +475,7 @@ def skewed_takes_longer(x: Case) -> Answer | None:
         f"{name} ({ratio:.2f} of the time with {x.enhanced}, {tests:.2f} times the tests)"
         for ratio, name, tests in longer
     )
-    return _timed(
+    return _claim_on_times(
         times,
         any(tests >= SKEWED for _, _, tests in longer),
         f"{x.base} takes longer on {words or 'none'}",
@@ -478,8 +483,8 @@ def skewed_takes_longer(x: Case) -> Answer | None:
 
 
 def no_saving(x: Case) -> Answer | None:
-    """The median ratio of the cost-benefit form's expected cost to the plain form's, at the same
-    prices, is at least 1.
+    """Return the median ratio of the cost-benefit form's expected cost to the plain form's, at the
+    same prices, is at least 1.
     """
     ratios = np.array(
         [a / b for a, b in x.pairs(x.base, f"plain {x.base}", "expected_cost").values()]
@@ -495,8 +500,8 @@ def no_saving(x: Case) -> Answer | None:
 
 
 def up_to_ninety(x: Case) -> Answer | None:
-    """The largest saving of the enhanced tree, pruned or not, among data sets with similar AUC
-    is at least 85 %.
+    """Return the largest saving of the enhanced tree, pruned or not, among data sets with similar
+    AUC is at least 85 %.
     """
     saved: dict[str, float] = {}
     for tree in (x.enhanced, x.both):
@@ -504,7 +509,9 @@ def up_to_ninety(x: Case) -> Answer | None:
         for name, (a, b) in costs.items():
             if name in areas and areas[name][0] >= areas[name][1] - SIMILAR:
                 saved[name] = max(saved.get(name, 0.0), 1.0 - a / b)
-    return _largest(x, saved, lambda share: share >= 0.85, "largest savings ", "{:.0f} %", 100.0)
+    return _claim_largest(
+        x, saved, lambda share: share >= 0.85, "largest savings ", "{:.0f} %", 100.0
+    )
 
 
 ASKED: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, Question], ...]], ...] = (

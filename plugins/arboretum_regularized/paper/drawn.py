@@ -38,7 +38,7 @@ LEAF, TAUGHT = 0.01, 0.7
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """One per data set and split, one split where no caption has numbers; none without unit
+    """Return one per data set and split, one split where no caption has numbers; none without unit
     prices.
     """
     captioned = {name for name, _ in published().captions}
@@ -77,7 +77,7 @@ def _drawn(services: Services, key: Key, seed: int, preset: str) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """The captions' numbers, each of one tree, beside the means of ours; the drawings of the
+    """Return the captions' numbers, each of one tree, beside the means of ours; the drawings of the
     first split.
     """
     cells: list[Cell] = []

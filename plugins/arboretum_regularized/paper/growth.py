@@ -56,7 +56,7 @@ OVER = ("seconds over objects", "seconds over tests", "depth over the logarithm 
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """One per data set and split; none where no times are asked for."""
+    """Return one per data set and split; none where no times are asked for."""
     return [
         Piece({"chapter": "growth", "dataset": name, "seed": seed}, cost)
         for name, cost in DATASETS.items()
@@ -66,8 +66,8 @@ def pieces(paper: Regularized) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds, average depth],
-    the seconds of growing.
+    """Return the rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds,
+    average depth], the seconds of growing.
 
     Cut are rows at random, and columns at random with all their tests; λ of EC4.5 is 100, as when
     it is not tuned.  Useless tests do not compete: where columns are missing some objects cannot be
@@ -106,7 +106,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """A training split of some of the training rows; validation and test rows stay."""
+    """Return a training split of some of the training rows; validation and test rows stay."""
     rows = np.sort(
         np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
     )
@@ -117,8 +117,8 @@ def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
 
 
 def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """The same objects with some of the columns; objects that no test tells apart any more stay
-    two.
+    """Return the same objects with some of the columns; objects that no test tells apart any more
+    stay two.
     """
     n = len(whole.objects.features)
     kept = np.sort(np.random.default_rng([seed, 15]).permutation(n)[: max(1, round(share * n))])
@@ -132,12 +132,14 @@ def judge(results: Keyed) -> Judgement:
     set or on short times.
     """
     found = {
-        name: _means([result["rows"] for key, result in results if key["dataset"] == name])
+        name: _average_over_splits(
+            [result["rows"] for key, result in results if key["dataset"] == name]
+        )
         for name in DATASETS
     }
     found = {name: own for name, own in found.items() if own}
     laws = {
-        (name, method): _exponents([line for line in own if line[0] == method])
+        (name, method): _fitted_exponents([line for line in own if line[0] == method])
         for name, own in found.items()
         for method in METHODS
     }
@@ -158,15 +160,17 @@ def judge(results: Keyed) -> Judgement:
     worse = "the dependence on objects is slightly worse than that on tests"
     height = "the tree's height is about the logarithm of the number of objects (exponent 1)"
     claims = [
-        _claim(quick, laws, OVER[:2], slow, lambda n, m: min(n.low, m.low) > 0.0),
-        _claim(
+        _claim_of_growth(quick, laws, OVER[:2], slow, lambda n, m: min(n.low, m.low) > 0.0),
+        _claim_of_growth(
             worse,
             laws,
             OVER[:2],
             slow,
             lambda n, m: True if n.low > m.high else False if n.high < m.low else None,
         ),
-        _claim(height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high),
+        _claim_of_growth(
+            height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high
+        ),
     ]
     rows = [
         [name, *line[:2], *(f"{x:.6g}" for x in line[2:])]
@@ -179,7 +183,7 @@ def judge(results: Keyed) -> Judgement:
         )
     }
     pictures = {
-        f"growth_{name}_{kind}": _chart(name, own, kind)
+        f"growth_{name}_{kind}": _draw_chart(name, own, kind)
         for name, own in found.items()
         for kind in ("objects", "tests")
     }
@@ -194,8 +198,8 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _means(splits: Sequence[Sequence[Row]]) -> list[Row]:
-    """The rows with their numbers averaged over the splits, which all have the same rows."""
+def _average_over_splits(splits: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the rows with their numbers averaged over the splits, which all have the same rows."""
     return [
         [*lines[0][:2], *np.mean([line[2:] for line in lines], axis=0).tolist()]
         for lines in zip(*splits, strict=True)
@@ -230,12 +234,12 @@ class Exponent:
 
 
 def _of(own: Sequence[Row], kind: str) -> list[Row]:
-    """The rows of one cut; the whole table belongs to both."""
+    """Return the rows of one cut; the whole table belongs to both."""
     return [line for line in own if line[1] == kind or line[2:4] == own[0][2:4]]
 
 
-def _exponents(own: Sequence[Row]) -> list[Exponent]:
-    """One per word of :data:`OVER`."""
+def _fitted_exponents(own: Sequence[Row]) -> list[Exponent]:
+    """Return one per word of :data:`OVER`."""
     n, m = _of(own, "objects"), _of(own, "tests")
     over = (
         [(line[2], line[4]) for line in n],
@@ -245,7 +249,7 @@ def _exponents(own: Sequence[Row]) -> list[Exponent]:
     return [Exponent.of(points) for points in over]
 
 
-def _claim(
+def _claim_of_growth(
     sentence: str,
     laws: Mapping[tuple[str, str], Sequence[Exponent]],
     over: Sequence[str],
@@ -272,8 +276,8 @@ def _claim(
     )
 
 
-def _chart(name: str, own: Sequence[Row], kind: str) -> LineChart:
-    """Seconds over objects or tests, with the fitted powers."""
+def _draw_chart(name: str, own: Sequence[Row], kind: str) -> LineChart:
+    """Return the seconds over objects or tests, with the fitted powers."""
     by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
     sizes = {
         f"part {number}": line[2 if kind == "objects" else 3]

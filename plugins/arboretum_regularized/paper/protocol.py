@@ -67,7 +67,9 @@ class Coded:
         return np.array([order.index(feature.family) for feature in self.whole.features], np.int64)
 
     def tally(self, rows: np.ndarray) -> np.ndarray:
-        """int64[objects, classes]: how many of these rows are each distinct row, by class."""
+        """Return int64[objects, classes]: how many of these rows are each distinct row, by
+        class.
+        """
         n, k = self.whole.n_objects, self.table.n_classes
         pairs = self.whole.object_of_row[rows] * k + self.table.target.codes[rows]
         return np.bincount(pairs, minlength=n * k).reshape(n, k)
@@ -95,7 +97,7 @@ class TrainingSplit:
 
 
 def theta_of(n_train: int) -> float:
-    """0.005, or on a small table the mass of two objects, rounded up to two decimals.
+    """Return 0.005, or on a small table the mass of two objects, rounded up to two decimals.
 
     (iris: 105 training rows, 2/105 = 0.0190… → 0.02, as the authors have it.)
     """
@@ -104,7 +106,7 @@ def theta_of(n_train: int) -> float:
 
 
 def read(services: Services, name: str) -> Table:
-    """The data set with the kinds of columns that give the column counts of Table 1.  Raises
+    """Return the data set with the kinds of columns that give the column counts of Table 1.  Raises
     DataError.
     """
     table: Table = services.component("dataset", name, published().adjusted.get(name, {})).load(0)
@@ -112,8 +114,8 @@ def read(services: Services, name: str) -> Table:
 
 
 def filled(table: Table) -> Table:
-    """The table with 0 for a missing number, as the program's stored trees of breast-w have it
-    (to the row).
+    """Return the table with 0 for a missing number, as the program's stored trees of breast-w have
+    it (to the row).
     """
     columns = (
         attrs.evolve(column, values=np.where(column.missing, 0.0, column.values))
@@ -126,8 +128,8 @@ def filled(table: Table) -> Table:
 
 @lru_cache(maxsize=2)
 def coded(services: Services, name: str) -> Coded:
-    """The data set, read and encoded; kept, for the next pieces of this process are of the same
-    one.  Raises DataError.
+    """Return the data set, read and encoded; kept, for the next pieces of this process are of the
+    same one.  Raises DataError.
     """
     table = filled(read(services, name))
     whole = services.component("encoder", ENCODER, BINS).encode(
@@ -144,8 +146,8 @@ def coded(services: Services, name: str) -> Coded:
 
 @lru_cache(maxsize=2)
 def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
-    """The split of that seed: 70/10/20, stratified, and the objects of its training rows.  Raises
-    DataError.
+    """Return the split of that seed: 70/10/20, stratified, and the objects of its training rows.
+    Raises DataError.
     """
     data = coded(services, name)
     division = services.component("split", "holdout").divide(data.table, seed)
@@ -157,7 +159,7 @@ def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
 
 
 def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
-    """The training rows as objects, and which distinct row of the data set each is
+    """Return the training rows as objects, and which distinct row of the data set each is
     (int64[objects]).
 
     They are what the encoder makes of these rows: distinct ones in order of appearance, with their
@@ -192,7 +194,7 @@ def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray
 
 
 def price_list(services: Services, objects: Encoded, prices: str, seed: int) -> Prices:
-    """1 per test, or whole numbers from 1 to 10 drawn for each test on its own."""
+    """Return 1 per test, or whole numbers from 1 to 10 drawn for each test on its own."""
     prices_of: Cost = services.component("cost", "unit" if prices == UNIT else "random")
     return prices_of.price_list(objects, seed)
 
@@ -313,7 +315,7 @@ class Measured:
 
 
 def rests(tree: Tree, data: Coded) -> np.ndarray:
-    """int64[distinct rows]: the node at which each comes to rest."""
+    """Return int64[distinct rows]: the node at which each comes to rest."""
     place = np.array([data.place[rule] for rule in tree.rules] or [(-1, 0)], np.int64)
     feature, index = np.where(tree.is_leaf, -1, place[tree.test, 0]), place[tree.test, 1]
     rest = np.empty(data.whole.n_objects, np.int64)

@@ -95,7 +95,7 @@ class Regularized(Chaptered):
         return float(COST[dataset])
 
     def splits(self, name: str, prices: str, variant: str) -> int:
-        """How many splits of a data set there are in a part."""
+        """Return how many splits of a data set there are in a part."""
         if COST[name] <= QUICK:
             return self.seeds_small
         return self.seeds_judged if (prices, variant) == (UNIT, AUTHORS) else self.seeds

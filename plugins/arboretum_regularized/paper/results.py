@@ -47,8 +47,8 @@ MEASURES = ("roc_auc", "expected_cost")
 
 
 def called(algorithm: str, prices: str) -> str:
-    """The name of an algorithm under a price setting: with random prices C4.5 is CC4.5, pCART is
-    pCCART.
+    """Return the name of an algorithm under a price setting: with random prices C4.5 is CC4.5,
+    pCART is pCCART.
     """
     if prices == UNIT or algorithm.removeprefix("p") not in BASES:
         return algorithm
@@ -90,7 +90,7 @@ class Published:
 
 @lru_cache(maxsize=1)
 def published() -> Published:
-    """The numbers as printed."""
+    """Return the numbers as printed."""
     data = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
     numbers = {
         (dataset, "p" * kind.startswith("pruned_") + algorithm, kind.removeprefix("pruned_")): value
@@ -208,7 +208,7 @@ class Results(Observed):
 
 @lru_cache(maxsize=1)
 def as_published() -> Results:
-    """The published means (unit prices), and the seconds of the authors' program, as if they
+    """Return the published means (unit prices), and the seconds of the authors' program, as if they
     were results.
     """
     paper = published()

@@ -62,8 +62,8 @@ def rank_tables(found: Results) -> dict[str, str]:
 
 
 def pictures_of(found: Results) -> Facts:
-    """Name → chart: Figures 3 to 6 and 10 to 14.  What cannot be drawn from these results has no
-    picture.
+    """Return name → chart: Figures 3 to 6 and 10 to 14.  What cannot be drawn from these results
+    has no picture.
     """
     made: Facts = {}
     for part in found.parts:

@@ -60,8 +60,8 @@ ORDERS = 2
 
 
 def preset(algorithm: str, prices: str) -> str:
-    """The preset of method; with random prices C4.5 and CART are the cost-benefit ones, "plain
-    C4.5" is still C4.5.
+    """Return the preset of method; with random prices C4.5 and CART are the cost-benefit ones,
+    "plain C4.5" is still C4.5.
     """
     if prices == UNIT or algorithm.startswith("plain "):
         return (PRESETS | PLAIN)[algorithm.removeprefix("plain ")]
@@ -70,8 +70,8 @@ def preset(algorithm: str, prices: str) -> str:
 
 @lru_cache(maxsize=256)
 def recipe(services: Services, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
-    """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are
-    asked for.
+    """Return the parts of an algorithm: the preset's, with θ, and with the authors' ways where they
+    are asked for.
     """
     values: Facts = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if variant == AUTHORS:
@@ -127,7 +127,7 @@ class Piece:
         return Measured.of(tree, self.training_split, self.price), seconds
 
     def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], Facts]:
-        """The algorithm's tree, λ tuned where it has one, and what is noted of it.
+        """Return the algorithm's tree, λ tuned where it has one, and what is noted of it.
 
         By λ, None where there is none: the tree kept, then the others that were tried.
         """
@@ -170,7 +170,7 @@ class Piece:
         return [[lam, *self.numbers(one), one.tree.n_nodes] for lam, one in found.items()]
 
     def orders(self, algorithm: str) -> list[list[float | None]]:
-        """The numbers of the algorithm with the columns in other orders: of tests that score
+        """Return the numbers of the algorithm with the columns in other orders: of tests that score
         alike the first is asked.
         """
         made, objects = [], self.training_split.objects
@@ -189,7 +189,7 @@ class Piece:
         return made
 
     def pruned(self, trees: Mapping[float | None, Measured]) -> Facts:
-        """The first of these trees cut back; of the others, those of other values of λ, what
+        """Return the first of these trees cut back; of the others, those of other values of λ, what
         they give.
         """
         cuts = {lam: self.cut(found) for lam, found in trees.items()}
@@ -202,7 +202,7 @@ class Piece:
         return self.noted(cut, None) | {"alpha": alpha, "tried": tried} | beside
 
     def cut(self, found: Measured) -> tuple[Measured, float, list[list[float | None]]]:
-        """The tree cut back by the α that ranks validation rows best, the smallest of equal
+        """Return the tree cut back by the α that ranks validation rows best, the smallest of equal
         ones; α; numbers of each α.
         """
         chosen: Sequence[int] = ()
@@ -251,7 +251,7 @@ class Piece:
 
 
 def study(services: Services, key: Key, seed: int) -> Facts:
-    """All algorithms on one split.
+    """Return all algorithms on one split.
 
     key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the
         key's.

@@ -65,7 +65,9 @@ SHOWN = {
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """One per data set, price setting, reading and split; those of one data set side by side."""
+    """Return one per data set, price setting, reading and split; those of one data set side by
+    side.
+    """
     return [
         Piece(
             {
@@ -87,14 +89,14 @@ def pieces(paper: Regularized) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """All algorithms on one split."""
+    """Return all algorithms on one split."""
     from arboretum_regularized.paper.study import study
 
     return study(services, key, seed)
 
 
 def judge(results: Keyed) -> Judgement:
-    """The twenty data sets: cells, sentences, tables and pictures, one chapter per part; and
+    """Return the twenty data sets: cells, sentences, tables and pictures, one chapter per part; and
     Figure 2.
     """
     found = Results.of(results)
@@ -112,7 +114,7 @@ def judge(results: Keyed) -> Judgement:
 
 
 def cells(found: Results) -> list[Cell]:
-    """One per published mean of five runs, with the results of the paper's reading in words.
+    """Return one per published mean of five runs, with the results of the paper's reading in words.
 
     No cell where fewer splits than the paper's five (``fraction`` may cut a data set off after two)
     say nothing of the error.
@@ -152,8 +154,8 @@ def cells(found: Results) -> list[Cell]:
 
 
 def known(found: Results, dataset: str, algorithm: str, measure: str, value: float) -> Known | None:
-    """The reason for a difference from the published value: the first that explains it, else the
-    first that was looked into.
+    """Return the reason for a difference from the published value: the first that explains it, else
+    the first that was looked into.
     """
     if algorithm == "BAL":
         return _of_ties(found, dataset, measure)
@@ -198,8 +200,8 @@ def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
 def _of_choice(
     found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str
 ) -> Known | None:
-    """λ and α are chosen by the AUC of few validation rows, so that another split keeps another
-    value.
+    """Return λ and α are chosen by the AUC of few validation rows, so that another split keeps
+    another value.
 
     noted : where the numbers of each value stand in what is noted of the algorithm's tree.
     what : the choice, in words.
@@ -234,7 +236,7 @@ def _of_choice(
 
 
 def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
-    """Whether the algorithms of a data set agree with the published means taken together,
+    """Return whether the algorithms of a data set agree with the published means taken together,
     differences that are explained apart.
 
     Each algorithm's difference is divided by its standard deviation over our splits; the mean over
@@ -278,7 +280,7 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
 
 
 def results_table(found: Results) -> str:
-    """Every mean with its standard error, of all parts, as CSV."""
+    """Return every mean with its standard error, of all parts, as CSV."""
     measures = [
         m for m in WORDS if any(m in one for noted in found.found.values() for one in noted)
     ]
@@ -318,8 +320,8 @@ def chapter(
     tables: Mapping[str, str],
     pictures: Plain,
 ) -> Chapter:
-    """The run of the tracker for one part: means over data sets, how the cells fare, its tables
-    and pictures.
+    """Return the run of the tracker for one part: means over data sets, how the cells fare, its
+    tables and pictures.
     """
     metrics: dict[str, float] = {"datasets": float(len(found.datasets(part)))}
     for measure in ("roc_auc", "expected_cost", "n_nodes"):
@@ -345,7 +347,7 @@ def chapter(
 
 
 def notes(found: Results, made: Sequence[Cell]) -> list[str]:
-    """How many there are, how far off, and what is missing."""
+    """Return how many there are, how far off, and what is missing."""
     trees, runs = sum(len(noted) for noted in found.found.values()), published().runs
     reported = [
         f"{trees:,} trees on {len(found.datasets())} of {len(published().datasets)} data "
