@@ -387,15 +387,15 @@ def _rows_and_features(curves: Curves) -> list[str]:
     return [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
 
 
-def _slow_downs(
-    curves: Curves, ways: Sequence[str], rival: str
+def _slower_by(
+    curves: Curves, ways: Sequence[str], method: str
 ) -> Iterator[tuple[str, str, float, float, float]]:
-    """(data set, way, size, time over one's own fastest of GOSDT and of a rival) at the largest
+    """(data set, way, size, time over one's own fastest of GOSDT and of a method) at the largest
     size that both finished.
     """
     for way in ways:
         for name in DATA:
-            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", rival)]
+            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", method)]
             n = min(map(len, both))
             if n > 1:
                 own, theirs = (
@@ -405,9 +405,9 @@ def _slow_downs(
                 yield name, way, both[0][n - 1][0], own, theirs
 
 
-def _less(own: float, theirs: float) -> bool | None:
+def _less(one: float, other: float) -> bool | None:
     """Whether a number is less than another, None where neither is."""
-    return None if own == theirs else own < theirs
+    return None if one == other else one < other
 
 
 def _slowing(curves: Curves) -> list[Claim]:
@@ -421,7 +421,7 @@ def _slowing(curves: Curves) -> list[Claim]:
             f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}",
             [
                 (_less(own, theirs), f"{name} (k = {k}) {own:.1f} against {theirs:.1f}")
-                for name, _, k, own, theirs in _slow_downs(curves, ("combined",), rival)
+                for name, _, k, own, theirs in _slower_by(curves, ("combined",), rival)
             ],
             "less on {yes}, more on {no} data sets; time over one's own fastest: {each}",
             _whole(curves, ("combined",), ("gosdt_reference", rival)),
@@ -529,7 +529,7 @@ def _still_holds(curves: Curves) -> list[Claim]:
         "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5",
         [
             (_less(own, theirs), f"{name} by {way} {own:.3g} against {theirs:.3g}")
-            for name, way, _, own, theirs in _slow_downs(curves, ways, "dl85")
+            for name, way, _, own, theirs in _slower_by(curves, ways, "dl85")
         ],
         "time over one's own fastest at the largest size that both finished: {each} (less on "
         "{yes}, more on {no})",
