@@ -25,7 +25,7 @@ def solved(toy, monkeypatch):
 
     def solver(action, *words):
         monkeypatch.setattr(
-            proving, "_written", lambda path, attempt, found, *rest: action() or found
+            proving, "_write_proof", lambda path, attempt, found, *rest: action() or found
         )
         return toy(*WORDS, "solver.proof=p.proof", *words)
 
@@ -130,7 +130,7 @@ def test_a_search_that_a_signal_ended_has_little_time_for_its_proof(monkeypatch)
     monkeypatch.setattr(proving, "_unprovable", lambda attempt: "")
     monkeypatch.setattr(
         proving,
-        "_written",
+        "_write_proof",
         lambda path, attempt, found, context, resumable: context.progress(0, None, "writing"),
     )
     assert proving.prove("p", None, found, Context()).notes == (

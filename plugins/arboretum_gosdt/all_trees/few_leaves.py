@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum_gosdt.problem.trees import laid
+from arboretum_gosdt.problem.trees import preorder_to_nodes
 
 BLOCK = 1 << 9
 PAIRS = 1 << 28
@@ -105,4 +105,4 @@ def nodes_of_preorder(tests: Iterable[int]) -> np.ndarray:
     """Return int64[nodes, 4], as a search hands them over, of tests in preorder, outcome 1 first,
     −1: a leaf.
     """
-    return np.insert(laid(tests), 1, 0, axis=1)
+    return np.insert(preorder_to_nodes(tests), 1, 0, axis=1)

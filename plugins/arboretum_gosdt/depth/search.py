@@ -324,9 +324,9 @@ class LimitedSearch:
 
     def _add_best_tree(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
         """Add the best tree known of that depth on these rows; returns its loss."""
-        from arboretum_gosdt.problem.tree_kernels import sums_of
+        from arboretum_gosdt.problem.tree_kernels import sum_weights
 
-        whole = sums_of(self.weights, rows)
+        whole = sum_weights(self.weights, rows)
         number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
         nodes.append([-1, 0, -1, -1])
         if not (before and depth and self.features):

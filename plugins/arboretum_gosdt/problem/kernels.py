@@ -144,9 +144,9 @@ def merge_rows(planes, hashes, slots, group, first):
 
 
 @jit
-def save(class_loss, cost, weights, helps):
-    """weights[u, k] : what label k saves of the worst label's cost in group u; helps[u] : whether
-    any label saves something.
+def savings_of_labels(class_loss, cost, weights, helps):
+    """Write what label k saves of the worst label's cost in group u to weights[u, k], and whether
+    any label saves something to helps[u].
 
     cost : int64[classes, classes], what a loss of a class (row) counts that is called another
         (column).   Returns the constants: Σ over groups of (what every label costs + what it saves)

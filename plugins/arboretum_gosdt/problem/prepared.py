@@ -155,7 +155,7 @@ def units_of(problem: Problem) -> Units:
                 "weights have too many digits to be priced exactly (objective.mu > 0); round "
                 "them to fewer"
             )
-        prices: list[Fraction] = _prices(problem)
+        prices: list[Fraction] = _distinct_prices(problem)
         masses = 1 if objective.price is Price.max else total
         per_price = decimal(objective.mu) / loss_value / masses
         q = math.lcm(q, *((per_price * one).denominator for one in prices))
@@ -175,7 +175,7 @@ def units_of(problem: Problem) -> Units:
     return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
 
 
-def _prices(problem: Problem) -> list[Fraction]:
+def _distinct_prices(problem: Problem) -> list[Fraction]:
     """Return the distinct prices of tests, ascending and exact."""
     return [
         decimal(price)
@@ -209,14 +209,17 @@ class Tests:
         """int64[columns + 1]: the number of each column's first test."""
         return np.searchsorted(self.column, np.arange(len(self.codes) + 1))
 
-    def kept(self, which: np.ndarray) -> Tests:
-        """Some of them.   which : bool[tests]."""
+    def select(self, which: np.ndarray) -> Tests:
+        """Return some of the tests.
+
+        which : bool[tests].
+        """
         return attrs.evolve(
             self, column=self.column[which], index=self.index[which], price=self.price[which]
         )
 
     def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
-        """bool[len(objects)]: whether they have outcome 1."""
+        """Return bool[len(objects)]: whether they have outcome 1."""
         code, k = self.codes[self.column[test], objects], self.index[test]
         found: np.ndarray = code > k if self.family[self.column[test]] == THRESHOLDS else code != k
         return found
@@ -313,8 +316,8 @@ class Merged:
 def merge_equal_rows(
     problem: Problem, tests: Tests, units: Units, context: Context = Context()
 ) -> Merged:
-    """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all
-    tests exceed the budget, and OutOfTime.
+    """Return the bits of the tests, and equal rows as one object.  Raises BudgetError, with the
+    estimate, where the bits of all tests exceed the budget, and OutOfTime.
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
     """
@@ -323,8 +326,8 @@ def merge_equal_rows(
         if units.price_value
         else np.arange(len(tests.column))
     )
-    planes, kept = pack(tests, context, order)
-    first, weights, helps, sums, base, class_loss = _grouped(problem, units, planes)
+    planes, kept = pack_distinct_tests(tests, context, order)
+    first, weights, helps, sums, base, class_loss = _merge_objects(problem, units, planes)
     bits = np.ascontiguousarray(planes[:, first].T)
     price = np.zeros(len(kept), np.int64)
     if units.price_value:
@@ -345,9 +348,13 @@ def merge_equal_rows(
     )
 
 
-def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(uint32[words, objects], the bits of the tests; int64[features], the test that each is),
-    the first in ``order`` of those that divide alike.
+def pack_distinct_tests(
+    tests: Tests, context: Context, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (uint32[words, objects], the bits of the tests; int64[features], the test that each
+    is), the first in ``order`` of those that divide alike.
+
+    order : int64, the tests, as they are preferred.
     """
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt.problem import kernels
@@ -365,7 +372,7 @@ def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray,
         words,
         np.empty(n, np.uint32),
         np.empty(n_tests, np.uint64),
-        np.full(_slots(n_tests), -1),
+        np.full(_hash_slots(n_tests), -1),
     )
     found = kernels.pack_tests(
         kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room
@@ -396,9 +403,9 @@ def run_steps(
     return "seconds" if found == TOO_LONG else ended
 
 
-def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[objects], the group of equal rows that each is in, and int64[groups], the first of
-    each.
+def group_equal_rows(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64[objects], the group of equal rows that each is in, and int64[groups], the first
+    of each.
 
     planes : uint32[words, objects].
     """
@@ -407,7 +414,7 @@ def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = planes.shape[1]
     group, first = np.empty(n, np.int64), np.empty(n, np.int64)
     groups = kernels.merge_rows(
-        planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first
+        planes, np.empty(n, np.uint64), np.full(_hash_slots(n), -1), group, first
     )
     return group, first[:groups]
 
@@ -433,8 +440,8 @@ class Ranked:
 def merge_ranks(
     problem: Problem, tests: Tests, units: Units, context: Context = Context()
 ) -> Ranked:
-    """Columns of ranks: one of thresholds as it is, each test of another family as one of two
-    ranks.
+    """Return the columns of ranks: one of thresholds as it is, each test of another family as one
+    of two ranks.
     """
     # each test of another family is one
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))
@@ -444,7 +451,9 @@ def merge_ranks(
         16 * ranks,
         f"the ranks of {int(per_column.sum()):,} columns of {tests.codes.shape[1]:,} objects",
     )
-    first, weights, helps, _, base, _ = _grouped(problem, units, tests.codes.astype(np.uint32))
+    first, weights, helps, _, base, _ = _merge_objects(
+        problem, units, tests.codes.astype(np.uint32)
+    )
     rows, starts, columns = first[helps], tests.first, []
     for column in range(len(tests.codes)):
         tests_here = range(starts[column], starts[column + 1])
@@ -460,17 +469,17 @@ def merge_ranks(
     )
 
 
-def _grouped(
+def _merge_objects(
     problem: Problem, units: Units, planes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]:
-    """Groups of equal objects: the first of each, weights and helps as in :class:`Merged`, int64[3,
-    groups] mass, rows and members, the base, and the loss of each class.
+    """Merge equal objects to groups; return the first of each, weights and helps as in
+    :class:`Merged`, int64[3, groups] mass, rows and members, the base, and the loss of each class.
 
     planes : uint32[words, objects].
     """
     from arboretum_gosdt.problem import kernels
 
-    objects, (group, first) = problem.objects, alike(planes)
+    objects, (group, first) = problem.objects, group_equal_rows(planes)
     groups = len(first)
     class_loss = np.zeros((groups, objects.n_classes), np.int64)
     sums = np.zeros((3, groups), np.int64)
@@ -478,10 +487,10 @@ def _grouped(
     np.add.at(sums[0], group, units.mass)
     sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
     weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
-    base = kernels.save(class_loss, units.cost, weights, helps)
+    base = kernels.savings_of_labels(class_loss, units.cost, weights, helps)
     return first, weights, helps, sums, int(base), class_loss
 
 
-def _slots(n: int) -> int:
-    """Length of a hash table for n things."""
+def _hash_slots(n: int) -> int:
+    """Return the length of a hash table for n entries."""
     return 1 << (2 * n + 1).bit_length()

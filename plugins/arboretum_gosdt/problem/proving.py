@@ -37,15 +37,19 @@ def prove(
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     if found.interrupted and found.interrupted.args:
-        context = attrs.evolve(context, progress=_hurried(context.progress, found.interrupted))
+        context = attrs.evolve(
+            context, progress=_interrupt_after_grace(context.progress, found.interrupted)
+        )
     notes = (*found.notes, "no proof is written: it was interrupted")
     return heard(
-        lambda: _written(path, attempt, found, context, resumable),
+        lambda: _write_proof(path, attempt, found, context, resumable),
         lambda ended: attrs.evolve(found, notes=notes, finished=False, details=ended.details),
     )
 
 
-def _hurried(progress: Callable[..., None], ended: KeyboardInterrupt) -> Callable[..., None]:
+def _interrupt_after_grace(
+    progress: Callable[..., None], ended: KeyboardInterrupt
+) -> Callable[..., None]:
     """Return a listener for the proof of a search that a signal has ended: it interrupts what takes
     longer than is left then.
     """
@@ -71,7 +75,7 @@ def _unprovable(attempt: Any) -> str:
     )
 
 
-def _written(
+def _write_proof(
     path: str, attempt: Any, found: Solution, context: Context, resumable: bool
 ) -> Solution:
     """Write the proof of an attempt's bound, and return the solution, with a note where the proof
@@ -89,7 +93,7 @@ def _written(
     remembered = search.memo_for_proof() if hasattr(search, "memo_for_proof") else None
     if remembered is not None:
         memo = Memo(*remembered)
-        tests = named(attempt, features_of(attempt, remembered[0].shape[1]))
+        tests = name_tests(attempt, tests_of_features(attempt, remembered[0].shape[1]))
     with ProofWriter(
         path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
     ) as log:
@@ -115,7 +119,7 @@ def _written(
     )
 
 
-def features_of(attempt: Any, n: int) -> list[int]:
+def tests_of_features(attempt: Any, n: int) -> list[int]:
     """Return the test that each of n features of the search is, numbered as in ``attempt.tests``,
     in the order of the features.
     """
@@ -126,8 +130,8 @@ def features_of(attempt: Any, n: int) -> list[int]:
     return found
 
 
-def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
-    """Tests as a log names them: single thresholds of raw columns by column and cut."""
+def name_tests(attempt: Any, tests: list[int]) -> list[int | list[int]]:
+    """Return tests as a log names them: single thresholds of raw columns by column and cut."""
     objects, column, index = attempt.problem.objects, attempt.tests.column, attempt.tests.index
     n_fixed, coded = objects.n_fixed, len(objects.features)
     return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
@@ -147,8 +151,11 @@ def resume_from_proof(path: str, attempt: Any, context: Context) -> None:
     units = attempt.units
     if not hasattr(search, "resume_from_proof"):  # no test divides the objects
         return
-    tests = features_of(attempt, search.subproblem.n_features)
-    if proof.header["tests"] != named(attempt, tests) or proof.unit != units.loss_value / units.q:
+    tests = tests_of_features(attempt, search.subproblem.n_features)
+    if (
+        proof.header["tests"] != name_tests(attempt, tests)
+        or proof.unit != units.loss_value / units.q
+    ):
         raise CapabilityError(
             f"solver.resume: {path!r} is the proof of another problem; its tests or its "
             "costs are others"

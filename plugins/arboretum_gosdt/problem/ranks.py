@@ -17,7 +17,7 @@ from arboretum.kernels.presort import sort_columns
 
 @jit
 def rank_columns(order, shift, ranks):
-    """From sorted entries (row, and bit ``shift`` where a greater value follows) to ranks.
+    """Write the ranks of sorted entries (row, and bit ``shift`` where a greater value follows).
 
     order, ranks : [columns, rows].
     """
@@ -29,7 +29,8 @@ def rank_columns(order, shift, ranks):
 
 
 def ranks_of(values: np.ndarray) -> np.ndarray:
-    """int32[columns, rows]: how many different values of its column are smaller than a value.
+    """Return int32[columns, rows]: how many different values of its column are smaller than a
+    value.
 
     values : float64[rows, columns], none missing.
     """

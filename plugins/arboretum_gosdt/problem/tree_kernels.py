@@ -1,7 +1,7 @@
 """What the nodes of a tree hold: every object walks down once; and the last tests of a tree that
 a search does not keep::
 
-    walk:      for every object: from the root to a leaf, add weight, rows, losses to each node
+    add_objects_to_nodes: for every object: from the root to a leaf, add weight, rows, losses
     best_cut:  for every column and cut: greatest weight of a class at its left + at its right
 
 Invariants: node 0 is the root, test −1 a leaf.  Ranks are at least 0, so that they index; a cut
@@ -25,7 +25,7 @@ classes] losses.
 
 
 @jit
-def walk(coded, nodes, objects, held):
+def add_objects_to_nodes(coded, nodes, objects, held):
     """Add every object to the nodes on its path.
 
     coded : :class:`arboretum_gosdt.problem.kernels.Coded`.
@@ -48,8 +48,8 @@ def walk(coded, nodes, objects, held):
 
 
 @jit
-def sums_of(weights, rows):
-    """int64[classes]: sums over some rows of weights, int64[rows, classes]."""
+def sum_weights(weights, rows):
+    """Return int64[classes], the sums of some rows (int64) of weights, int64[rows, classes]."""
     found = np.zeros(weights.shape[1], np.int64)
     for r in rows:
         for k in range(weights.shape[1]):
@@ -59,14 +59,14 @@ def sums_of(weights, rows):
 
 @jit
 def best_cut(ranks, weights, rows):
-    """(column, cut) of the split "rank <= cut" with which the labels of both sides save most;
-    column -1: none saves more than a leaf.
+    """Return (column, cut) of the split "rank <= cut" with which the labels of both sides save
+    most; column -1: none saves more than a leaf.
 
     ranks : int32[rows, columns].
     weights : int64[rows, classes].
     rows : int64, some of them.
     """
-    whole, classes = sums_of(weights, rows), weights.shape[1]
+    whole, classes = sum_weights(weights, rows), weights.shape[1]
     most, column, cut = whole.max(), np.int64(-1), np.int64(0)
     for h in range(ranks.shape[1]):
         top = np.int64(-1)

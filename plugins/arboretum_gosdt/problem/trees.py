@@ -9,7 +9,7 @@ from arboretum.api import Problem, Tree, two_way_order, two_way_tree
 from arboretum_gosdt.problem.prepared import Tests, Units
 
 
-def tree_of(
+def build_tree(
     problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False
 ) -> Tree:
     """Return the tree, its labels those of least loss (ties: the smallest).
@@ -27,14 +27,14 @@ def tree_of(
         np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64)
     )
     coded = kernels.Coded(tests.codes, tests.family, tests.column, tests.index)
-    tree_kernels.walk(
+    tree_kernels.add_objects_to_nodes(
         coded,
         nodes,
         tree_kernels.Objects(objects.label, objects.weight, objects.count, units.loss),
         held,
     )
     if not idle and not held.rows.all():
-        return tree_of(problem, tests, units, _parting(nodes, held.rows > 0))
+        return build_tree(problem, tests, units, _skip_idle_tests(nodes, held.rows > 0))
     held_by_nodes = (
         held.weights,
         held.rows,
@@ -44,7 +44,7 @@ def tree_of(
     return two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)
 
 
-def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
+def _skip_idle_tests(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
     """Return the same nodes, each test that sends all objects one way passed over.
 
     reached : bool[nodes], by any object.
@@ -61,7 +61,7 @@ def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
     return kept
 
 
-def labelled(
+def build_labelled_tree(
     problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]
 ) -> Tree:
     """Return the tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in
@@ -70,31 +70,31 @@ def labelled(
     kept : test of each feature.
     """
     best = list(best)
-    nodes = laid([test for test, _ in best])
+    nodes = preorder_to_nodes([test for test, _ in best])
     inner = nodes[:, 0] >= 0
     nodes[inner, 0] = kept[nodes[inner, 0]]
     marked = np.array(nodes)
     marked[~inner, 1] = [answer for test, answer in best if test < 0]
-    tree, said = tree_of(problem, tests, units, nodes, idle=True), two_way_order(marked)
+    tree, said = build_tree(problem, tests, units, nodes, idle=True), two_way_order(marked)
     said = np.where((said[:, 0] < 0) & (said[:, 1] >= 0), said[:, 1], -1)
     return attrs.evolve(tree, label=np.where(said >= 0, said, tree.label))
 
 
-def laid(preorder: Iterable[int]) -> np.ndarray:
-    """int64[nodes, 3], as :func:`tree_of` reads them, from tests in preorder (−1: a leaf; the
-    side of outcome 1 comes first).
+def preorder_to_nodes(preorder: Iterable[int]) -> np.ndarray:
+    """Return int64[nodes, 3], as :func:`build_tree` reads them, from tests in preorder (−1: a leaf;
+    the side of outcome 1 comes first).
     """
     rest = iter(preorder)
     nodes: list[list[int]] = []
 
-    def lay() -> int:
+    def add_subtree() -> int:
         """Add the subtree that comes next in preorder, and return the number of its root."""
         test, at = next(rest), len(nodes)
         nodes.append([test, -1, -1])
         if test >= 0:
-            nodes[at][1] = lay()
-            nodes[at][2] = lay()
+            nodes[at][1] = add_subtree()
+            nodes[at][2] = add_subtree()
         return at
 
-    lay()
+    add_subtree()
     return np.array(nodes)

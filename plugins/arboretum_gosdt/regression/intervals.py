@@ -1,7 +1,8 @@
 """The least cost of dividing sorted targets into intervals: no tree of as many leaves costs less
 (numba kernels).
 
-With c(i, j) the cost of the objects i … j − 1 as one leaf (``segment``), from sums of prefixes::
+With c(i, j) the cost of the objects i … j − 1 as one leaf (``cost_of_interval``), from sums of
+prefixes::
 
     best[0] = 0;  best[j] = min over i < j of best[i] + c(i, j) + price
     for j = 1 … n:
@@ -20,8 +21,11 @@ from arboretum.kernels.jit import jit
 
 
 @jit(inner=True, borrow=True)
-def segment(table, prefix, i, j):
-    """Cost of the objects i … j − 1 of a sorted list as one leaf."""
+def cost_of_interval(table, prefix, i, j):
+    """Return the cost of the objects i … j − 1 of a sorted list as one leaf.
+
+    prefix : float64[4, objects + 1], sums over the first objects.
+    """
     weight, total = prefix[0, j] - prefix[0, i], prefix[1, j] - prefix[1, i]
     if not table.absolute:
         return prefix[2, j] - prefix[2, i] - table.scale * total * total / weight
@@ -42,7 +46,7 @@ def segment(table, prefix, i, j):
 
 
 @jit(borrow=True)
-def intervals(table, scratch, objects, price):
+def least_cost_of_intervals(table, scratch, objects, price):
     """Return the least cost of a division of sorted objects into intervals, each of which costs
     ``price`` more.
 
@@ -61,22 +65,24 @@ def intervals(table, scratch, objects, price):
     for j in range(1, n + 1):
         while begin + 1 < end and queue[1, begin + 1] <= j:
             begin += 1
-        best[j] = best[queue[0, begin]] + segment(table, prefix, queue[0, begin], j) + price
+        best[j] = (
+            best[queue[0, begin]] + cost_of_interval(table, prefix, queue[0, begin], j) + price
+        )
         low = np.int64(n + 1)
         while end > begin:
             last, since = queue[0, end - 1], max(queue[1, end - 1], j + 1)
-            if since <= n and best[j] + segment(table, prefix, j, since) <= best[last] + segment(
-                table, prefix, last, since
-            ):
+            if since <= n and best[j] + cost_of_interval(table, prefix, j, since) <= best[
+                last
+            ] + cost_of_interval(table, prefix, last, since):
                 low = since
                 end -= 1
                 continue
             high, low = low, max(since, j + 1)
             while low < high:
                 middle = (low + high) // 2
-                if best[j] + segment(table, prefix, j, middle) <= best[last] + segment(
-                    table, prefix, last, middle
-                ):
+                if best[j] + cost_of_interval(table, prefix, j, middle) <= best[
+                    last
+                ] + cost_of_interval(table, prefix, last, middle):
                     high = middle
                 else:
                     low = middle + 1

@@ -13,34 +13,36 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
     repeat:
         if s is new: if there is no room, no work left or too little time, return; else
             two levels left, squared errors, no limit on rows or leaves that matters: solve
-                it by pairs                                                         (two_levels)
-            else: bound the sides of its tests by pairs and by the memo                    (expand)
+                it by pairs                                                (find_tree_of_two_levels)
+            else: bound the sides of its tests by pairs and by the memo       (bound_sides_of_tests)
         limit = min(budget of s, ub(s) − 1)
         (i, a) = the most balanced test and a share of leaves for its side of outcome 1 with
-            low₁[a] + low₀[k − a] ≤ limit, one of the two not solved                   (next_open)
+            low₁[a] + low₀[k − a] ≤ limit, one of the two not solved       (most_balanced_open_test)
         if there is one:
             side = the lighter one that is not solved
             if its intervals were not counted: raise its low by them          (bound_by_intervals)
-            else push it, with its share of leaves and the budget limit − low of the other (descend)
+            else push it, with its share of leaves and the budget limit − low of the other
+                                                                                         (push_side)
         else:
-            lb(s) = min(ub(s), least low₁[a] + low₀[k − a] of all i and a)            (least_open)
-            memo(s) = lb(s), ub(s), and the first test of ub(s) with its share a        (remember)
+            lb(s) = min(ub(s), least low₁[a] + low₀[k − a] of all i and a)      (lower_bound_of_set)
+            memo(s) = lb(s), ub(s), and the first test of ub(s) with its share a     (enter_in_memo)
             if s was the set of all objects, return lb(s); else pop s
-            low and high of that side, for more and for fewer leaves, follow               (learn)
+            low and high of that side, for more and for fewer leaves, follow
+                                                                            (tighten_bounds_of_side)
             so do low of the sides of all other tests (B.10)               (propagate_to_siblings)
 
 Invariants:
 
 - ``objects[first[d] : first[d + 1]]`` are those of level d in the order of their targets, which
-  ``intervals`` needs.  What is behind the top is room: ``bound_by_intervals`` and ``descend`` lay a
-  side there.
+  ``least_cost_of_intervals`` needs.  What is behind the top is room: ``bound_by_intervals`` and
+  ``push_side`` lay a side there.
 - low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
   Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
 - ``propagate_to_siblings`` and ``bound_by_intervals`` take ``slack`` off their bounds: what
   rounding may have added.
 - ``memo``: numbers 0 … ``state.known`` − 1; a fingerprint stands for the objects with what depth
-  and leaves are left (``keyed``); lower rises, upper falls, and ``test`` and ``share`` are those of
-  ``upper`` (test −1: a leaf).
+  and leaves are left (``key_with_limits``); lower rises, upper falls, and ``test`` and ``share``
+  are those of ``upper`` (test −1: a leaf).
 - numba checks no index: NEED_ROOM comes before a set is expanded where the memo could not take a
   set of every level; half of ``slots`` stays free.
 - With PAUSED and TOO_LONG, ``state.bound`` is what level 0 proves of the whole so far.
@@ -54,18 +56,18 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
-from arboretum_gosdt.regression.intervals import intervals
+from arboretum_gosdt.regression.intervals import least_cost_of_intervals
 from arboretum_gosdt.regression.pairs import (
     NEVER,
     NEW,
-    absolute_cells,
-    absolute_twos,
     count_pairs,
-    count_tests,
-    gain,
+    deviations_of_cells,
+    deviations_of_two_leaves,
+    find_tree_of_two_levels,
     leaf_cost,
-    squared_twos,
-    two_levels,
+    savings_of_two_leaves,
+    squares_saved_by_leaf,
+    sum_sides_of_tests,
 )
 
 UNLIMITED = np.int64(1) << 20
@@ -101,7 +103,7 @@ STATE = np.dtype(
 
 
 @jit(inline=True, borrow=True, wraps=True)
-def keyed(one, depth, leaves):
+def key_with_limits(one, depth, leaves):
     """Return the first word of a set whose trees have limits."""
     return (
         np.uint64(one)
@@ -111,14 +113,16 @@ def keyed(one, depth, leaves):
 
 
 @jit(inline=True, borrow=True)
-def below(depth):
-    """Remaining depth of a side."""
+def depth_below(depth):
+    """Return the depth that remains to a side of a set with so much."""
     return depth if depth >= UNLIMITED else depth - 1
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def expand(table, levels, scratch, memo, d):
-    """Write what the pairs of its tests say of a set, and what is known of the sides."""
+def bound_sides_of_tests(table, levels, scratch, memo, d):
+    """Bound the least cost of both sides of every test of a set: by the memo, by pairs of tests,
+    and by one another.
+    """
     node, p, absolute = levels.node[d], table.p, table.absolute
     node.child, node.width, node.first = -1, 0, -1
     node.leaf = node.ub = (
@@ -126,20 +130,20 @@ def expand(table, levels, scratch, memo, d):
     )
     if node.depth < 1 or node.leaves == 1 or node.leaf <= 2 * p:
         return
-    m = count_tests(table, levels, scratch, d)
+    m = sum_sides_of_tests(table, levels, scratch, d)
     node.width = m
     if m == 0:
         return
     sums, whole, both, square = scratch.sums, scratch.whole, scratch.both, m * m
     count_pairs(table, levels, scratch, d, m, True)
     if absolute:
-        absolute_cells(table, levels, scratch, d, m)
-        absolute_twos(table, scratch, m)
+        deviations_of_cells(table, levels, scratch, d, m)
+        deviations_of_two_leaves(table, scratch, m)
     else:
-        squared_twos(table, scratch, m)
+        savings_of_two_leaves(table, scratch, m)
     for k in range(square):
         levels.near[d, k] = both[2, k]
-    depth, leaves, scale = below(node.depth), levels.low.shape[3], table.scale
+    depth, leaves, scale = depth_below(node.depth), levels.low.shape[3], table.scale
     for i in range(m):
         for side in range(2):
             mine = sums[:, i]
@@ -157,7 +161,11 @@ def expand(table, levels, scratch, memo, d):
                 total, weight = (
                     (mine[1], mine[0]) if side == ONE else (whole[1] - mine[1], whole[0] - mine[0])
                 )
-                leaf = squares - np.int64(gain(scale, np.float64(total), np.float64(weight))) + p
+                leaf = (
+                    squares
+                    - np.int64(squares_saved_by_leaf(scale, np.float64(total), np.float64(weight)))
+                    + p
+                )
                 two = squares - np.int64(scratch.two[side, i]) + 2 * p
                 floor = np.int64(0)
             levels.seen[d, side, i] = 0
@@ -168,14 +176,14 @@ def expand(table, levels, scratch, memo, d):
                 if low < high:
                     known = find(
                         memo.slots,
-                        keyed(levels.side_key[d, side, i, 0], depth, k),
+                        key_with_limits(levels.side_key[d, side, i, 0], depth, k),
                         np.uint64(levels.side_key[d, side, i, 1]),
                     )
                     if known >= 0:
                         low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
                 levels.low[d, side, i, k], levels.high[d, side, i, k] = low, high
     for i in range(m):
-        refresh(levels, d, i)
+        refresh_best_tree(levels, d, i)
     if table.similar:
         for i in range(m):
             for side in range(2):
@@ -183,7 +191,7 @@ def expand(table, levels, scratch, memo, d):
 
 
 @jit(inner=True, borrow=True)
-def refresh(levels, d, i):
+def refresh_best_tree(levels, d, i):
     """Keep the best tree by test i, where it is better than the best so far."""
     node = levels.node[d]
     many = node.leaves
@@ -194,7 +202,7 @@ def refresh(levels, d, i):
 
 
 @jit(inline=True, borrow=True)
-def lightest(levels, d, i):
+def lightest_side(levels, d, i):
     """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
@@ -212,7 +220,7 @@ def is_open(levels, d, side, i, k):
 
 
 @jit(inline=True, borrow=True)
-def raise_bound(levels, d, side, i, k, lower):
+def raise_bound_of_side(levels, d, side, i, k, lower):
     """Enter a lower bound of a side of test i, of at most k leaves."""
     levels.low[d, side, i, k] = max(
         levels.low[d, side, i, k], min(lower, levels.high[d, side, i, k])
@@ -221,8 +229,8 @@ def raise_bound(levels, d, side, i, k, lower):
 
 @jit(inner=True, borrow=True)
 def propagate_to_siblings(table, levels, d, i, side):
-    """R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S): what is known of one side bounds those of all
-    tests.
+    """Raise the bounds of the sides S of all tests by that of one side T:
+    R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S).
     """
     m, slack = levels.node[d].width, table.slack
     for k in range(levels.low.shape[3]):
@@ -233,24 +241,24 @@ def propagate_to_siblings(table, levels, d, i, side):
         for j in range(m):
             near = levels.near[d, i * m + j]
             common = near if side == ONE else levels.weight[d, ONE, j] - near
-            raise_bound(levels, d, ONE, j, k, low - (whole - common))
-            raise_bound(levels, d, REST, j, k, low - common)
+            raise_bound_of_side(levels, d, ONE, j, k, low - (whole - common))
+            raise_bound_of_side(levels, d, REST, j, k, low - common)
 
 
 @jit(inner=True, borrow=True)
-def learn(table, levels, d, i, side, k, lower, upper):
-    """Enter what is known of a side with k leaves."""
+def tighten_bounds_of_side(table, levels, d, i, side, k, lower, upper):
+    """Tighten the bounds of a side by those of its trees of at most k leaves."""
     low, high = levels.low[d, side, i], levels.high[d, side, i]
     for b in range(k, len(high)):
         if k > 0 or b == k:
             high[b] = min(high[b], upper)
     for b in range(min(k, 1), k + 1):
         low[b] = min(max(low[b], lower), high[b])
-    refresh(levels, d, i)
+    refresh_best_tree(levels, d, i)
 
 
 @jit(inner=True, borrow=True)
-def descend(table, levels, d, i, side, k, budget):
+def push_side(table, levels, d, i, side, k, budget):
     """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, at most
     k leaves, cost ≤ ``budget``.
 
@@ -263,19 +271,19 @@ def descend(table, levels, d, i, side, k, budget):
         end += (table.outcome[r, f] == 1) == (side == ONE)
     levels.first[d + 2] = end
     node.child, node.side, node.share = i, side, k
-    child.budget, child.depth, child.leaves, child.child = budget, below(node.depth), k, NEW
+    child.budget, child.depth, child.leaves, child.child = budget, depth_below(node.depth), k, NEW
     for word in range(2):
         child.key[word] = levels.side_key[d, side, i, word]
 
 
 @jit(inner=True, borrow=True)
-def next_open(levels, d, limit):
-    """(test, leaves of its side of outcome 1) within the limit of which a side is not solved, the
-    most balanced; test −1: none.
+def most_balanced_open_test(levels, d, limit):
+    """Return (test, leaves of its side of outcome 1), the most balanced within the limit of which a
+    side is not solved; test −1: none.
     """
     found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
     for i in range(levels.node[d].width):
-        balance = levels.weight[d, lightest(levels, d, i), i]
+        balance = levels.weight[d, lightest_side(levels, d, i), i]
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
                 if cost_of_sides(levels.low, d, i, a, many) <= limit and (
@@ -296,13 +304,15 @@ def bound_by_intervals(table, levels, scratch, d, i, side):
         levels.objects[end] = r
         end += (table.outcome[r, f] == 1) == (side == ONE)
     levels.seen[d, side, i] = 1
-    depth, many = below(levels.node[d].depth), levels.low.shape[3] - 1
+    depth, many = depth_below(levels.node[d].depth), levels.low.shape[3] - 1
     most = np.int64(1) << min(depth, 20)
     most = min(most, many) if many > 0 else most
     price = max(np.float64(p), 2.0 * levels.high[d, side, i, many] / most / most / most)
     bound = (
         np.int64(
-            intervals(table, scratch, levels.objects[levels.first[d + 1] : end], price)
+            least_cost_of_intervals(
+                table, scratch, levels.objects[levels.first[d + 1] : end], price
+            )
             - (price - p) * most
         )
         - table.slack
@@ -314,11 +324,11 @@ def bound_by_intervals(table, levels, scratch, d, i, side):
 
 
 @jit(inner=True, borrow=True)
-def remember(memo, state, node, lower):
-    """Enter what is known of a set; returns its number."""
+def enter_in_memo(memo, state, node, lower):
+    """Enter the bounds of a set and its first test into the memo; returns its number."""
     number = find_or_enter(
         memo.slots,
-        keyed(node.key[0], node.depth, node.leaves),
+        key_with_limits(node.key[0], node.depth, node.leaves),
         np.uint64(node.key[1]),
         state.known,
     )
@@ -334,8 +344,8 @@ def remember(memo, state, node, lower):
 
 
 @jit(inner=True, borrow=True)
-def least_open(levels, d):
-    """Return what is proven of the set of level d."""
+def lower_bound_of_set(levels, d):
+    """Return the proven bound of the set of level d: the least that any of its tests can cost."""
     node = levels.node[d]
     many, lower = node.leaves, node.ub
     for i in range(node.width):
@@ -360,22 +370,22 @@ def search(table, levels, scratch, memo, state, work, most):
             if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0:
-                now.bound = least_open(levels, 0) if d > 0 else now.bound
+                now.bound = lower_bound_of_set(levels, 0) if d > 0 else now.bound
                 return PAUSED
             step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
             if step > most:
-                now.bound = least_open(levels, 0) if d > 0 else now.bound
+                now.bound = lower_bound_of_set(levels, 0) if d > 0 else now.bound
                 return TOO_LONG
             work -= 1000 + step
             now.opened += 1
             if node.depth == 2 and short and (node.leaves == 0 or node.leaves > 3):
-                two_levels(table, levels, scratch, d)
+                find_tree_of_two_levels(table, levels, scratch, d)
             else:
-                expand(table, levels, scratch, memo, d)
+                bound_sides_of_tests(table, levels, scratch, memo, d)
         limit = min(node.budget, node.ub - 1)
-        i, a = next_open(levels, d, limit)
+        i, a = most_balanced_open_test(levels, d, limit)
         if i >= 0:
-            side = lightest(levels, d, i)
+            side = lightest_side(levels, d, i)
             if not is_open(levels, d, side, i, a if side == ONE else node.leaves - a):
                 side = 1 - side
             k = a if side == ONE else node.leaves - a
@@ -383,10 +393,10 @@ def search(table, levels, scratch, memo, state, work, most):
             if levels.seen[d, side, i] == 0:
                 bound_by_intervals(table, levels, scratch, d, i, side)
                 continue
-            descend(table, levels, d, i, side, k, limit - other)
+            push_side(table, levels, d, i, side, k, limit - other)
             now.level = d + 1
             continue
-        number = remember(memo, now, node, least_open(levels, d))
+        number = enter_in_memo(memo, now, node, lower_bound_of_set(levels, d))
         if d == 0:
             now.bound = memo.lower[number]
             return FINISHED
@@ -394,6 +404,6 @@ def search(table, levels, scratch, memo, state, work, most):
         now.level = d
         node = levels.node[d]
         i, side, k = node.child, node.side, node.share
-        learn(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
+        tighten_bounds_of_side(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
         if table.similar:
             propagate_to_siblings(table, levels, d, i, side)

@@ -5,19 +5,20 @@ With w, s the sums Σ w and Σ w y of a set of rows x, and squared errors::
 
     gain(x) = round(scale · s² / w);  leaf(x) = square(x) − gain(x) + p
     sums of i ∧ j are counted, those of ¬i ∧ j, i ∧ ¬j, ¬i ∧ ¬j are differences
-    two[side, j] = max over i of gain(x ∧ i) + gain(x ∧ ¬i), x that side of j      (squared_twos)
-    two_levels: min over f of square + 2 p − max(gain(f), two[0, f] − p)
+    two[side, j] = max over i of gain(x ∧ i) + gain(x ∧ ¬i), x that side of j
+                                                                             (savings_of_two_leaves)
+    find_tree_of_two_levels: min over f of square + 2 p − max(gain(f), two[0, f] − p)
                                            − max(gain(¬f), two[1, f] − p), or a leaf
 
 Of absolute errors one pass over the sorted objects sums weights and a second one losses, in all
-four cells of every pair (``absolute_cells``); ``two`` then is the least cost, not the greatest
+four cells of every pair (``deviations_of_cells``); ``two`` then is the least cost, not the greatest
 gain.
 
 Invariants: objects of a level are sorted by target.  Rows of ``sums``: weight, total, square,
-worst, two words of the fingerprint, rows; ``count_tests`` moves those of the tests it keeps to the
-front.  Counting Σ w and Σ w y in one number needs ``shift`` bits below, which all weights together
-fit into.  Sums are whole numbers; only gains, and all of absolute errors, are floats before they
-are rounded.
+worst, two words of the fingerprint, rows; ``sum_sides_of_tests`` moves those of the tests it keeps
+to the front.  Counting Σ w and Σ w y in one number needs ``shift`` bits below, which all weights
+together fit into.  Sums are whole numbers; only gains, and all of absolute errors, are floats
+before they are rounded.
 """
 
 from typing import NamedTuple
@@ -136,21 +137,21 @@ class RegressionScratch(NamedTuple):
 
 
 @jit(inline=True, borrow=True)
-def gain(scale, total, weight):
-    """What a leaf saves of the squares."""
+def squares_saved_by_leaf(scale, total, weight):
+    """Return what a leaf saves of the squares, scale · total² / weight."""
     return np.rint(scale * total * total / max(weight, 1.0))
 
 
 @jit(borrow=True)
 def leaf_cost(table, objects):
-    """Cost of a leaf of these objects, without its price."""
+    """Return the cost of a leaf of these objects (int64, sorted), without its price."""
     weight, total, square, raw, below = 0.0, 0.0, np.int64(0), 0.0, 0.0
     for r in objects:
         weight += table.weight[r]
         total += table.total[r]
         square += table.square[r]
     if not table.absolute:
-        return square - np.int64(gain(table.scale, total, weight))
+        return square - np.int64(squares_saved_by_leaf(table.scale, total, weight))
     for r in objects:
         w = np.float64(table.weight[r])
         raw += table.total[r] / w * (w - min(max(weight - 2 * below, 0.0), 2 * w))
@@ -159,8 +160,8 @@ def leaf_cost(table, objects):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def count_tests(table, levels, scratch, d):
-    """Sums over each test's objects with outcome 1, and the tests that divide the set; returns
+def sum_sides_of_tests(table, levels, scratch, d):
+    """Sum over each test's objects with outcome 1, and list the tests that divide the set; returns
     how many.
     """
     sums, whole, mask, tests = scratch.sums, scratch.whole, scratch.mask, table.outcome.shape[1]
@@ -196,15 +197,16 @@ def count_tests(table, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def add(sums, value, mask):
-    """Add a value where the mask is −1."""
+def add_masked(sums, value, mask):
+    """Add a value to the sums where the mask is −1."""
     for j in range(len(mask)):
         sums[j] += value & mask[j]
 
 
 @jit(inner=True, borrow=True)
 def count_pairs(table, levels, scratch, d, m, deep):
-    """both[c, i, j] : sums over the objects with outcome 1 of both tests.
+    """Sum weight, total and ``worst`` over the objects with outcome 1 of both tests i and j into
+    both[c, i, j].
 
     deep : whether ``worst`` is asked, too.
     """
@@ -223,11 +225,11 @@ def count_pairs(table, levels, scratch, d, m, deep):
         v = table.worst[r]
         for i in range(m):
             if mask[i] != 0:
-                add(weight[i * m + i : i * m + m], w, mask[i:m])
+                add_masked(weight[i * m + i : i * m + m], w, mask[i:m])
                 if two:
-                    add(total[i * m + i : i * m + m], s, mask[i:m])
+                    add_masked(total[i * m + i : i * m + m], s, mask[i:m])
                 if deep:
-                    add(worst[i * m + i : i * m + m], v, mask[i:m])
+                    add_masked(worst[i * m + i : i * m + m], v, mask[i:m])
     if shift > 0:
         for i in range(m):
             for j in range(i, m):
@@ -240,7 +242,7 @@ def count_pairs(table, levels, scratch, d, m, deep):
 
 
 @jit(inner=True, borrow=True)
-def two_levels(table, levels, scratch, d):
+def find_tree_of_two_levels(table, levels, scratch, d):
     """Find the best tree of two levels, from pairs alone, and keep it with the node of level d."""
     node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.p, table.scale
     for f in range(tests):
@@ -255,14 +257,18 @@ def two_levels(table, levels, scratch, d):
         square += table.square[r]
     for f in range(tests):
         sums[0, f], sums[1, f] = scratch.both[0, f * tests + f], scratch.both[1, f * tests + f]
-    squared_twos(table, scratch, tests)
+    savings_of_two_leaves(table, scratch, tests)
     node.leaf = node.ub = (
-        square - np.int64(gain(scale, np.float64(whole[1]), np.float64(whole[0]))) + p
+        square
+        - np.int64(squares_saved_by_leaf(scale, np.float64(whole[1]), np.float64(whole[0])))
+        + p
     )
     for f in range(tests):
         if 0 < sums[0, f] < whole[0]:
-            one = gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f]))
-            rest = gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f]))
+            one = squares_saved_by_leaf(scale, np.float64(sums[1, f]), np.float64(sums[0, f]))
+            rest = squares_saved_by_leaf(
+                scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f])
+            )
             cost = (
                 square
                 + 2 * p
@@ -274,8 +280,8 @@ def two_levels(table, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def squared_twos(table, scratch, m):
-    """two[side, j] : the most that two leaves for a side of test j save."""
+def savings_of_two_leaves(table, scratch, m):
+    """Write the most that two leaves for a side of test j save to two[side, j]."""
     scale, sums, whole, two = table.scale, scratch.sums, scratch.whole, scratch.two
     weight, total = scratch.both[0], scratch.both[1]
     all_w, all_s = np.float64(whole[0]), np.float64(whole[1])
@@ -287,8 +293,10 @@ def squared_twos(table, scratch, m):
         for j in range(m):
             w, s = np.float64(weight[begin + j]), np.float64(total[begin + j])
             w_j, s_j = np.float64(sums[0, j]), np.float64(sums[1, j])
-            inside = gain(scale, s, w) + gain(scale, s_j - s, w_j - w)
-            outside = gain(scale, s_i - s, w_i - w) + gain(
+            inside = squares_saved_by_leaf(scale, s, w) + squares_saved_by_leaf(
+                scale, s_j - s, w_j - w
+            )
+            outside = squares_saved_by_leaf(scale, s_i - s, w_i - w) + squares_saved_by_leaf(
                 scale, all_s - s_i - s_j + s, all_w - w_i - w_j + w
             )
             one[j] = inside if inside > one[j] else one[j]
@@ -296,9 +304,9 @@ def squared_twos(table, scratch, m):
 
 
 @jit(inner=True, borrow=True)
-def absolute_cells(table, levels, scratch, d, m):
-    """cells[2, i, a, b, j] : Σ w |y − median| of the objects with outcome a of test i and b of
-    test j > i; j = m: of a side alone.
+def deviations_of_cells(table, levels, scratch, d, m):
+    """Write Σ w |y − median| of the objects with outcome a of test i and b of test j > i to
+    cells[2, i, a, b, j]; j = m: of a side alone.
     """
     mask, cells = scratch.mask, scratch.cells
     for c in range(3):
@@ -330,8 +338,8 @@ def absolute_cells(table, levels, scratch, d, m):
 
 
 @jit(inner=True, borrow=True)
-def absolute_twos(table, scratch, m):
-    """two[side, j] : the least that two leaves for a side of test j cost."""
+def deviations_of_two_leaves(table, scratch, m):
+    """Write the least that two leaves for a side of test j cost to two[side, j]."""
     two, loss, scale = scratch.two, scratch.cells[2], table.scale
     for side in range(2):
         for j in range(m):

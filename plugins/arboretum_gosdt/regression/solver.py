@@ -35,7 +35,12 @@ from arboretum.api import (
 from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum_gosdt.problem.objectives import exact_weights
-from arboretum_gosdt.problem.prepared import alike, all_tests, pack, run_steps
+from arboretum_gosdt.problem.prepared import (
+    all_tests,
+    group_equal_rows,
+    pack_distinct_tests,
+    run_steps,
+)
 
 if TYPE_CHECKING:
     from arboretum.interfaces.objective import Objective
@@ -209,7 +214,7 @@ class DeviationSearch:
             np.ascontiguousarray(one[order]) for one in (outcome, weight, total, rows, group)
         )
         bits = min(BITS, 60 - n.bit_length())
-        square, worst, self.scale, self.constant = costs_of(weight, total, group, absolute, bits)
+        square, worst, self.scale, self.constant = scale_costs(weight, total, group, absolute, bits)
         # else no tree costs less than a leaf
         self.p = min(round(price * self.scale), 2**bits)
         self.pays = tests > 0 and price * self.scale < 2**bits
@@ -217,20 +222,20 @@ class DeviationSearch:
         shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
         keys = random_words(n).view(kind)
         self._table = pairs.RegressionTable(
-            outcome,
-            weight,
-            total,
-            square,
-            worst,
-            rows,
-            keys,
-            self.p,
-            least,
-            absolute,
-            least <= 1,
-            2 * n + 64,
-            shift,
-            float(self.scale),
+            outcome=outcome,
+            weight=weight,
+            total=total,
+            square=square,
+            worst=worst,
+            rows=rows,
+            keys=keys,
+            p=self.p,
+            least=least,
+            absolute=absolute,
+            similar=least <= 1,
+            slack=2 * n + 64,
+            shift=shift,
+            scale=float(self.scale),
         )
         self.upper = int(kernels.leaf_cost(self._table, np.arange(n))) + self.p
         most_depth = int(kernels.UNLIMITED) if depth is None else depth
@@ -254,27 +259,27 @@ class DeviationSearch:
             return np.zeros((levels, *shape), kind)
 
         self._levels = pairs.RegressionLevels(
-            np.empty(n * (levels + 1) + 64, kind),
-            np.zeros(levels + 1, kind),
-            np.zeros(levels, pairs.NODE),
-            level(tests),
-            level(2, tests, k),
-            level(2, tests, k),
-            level(2, tests, 2),
-            level(2, tests),
-            level(tests * tests),
-            np.zeros((levels, 2, tests), np.uint8),
+            objects=np.empty(n * (levels + 1) + 64, kind),
+            first=np.zeros(levels + 1, kind),
+            node=np.zeros(levels, pairs.NODE),
+            test=level(tests),
+            low=level(2, tests, k),
+            high=level(2, tests, k),
+            side_key=level(2, tests, 2),
+            weight=level(2, tests),
+            near=level(tests * tests),
+            seen=np.zeros((levels, 2, tests), np.uint8),
         )
         cells = np.empty((3, tests, 2, 2, tests + 1)) if absolute else np.empty((3, 0, 2, 2, 0))
         self._scratch = pairs.RegressionScratch(
-            np.empty((7, tests), kind),
-            np.empty(7, kind),
-            np.empty((3, tests * tests), kind),
-            np.empty(tests + 1, kind),
-            np.empty((2, tests)),
-            cells,
-            np.empty((4, n + 1)),
-            np.empty((2, n + 1), kind),
+            sums=np.empty((7, tests), kind),
+            whole=np.empty(7, kind),
+            both=np.empty((3, tests * tests), kind),
+            mask=np.empty(tests + 1, kind),
+            two=np.empty((2, tests)),
+            cells=cells,
+            prefix=np.empty((4, n + 1)),
+            queue=np.empty((2, n + 1), kind),
         )
         self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
         self._state = np.zeros(1, kernels.STATE)
@@ -327,7 +332,9 @@ class DeviationSearch:
         return int(self._state["opened"][0])
 
     def deviation(self, cost: int) -> Fraction:
-        """What a cost says, prices of leaves included, in whole units of the table."""
+        """Return the deviation that a cost stands for, prices of leaves included, in whole units of
+        the table.
+        """
         found: Fraction = (cost - self.constant) / self.scale
         return found
 
@@ -339,12 +346,14 @@ class DeviationSearch:
         start = int(node["first"]), int(node["given"])
         if start[0] < 0:
             return [-1]
-        return self._grown(np.arange(len(self._table.weight)), self.depth, self.leaves, start)[1]
+        return self._best_tree_of_set(
+            np.arange(len(self._table.weight)), self.depth, self.leaves, start
+        )[1]
 
-    def _grown(
+    def _best_tree_of_set(
         self, rows: np.ndarray, depth: int, leaves: int, start: tuple[int, int] | None = None
     ) -> tuple[int, list[int]]:
-        """(cost, tests in preorder) of the best tree known of a set."""
+        """Return (cost, tests in preorder) of the best tree known of a set (int64, objects)."""
         from arboretum.kernels.solving.fingerprints import find
 
         kernels, table = self._kernels, self._table
@@ -352,10 +361,10 @@ class DeviationSearch:
         if depth < 1 or leaves == 1:
             return best
         if start is None:
-            best = min(best, self._stump(rows), key=lambda tree: tree[0])
+            best = min(best, self._best_stump(rows), key=lambda tree: tree[0])
             one, two = (np.uint64(int(key) % 2**64) for key in table.keys[rows].sum(axis=0))
             known = [
-                find(self._memo["slots"], keyed(int(one), depth, k), two)
+                find(self._memo["slots"], key_with_limits(int(one), depth, k), two)
                 for k in (range(2, leaves + 1) if leaves else (0,))
             ]
             known = [
@@ -369,13 +378,13 @@ class DeviationSearch:
             start = int(self._memo["test"][at]), int(self._memo["share"][at])
         mine = table.outcome[rows, start[0]] == 1
         less = depth if depth >= ANY else depth - 1
-        below = self._grown(rows[mine], less, start[1])
-        rest = self._grown(rows[~mine], less, leaves and leaves - start[1])
+        below = self._best_tree_of_set(rows[mine], less, start[1])
+        rest = self._best_tree_of_set(rows[~mine], less, leaves and leaves - start[1])
         return min(
             best, (below[0] + rest[0], [start[0], *below[1], *rest[1]]), key=lambda tree: tree[0]
         )
 
-    def _stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
+    def _best_stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
         """Return cost and tests in preorder of the best tree of one test that the least leaf
         allows.
         """
@@ -390,16 +399,19 @@ class DeviationSearch:
         return found
 
 
-def costs_of(
+def scale_costs(
     weight: np.ndarray, total: np.ndarray, group: np.ndarray, absolute: bool, bits: int
 ) -> tuple[np.ndarray, np.ndarray, Fraction, Any]:
-    """(square, worst, scale) as in :class:`arboretum_gosdt.regression.pairs.Table`, all below
-    2^bits, and what rounding up adds to the cost of all trees.
+    """Return (square, worst, scale) as in
+    :class:`arboretum_gosdt.regression.pairs.RegressionTable`, all below 2^bits, and what rounding
+    up adds to the cost of all trees.
+
+    weight, total, group : int64[objects], in the order of their targets.
     """
     y, square = total / weight, np.zeros(len(total), np.int64)
     each, of, squares = squares_of(total, weight)
     scale = Fraction(2) ** (
-        bits - math.ceil(deviation_of(total, weight) if absolute else squares).bit_length()
+        bits - math.ceil(deviation_from_median(total, weight) if absolute else squares).bit_length()
     )
     far = np.maximum(y - y[0], y[-1] - y)
     worst = np.minimum(
@@ -410,7 +422,7 @@ def costs_of(
         return square, worst, scale, int(square.sum()) - scale * squares
     for one in np.unique(group):
         mine = np.flatnonzero(group == one)
-        square[mine[0]] = math.floor(scale * deviation_of(total[mine], weight[mine]))
+        square[mine[0]] = math.floor(scale * deviation_from_median(total[mine], weight[mine]))
     return square, worst, scale, 0
 
 
@@ -431,7 +443,7 @@ def squares_of(
     )
 
 
-def keyed(one: int, depth: int, leaves: int) -> np.uint64:
+def key_with_limits(one: int, depth: int, leaves: int) -> np.uint64:
     """Return the first word of a set whose trees have limits, as the kernels do."""
     from arboretum_gosdt.regression import loop as kernels
 
@@ -445,8 +457,11 @@ def keyed(one: int, depth: int, leaves: int) -> np.uint64:
     )
 
 
-def deviation_of(total: np.ndarray, weight: np.ndarray) -> int:
-    """Σ w |y − median| of sorted objects."""
+def deviation_from_median(total: np.ndarray, weight: np.ndarray) -> int:
+    """Return Σ w |y − median| of sorted objects.
+
+    total, weight : int64[objects], Σ w y and Σ w of each.
+    """
     y, below = total // weight, np.cumsum(weight)
     half = y[np.searchsorted(below, below[-1] / 2)]
     return int((weight * np.abs(y - half)).sum())
@@ -473,10 +488,12 @@ class RegressionSearch:
                 "round them to fewer"
             )
         context.check_time(PER_OBJECT * objects.n_objects)
-        target, off = whole_targets(objects.y, int(mass.sum()))
-        planes, self.kept = pack(self.tests, context, np.arange(len(self.tests.column)))
+        target, off = round_targets(objects.y, int(mass.sum()))
+        planes, self.kept = pack_distinct_tests(
+            self.tests, context, np.arange(len(self.tests.column))
+        )
         absolute = isinstance(objective, AbsoluteDeviation)
-        group, first = alike(planes)
+        group, first = group_equal_rows(planes)
         many = len(first)
         if absolute:  # equal rows of one target are an object
             both, first, of = np.unique(
@@ -499,7 +516,7 @@ class RegressionSearch:
         )
         order = np.argsort(target, kind="stable")
         if absolute:
-            self.all = Fraction(deviation_of((mass * target)[order], mass[order]))
+            self.all = Fraction(deviation_from_median((mass * target)[order], mass[order]))
             self.apart = Fraction(0)
         else:
             squares = squares_of(mass * target, mass)[2]
@@ -564,11 +581,11 @@ class RegressionSearch:
 
     def tree(self) -> Tree:
         """Return the best tree known, with the value that the objective asks of every leaf."""
-        from arboretum_gosdt.problem.trees import laid
+        from arboretum_gosdt.problem.trees import preorder_to_nodes
 
         objects = self.problem.objects
         objective: Any = self.problem.parts.objective
-        nodes = laid(self.search.tree())
+        nodes = preorder_to_nodes(self.search.tree())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
         nodes = two_way_order(nodes)
@@ -594,9 +611,12 @@ class RegressionSearch:
         )
 
 
-def whole_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
-    """(int64[n] in some unit, by how much of it they may be off): y less a constant, exactly
+def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
+    """Return (int64[n] in some unit, by how much of it they may be off): y less a constant, exactly
     where its decimals are few.
+
+    y : float64[n].
+    mass : of all objects together.
     """
     if found := whole_numbers(y, math.inf):
         exact = found[0] - int(found[0].sum() // len(y))

@@ -17,8 +17,8 @@ from arboretum.api import (
     sure,
 )
 from arboretum_gosdt.problem.prepared import Tests, Units, all_tests, units_of
-from arboretum_gosdt.problem.trees import tree_of
-from arboretum_gosdt.solvers.choice import Chosen, Which, choose
+from arboretum_gosdt.problem.trees import build_tree
+from arboretum_gosdt.solvers.choice import Chosen, Which, choose_search
 
 
 @attrs.define(eq=False)
@@ -39,10 +39,10 @@ class AdditiveSearch:
         limits = TreeLimits.of(solver, problem, obeyed)
         return cls(problem, limits, all_tests(problem, context=context), units_of(problem))
 
-    def choose(self, which: Which, context: Context, *options: Any) -> AdditiveSearch:
+    def choose_search(self, which: Which, context: Context, *options: Any) -> AdditiveSearch:
         """Itself, with a search.   options : as of :func:`.choice.choose`."""
         given = self.problem, self.limits, self.tests, self.units
-        self.chosen = choose(*given, which, context, *options)
+        self.chosen = choose_search(*given, which, context, *options)
         return self
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
@@ -52,7 +52,7 @@ class AdditiveSearch:
     def tree(self) -> Tree:
         """The best tree known."""
         nodes = sure(self.chosen).tests(sure(self.chosen).search.tree())
-        return tree_of(self.problem, self.tests, self.units, nodes)
+        return build_tree(self.problem, self.tests, self.units, nodes)
 
     def value(self, integer: int) -> float:
         """Of a cost in 1/q losses, without constants."""

@@ -96,7 +96,7 @@ class Chosen:
     objects: int
 
 
-def kind_of(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Which:
+def search_kind(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Which:
     """Return the search that is used where ``which`` is asked for.  Raises CapabilityError where
     the one named does not know the limits.
     """
@@ -132,7 +132,7 @@ def kind_of(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Whi
     return which
 
 
-def choose(
+def choose_search(
     problem: Problem,
     limits: TreeLimits,
     tests: Tests,
@@ -150,19 +150,19 @@ def choose(
     Raises CapabilityError where the one that was named does not know its limits, or knows no such
     bound; BudgetError where it cannot begin.
     """
-    which = kind_of(which, limits, tests, units)
-    known = bounds_of(which)
+    which = search_kind(which, limits, tests, units)
+    known = bounds_of_search(which)
     if unheard := [name for name in without if name not in known]:
         has = f"has the bounds {', '.join(known)}" if known else "has no bounds to leave out"
         raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
-        return _intervals(problem, limits, tests, units, context)
+        return _interval_search(problem, limits, tests, units, context)
     merged = merge_equal_rows(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, merged, limits.depth, without, threads, context)
+        search = _search_on_bits(which, merged, limits.depth, without, threads, context)
     else:
-        search = _general(problem, limits, merged, units, context)
+        search = _general_search(problem, limits, merged, units, context)
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 2, 3]]
@@ -173,7 +173,7 @@ def choose(
     return Chosen(search, merged.base, in_tests, len(merged.bits))
 
 
-def bounds_of(which: Which) -> tuple[str, ...]:
+def bounds_of_search(which: Which) -> tuple[str, ...]:
     """Return the names of the bounds that a search may do without."""
     if which is Which.sparse:
         from arboretum_gosdt.sparse.search import BOUNDS
@@ -182,7 +182,7 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     return ("similarity", "cells", "greedy") if which is Which.limited else ()
 
 
-def _on_bits(
+def _search_on_bits(
     which: Which,
     merged: Merged,
     depth: int | None,
@@ -227,7 +227,7 @@ def _on_bits(
     )
 
 
-def _general(
+def _general_search(
     problem: Problem, limits: TreeLimits, merged: Merged, units: Units, context: Context
 ) -> Search:
     """Return the general search.  Raises BudgetError where seconds or bytes are too few for the
@@ -257,7 +257,7 @@ def _general(
     )
 
 
-def _intervals(
+def _interval_search(
     problem: Problem, limits: TreeLimits, tests: Tests, units: Units, context: Context
 ) -> Chosen:
     """Return the search among intervals of cuts, with what turns its cuts into tests.  Raises

@@ -25,8 +25,8 @@ from arboretum.api import (
     unknown,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
-from arboretum_gosdt.problem.prepared import alike, pack
-from arboretum_gosdt.problem.trees import labelled
+from arboretum_gosdt.problem.prepared import group_equal_rows, pack_distinct_tests
+from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS
 from arboretum_gosdt.solvers.constraints import LagrangianCost, Space, rates_of, with_all_tests
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -165,8 +165,8 @@ class ConstrainedSearch:
             if found.units.price_value
             else np.arange(len(found.tests.column))
         )
-        group, self.first = alike(
-            pack(found.tests, attrs.evolve(context, memory_bytes=None), order)[0]
+        group, self.first = group_equal_rows(
+            pack_distinct_tests(found.tests, attrs.evolve(context, memory_bytes=None), order)[0]
         )
         self.rates = rates_of(
             problem, asked.sensitive, (asked.parity, asked.opportunity), group, len(self.first)
@@ -183,7 +183,7 @@ class ConstrainedSearch:
         merged = found.merged
         self.space = Space(found, asked.increasing, asked.decreasing) if self.monotone else None
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
-        self.tilt: LagrangianCost | None = None
+        self.lagrangian: LagrangianCost | None = None
         self.outcome = unpack_outcomes(merged)
         self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
@@ -213,12 +213,14 @@ class ConstrainedSearch:
         if ended:
             return ended
         self.least = search.upper - self.found.equivalent_cost
-        return self._search()
+        return self._widen_set()
 
     def tree(self) -> Tree:
         """The best tree known, its leaves with their answers."""
         found = self.found
-        return labelled(self.problem, found.tests, found.units, found.merged.tests, self.best)
+        return build_labelled_tree(
+            self.problem, found.tests, found.units, found.merged.tests, self.best
+        )
 
     @property
     def subproblems(self) -> int:
@@ -236,7 +238,7 @@ class ConstrainedSearch:
         return self.found.value(self.cost_of_best + self.found.equivalent_cost)
 
     def _keep_tree(self, nodes: np.ndarray, features: bool = False) -> None:
-        """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
+        """Keep a tree (int64[nodes, 3], see build_tree; features : of the table's tests) with its
         best answers that keep all constraints, if it is the best one.
         """
         number = {-1: -1} | {
@@ -250,18 +252,22 @@ class ConstrainedSearch:
                 return
             preorder.append(number[test])
             waiting += [rest, one] if test >= 0 else []
-        self._label(preorder, FEW)
+        self._label_leaves(preorder, FEW)
 
-    def _search(self) -> str:
+    def _widen_set(self) -> str:
         """Widen the set of trees until the best one in it keeps the constraints, or none outside
         can be better than that; returns what ran out.
         """
         step, before = max(1, self.found.units.p // 4), self.least - 1
         if not self.monotone and self.rates:
-            self.tilt = self._tilted()
+            self.lagrangian = self._best_lagrangian()
         aim = self.least
         while aim < self.cost_of_best:
-            ended = self._listed(aim, before) if self.monotone else self._by_partial_solutions(aim)
+            ended = (
+                self._search_listed_trees(aim, before)
+                if self.monotone
+                else self._by_partial_solutions(aim)
+            )
             if ended:
                 return ended
             before, self.least = aim, max(self.least, min(self.cost_of_best, aim + 1))
@@ -269,7 +275,7 @@ class ConstrainedSearch:
             aim, step = min(aim + step, max(self.cost_of_best - 1, aim + 1)), 2 * step
         return ""
 
-    def _tilted(self) -> LagrangianCost | None:
+    def _best_lagrangian(self) -> LagrangianCost | None:
         """Return the Lagrangian cost that bounds the optimum best, for the rates that differ most
         in the best tree of all; its trees are tried, too.  None where that tree keeps the limits,
         tests have prices, or leaves cost nothing.
@@ -279,7 +285,9 @@ class ConstrainedSearch:
         found, merged = self.found, self.found.merged
         if found.units.price_value or not found.units.p or not len(merged.tests):
             return None
-        sums = self._sums(sure(found.chosen).tests(sure(found.chosen).search.tree()), self.cost)
+        sums = self._sums_of_rates(
+            sure(found.chosen).tests(sure(found.chosen).search.tree()), self.cost
+        )
         apart = [
             [
                 Fraction(0),
@@ -302,9 +310,9 @@ class ConstrainedSearch:
         for _ in range(TRIED):
             if self.least >= self.cost_of_best:
                 break
-            tilt = LagrangianCost.of_rate(found, each, room, (low + high) / 2)
-            most, nodes = tilt.cost.max(axis=1), np.array([[-1, -1, -1]])
-            saves = most[:, None] - tilt.cost
+            lagrangian = LagrangianCost.of_rate(found, each, room, (low + high) / 2)
+            most, nodes = lagrangian.cost.max(axis=1), np.array([[-1, -1, -1]])
+            saves = most[:, None] - lagrangian.cost
             kept = saves.any(axis=1)
             if saves.sum() > WEIGHTS:
                 break
@@ -312,8 +320,8 @@ class ConstrainedSearch:
                 merged.bits[kept],
                 saves[kept],
                 len(merged.tests),
-                tilt.p,
-                tilt.q,
+                lagrangian.p,
+                lagrangian.q,
                 found.limits.depth,
                 memory_bytes=self.context.memory_bytes,
             )
@@ -325,20 +333,20 @@ class ConstrainedSearch:
             search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
             self._keep_tree(nodes, features=True)
-            bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
+            bound = lagrangian.bound(search.lower + lagrangian.q * int(most.sum() - saves.sum()))
             if best is None or bound > self.least:
-                best, self.least = tilt, max(self.least, min(bound, self.cost_of_best))
+                best, self.least = lagrangian, max(self.least, min(bound, self.cost_of_best))
             self.report()
             inner = nodes[:, 0] >= 0
             nodes[inner, 0] = merged.tests[nodes[inner, 0]]
-            yes = self._sums(nodes, tilt.cost, [each[:, None]])[0][0]
+            yes = self._sums_of_rates(nodes, lagrangian.cost, [each[:, None]])[0][0]
             low, high = ((low + high) / 2, high) if yes > room else (low, (low + high) / 2)
         return best
 
-    def _sums(
+    def _sums_of_rates(
         self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
     ) -> list[list[int]]:
-        """Sums of each rate over the leaves of a tree (see tree_of) that say yes, where each has
+        """Sums of each rate over the leaves of a tree (see build_tree) that say yes, where each has
         its best answer.
 
         cost : int64[objects, answers].
@@ -366,14 +374,14 @@ class ConstrainedSearch:
         """
         found = self.found
         context = self.context
-        tilt = self.tilt or LagrangianCost.of_rate(
+        lagrangian = self.lagrangian or LagrangianCost.of_rate(
             self.found, np.zeros(len(self.cost), np.int64), 0, 0.0
         )
-        most = tilt.budget(aim)
+        most = lagrangian.budget(aim)
         all_trees = AllTrees(
-            Rows.of_merged(found.merged, tilt.cost),
-            tilt.p,
-            tilt.q,
+            Rows.of_merged(found.merged, lagrangian.cost),
+            lagrangian.p,
+            lagrangian.q,
             most,
             found.limits.depth,
             found.limits.least,
@@ -401,7 +409,7 @@ class ConstrainedSearch:
             sums = trees.value[:, 1 : rates.shape[1] + 1, 0]
             cost = (
                 trees.cost
-                if tilt.scale == 1
+                if lagrangian.scale == 1
                 else trees.value[:, 0, 0] + found.units.p * trees.leaves
             )
             able = cost < self.cost_of_best
@@ -409,16 +417,16 @@ class ConstrainedSearch:
                 able &= trees.leaves <= found.limits.leaves
             start = 0
             for one in self.rates:
-                able &= one.about(sums[:, start : start + len(one.sizes) - 1])
+                able &= one.keeps_about(sums[:, start : start + len(one.sizes) - 1])
                 start += len(one.sizes) - 1
             for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
-                if self._keeps(sums[i].tolist()):
+                if self._keeps_rates(sums[i].tolist()):
                     self.cost_of_best = int(cost[i])
                     self.best = fronts.nodes_of_tree(trees.origin[i])
                     break
         return ""
 
-    def _keeps(self, sums: list[int]) -> bool:
+    def _keeps_rates(self, sums: list[int]) -> bool:
         """Return whether all rates are close enough.
 
         sums : of each rate in turn, a number per group but the first.
@@ -428,12 +436,14 @@ class ConstrainedSearch:
             one.keeps(list(itertools.islice(rest, len(one.sizes) - 1))) for one in self.rates
         )
 
-    def _listed(self, aim: int, before: int) -> str:
+    def _search_listed_trees(self, aim: int, before: int) -> str:
         """Go through the trees that cost up to ``aim`` one by one, and keep each one's best answers
         that keep all constraints; those up to ``before`` are done.  Returns what ran out, or "".
         """
         found = self.found
-        if ended := found.find(aim - sure(found.chosen).search.upper + found.equivalent_cost):
+        if ended := found.search_and_count(
+            aim - sure(found.chosen).search.upper + found.equivalent_cost
+        ):
             return ended
         costs = itertools.chain.from_iterable(
             itertools.repeat(int(cost) - found.equivalent_cost, count)
@@ -446,10 +456,10 @@ class ConstrainedSearch:
                 self.least = max(self.least, cost)
                 return "seconds"
             if cost > before:
-                self._label(preorder.tolist())
+                self._label_leaves(preorder.tolist())
         return ""
 
-    def _leaf(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
+    def _leaf_of_rows(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
         """Return of a leaf with these objects (bits of a number): (what it costs more than the best
         answer, answer), cheapest first; sums of the rates if it says yes; cost; mass; rows.
         """
@@ -475,7 +485,7 @@ class ConstrainedSearch:
             )
         return self.leaves[rows]
 
-    def _label(self, preorder: list[int], most: float = math.inf) -> None:
+    def _label_leaves(self, preorder: list[int], most: float = math.inf) -> None:
         """Find the answers of a tree that keep all constraints and cost least, and keep them if
         that is less than the best tree costs.
 
@@ -494,12 +504,12 @@ class ConstrainedSearch:
                 rows.append(here)
                 continue
             one, rest = space.sides[test] if space else (0, 0)
-            cost += int(price[test] * self._leaf(here)[3]) if price[test] else 0
+            cost += int(price[test] * self._leaf_of_rows(here)[3]) if price[test] else 0
             waiting += [
                 (here & ~self.planes[test], box & rest),
                 (here & self.planes[test], box & one),
             ]
-        leaves, limits = [self._leaf(one) for one in rows], self.found.limits
+        leaves, limits = [self._leaf_of_rows(one) for one in rows], self.found.limits
         if min(leaf[4] for leaf in leaves) < limits.least or len(leaves) > (
             limits.leaves or len(leaves)
         ):
@@ -528,7 +538,7 @@ class ConstrainedSearch:
                     )
                     for k in range(len(leaves[0][1]))
                 ]
-                if self._keeps(sums):
+                if self._keeps_rates(sums):
                     answers = iter(said)
                     self.cost_of_best = cost + extra
                     self.best = [

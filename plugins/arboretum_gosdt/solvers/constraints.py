@@ -65,11 +65,11 @@ class LagrangianCost:
         )
 
     def bound(self, cost: int) -> int:
-        """What trees that keep the rate cost at least, where none has a lower tilted cost."""
+        """What trees that keep the rate cost at least, where none has a lower Lagrangian cost."""
         return -(-(cost + self.shift) // self.scale)
 
     def budget(self, cost: int) -> int:
-        """The tilted cost, at most, of trees that keep the rate and cost so much."""
+        """The Lagrangian cost, at most, of trees that keep the rate and cost so much."""
         return self.scale * cost - self.shift
 
 
@@ -90,8 +90,11 @@ class Rates:
     most: Fraction
 
     @staticmethod
-    def of(held: np.ndarray, names: Sequence[str], most: float) -> Rates:
-        """held : int64[objects, groups], the weight of each group that counts."""
+    def of_groups(held: np.ndarray, names: Sequence[str], most: float) -> Rates:
+        """Build the rates of groups.  Raises CapabilityError for a group without weight.
+
+        held : int64[objects, groups], the weight of each group that counts.
+        """
         sizes = held.sum(axis=0)
         if (sizes == 0).any():
             raise CapabilityError(
@@ -118,7 +121,7 @@ class Rates:
         ]
         return max(rates) - min(rates) <= self.most
 
-    def about(self, sums: np.ndarray) -> np.ndarray:
+    def keeps_about(self, sums: np.ndarray) -> np.ndarray:
         """Return bool[trees]: what :meth:`keeps` says, where it is not close; else True.
 
         sums : int64[trees, groups − 1].
@@ -172,7 +175,7 @@ def rates_of(
         if most < 1:
             held = np.zeros((objects, len(values)), np.int64)
             np.add.at(held, (at[rows], of.ravel()[rows]), mass[rows])
-            found.append(Rates.of(held, names, most))
+            found.append(Rates.of_groups(held, names, most))
     return found
 
 
@@ -199,8 +202,8 @@ def with_all_tests(found: TreeSet, first: np.ndarray) -> Merged:
     )
 
 
-def number_of(bits: np.ndarray) -> int:
-    """bool[n] as the bits of a number, the first one lowest."""
+def bits_to_number(bits: np.ndarray) -> int:
+    """Return bool[n] as the bits of a number, the first one lowest."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
@@ -220,7 +223,7 @@ class Space:
             mine = [f for f, one in enumerate(names) if one == name]
             coded = sorted({int(tests.column[kept[f]]) for f in mine})
             if len(coded) == 1:
-                codes = np.arange(int(self._most(tests, coded[0])) + 1)[:, None]
+                codes = np.arange(int(self._highest_code(tests, coded[0])) + 1)[:, None]
             else:
                 codes = np.unique(tests.codes[coded].T, axis=0)
             if name in increasing or name in decreasing:
@@ -235,17 +238,17 @@ class Space:
             for f in mine:
                 code, k = codes[:, coded.index(int(tests.column[kept[f]]))], tests.index[kept[f]]
                 one = code > k if tests.family[tests.column[kept[f]]] == THRESHOLDS else code != k
-                self.sides[f] = number_of(one) << first, number_of(~one) << first
+                self.sides[f] = bits_to_number(one) << first, bits_to_number(~one) << first
             self.whole |= mask
             self.columns.append(mask)
 
         def whole_of(side: int) -> int:
-            return side | (self.whole & ~self.columns[self._column(side)])
+            return side | (self.whole & ~self.columns[self._column_of_side(side)])
 
         self.sides = [(whole_of(one), whole_of(other)) for one, other in self.sides]
         self._known: dict[tuple[int, int], tuple[bool, bool]] = {}
 
-    def _most(self, tests: Any, column: int) -> int:
+    def _highest_code(self, tests: Any, column: int) -> int:
         """Return the highest code of a column."""
         features = tests.objects.features
         return (
@@ -254,7 +257,7 @@ class Space:
             else int(tests.codes[column].max())
         )
 
-    def _column(self, side: int) -> int:
+    def _column_of_side(self, side: int) -> int:
         return next(c for c, mask in enumerate(self.columns) if side & mask)
 
     def order(self, a: int, b: int) -> tuple[bool, bool]:

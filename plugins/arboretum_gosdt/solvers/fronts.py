@@ -37,7 +37,7 @@ from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcome
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
-from arboretum_gosdt.problem.trees import labelled
+from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class NonDominatedSearch:
         )
         if found is not None and found[0] < self.upper:
             self.upper, self.best, self.leaves = found
-        if ended := self._bounding():
+        if ended := self._minimise_costs():
             return ended
         room = self.loss.tightest_room(self.upper).leaves
         steps = STEPS if room > NEAR else STEPS[-1:]
@@ -218,7 +218,7 @@ class NonDominatedSearch:
             for step in steps:
                 report()
                 aim = self.bound + step * (self.upper - self.bound)
-                if ended := self._below(aim):
+                if ended := self._search_trees_below(aim):
                     return ended
                 if self.upper <= aim + ROUNDING:
                     return ""
@@ -230,17 +230,17 @@ class NonDominatedSearch:
         """What additive costs say of all trees, and those that were gone through."""
         return max(self.bound, self.loss.lower_bound(self.upper))
 
-    def _bounding(self) -> str:
+    def _minimise_costs(self) -> str:
         """Minimise additive costs, as long as they promise a better bound or tree; returns what
         ran out, or "".
         """
         while (cost := self.loss.next_cost(self.leaves, self.upper)) is not None:
-            self.loss.record_least_cost(cost, *self._least(cost))
+            self.loss.record_least_cost(cost, *self._search_cost(cost))
             if self.context.late:
                 return "seconds"
         return ""
 
-    def _least(self, cost: Any) -> tuple[int, np.ndarray | None]:
+    def _search_cost(self, cost: Any) -> tuple[int, np.ndarray | None]:
         """Return what a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one
         found, None where no search was begun: leaves cost nothing, no test or no label matters, or
         the costs are too large for one.
@@ -258,7 +258,7 @@ class NonDominatedSearch:
             or saves.max(axis=1).sum() * saves.shape[1] > SPARSE
         ):
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        room = self._left() - costs.nbytes - most.nbytes - saves.nbytes
+        room = self._bytes_left() - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(
             self.merged.bits[kept],
             saves[kept],
@@ -278,7 +278,7 @@ class NonDominatedSearch:
             self.searches[cost] = search
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
 
-    def _left(self) -> int:
+    def _bytes_left(self) -> int:
         """Return the bytes that the next search may take.
 
         Searches that are kept for their bounds are dropped where they hold more than a quarter.
@@ -315,7 +315,7 @@ class NonDominatedSearch:
             self.best = [(test, -1 if test >= 0 else next(answer)) for test in tests]
         return held
 
-    def _below(self, aim: float) -> str:
+    def _search_trees_below(self, aim: float) -> str:
         """Find the best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.tightest_room(aim)
         report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
@@ -324,7 +324,7 @@ class NonDominatedSearch:
             known = self.searches[cost].bounds_of_closed_sets(
                 math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, report
             )
-        limits = self.limits.depth, self.limits.least, self._left()
+        limits = self.limits.depth, self.limits.least, self._bytes_left()
         all_trees = AllTrees(
             attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
         )
@@ -348,4 +348,4 @@ class NonDominatedSearch:
     def tree(self) -> Tree:
         """The best tree known, its leaves labelled by their answers."""
         best = [(test, -1 if self.loss.curves else answer) for test, answer in self.best]
-        return labelled(self.problem, self.tests, self.units, self.merged.tests, best)
+        return build_labelled_tree(self.problem, self.tests, self.units, self.merged.tests, best)

@@ -29,7 +29,7 @@ from arboretum.api import (
 from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_gosdt.problem.proving import prove, resume_from_proof
 from arboretum_gosdt.solvers.additive import AdditiveSearch
-from arboretum_gosdt.solvers.choice import Which, kind_of
+from arboretum_gosdt.solvers.choice import Which, search_kind
 
 if TYPE_CHECKING:
     from arboretum.interfaces.objective import Objective
@@ -136,7 +136,7 @@ class Gosdt:
         """
         context = within_bytes(context)
         found = self._read(problem, context)
-        which = kind_of(self.search, found.limits, found.tests, found.units)
+        which = search_kind(self.search, found.limits, found.tests, found.units)
         if self.resume and which is not Which.sparse:
             able = "sparse does (objective.lam > 0, no limit but the depth)"
             raise CapabilityError(
@@ -146,7 +146,7 @@ class Gosdt:
         without = (
             (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
         )
-        found.choose(self.search, context, without, self.threads)
+        found.choose_search(self.search, context, without, self.threads)
         if self.resume:
             resume_from_proof(self.resume, found, context)
         return Attempt(problem, found, slack=SLACK)
@@ -171,7 +171,7 @@ class Gosdt:
         context.progress(0, None, "loading the kernels of gosdt")
         whole, n = self._read(problem, context), problem.objects.n_objects
         some = spread(n)
-        which = kind_of(self.search, whole.limits, whole.tests, whole.units)
+        which = search_kind(self.search, whole.limits, whole.tests, whole.units)
         loss = np.ones(len(some), np.int64)
         if which is not Which.intervals:
             # lanes are as wide as all losses together ask for
@@ -180,10 +180,10 @@ class Gosdt:
         tests = attrs.evolve(whole.tests, codes=np.ascontiguousarray(whole.tests.codes[:, some]))
         units = attrs.evolve(whole.units, loss=loss, mass=whole.units.mass[some])
         search = AdditiveSearch(small, whole.limits, tests, units)
-        search.choose(which, Context(), self.without, self.threads)
+        search.choose_search(which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too
             own: Any = sure(search.chosen).search
-            wide: Any = sure(whole.choose(which, context).chosen).search
+            wide: Any = sure(whole.choose_search(which, context).chosen).search
             if wide.layout is not None:
                 own.layout = wide.layout[0], 1
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))

@@ -41,8 +41,8 @@ from arboretum_gosdt.problem.prepared import (
     merge_equal_rows,
     units_of,
 )
-from arboretum_gosdt.problem.trees import tree_of
-from arboretum_gosdt.solvers.choice import Which, kind_of
+from arboretum_gosdt.problem.trees import build_tree
+from arboretum_gosdt.solvers.choice import Which, search_kind
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Path:
                 "solver path goes through λ for a loss that is a sum over objects; add "
                 "objective=accuracy (or balanced, cost_matrix)"
             )
-        return _Search(problem, context, self.limits).solution(self.exact)
+        return _Search(problem, context, self.limits).find_path(self.exact)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -121,7 +121,7 @@ class _Search:
             units.price_value
             or units.slack
             or units.slack_per_leaf
-            or kind_of(Which.auto, self.limits, self.tests, units) is not Which.sparse
+            or search_kind(Which.auto, self.limits, self.tests, units) is not Which.sparse
         ):
             ways = (
                 "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no "
@@ -149,22 +149,24 @@ class _Search:
         self.ended = Ended()
         self.sets = 0
 
-    def solution(self, exact: bool) -> Solution:
+    def find_path(self, exact: bool) -> Solution:
         """Return the path, or what a budget or Ctrl-C leaves of it.
 
         exact : also look for the trees between two steps.
         """
         between: list[Step] = []
-        ended = Ended.of(lambda: self._walk() or (self._between(between) if exact else ""))
+        ended = Ended.of(
+            lambda: self._find_steps() or (self._find_trees_between(between) if exact else "")
+        )
         ended = self.ended if self.ended.error else ended
         self.steps = self.steps or [self.leaf]
-        tree = self._tree(self.steps[0])
+        tree = self._tree_of_step(self.steps[0])
         value = float(sure(self.problem.parts.objective).value(tree, self.problem))
-        bound = value if self.floor is None else min(value, self._loss(self.floor))
+        bound = value if self.floor is None else min(value, self._value_of_loss(self.floor))
         errors = (
             sure(self.problem.parts.objective).name == "accuracy" and self._errors_are_of_rows()
         )
-        front = self._front([*self.steps, *between]) if errors else None
+        front = self._front_of_steps([*self.steps, *between]) if errors else None
         what = (
             f"the path has gaps: the search was stopped ({ended.by}) after {self.sets:,} sets of "
             "objects"
@@ -172,13 +174,16 @@ class _Search:
         details = {
             "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()],
             "leaves": [step.leaves for step in self.steps],
-            "losses": [self._loss(step.loss) for step in self.steps],
+            "losses": [self._value_of_loss(step.loss) for step in self.steps],
         }
         others = (
             ()
             if front
             else tuple(
-                map(self._tree, sorted([*self.steps[1:], *between], key=lambda step: -step.leaves))
+                map(
+                    self._tree_of_step,
+                    sorted([*self.steps[1:], *between], key=lambda step: -step.leaves),
+                )
             )
         )
         status = Status.optimal if self.floor is None else Status.feasible
@@ -213,9 +218,9 @@ class _Search:
         turns = [Fraction(b.loss - a.loss, a.leaves - b.leaves) for a, b in pairwise(self.steps)]
         return [(self.units.p + self.units.above) / Fraction(self.units.q), *turns]
 
-    def _walk(self) -> str:
+    def _find_steps(self) -> str:
         """Find all steps; returns what ran out, or ""."""
-        first, ended = self._best(self.units.p, self.units.q, self.leaf)
+        first, ended = self._search_at_price(self.units.p, self.units.q, self.leaf)
         if ended:
             self.steps = [first] if first.leaves == 1 else [first, self.leaf]
             return ended
@@ -231,14 +236,14 @@ class _Search:
                 return q * step.loss + p * step.leaves  # noqa: B023
 
             if seen == 1 and a.leaves - b.leaves > 1:
-                seen, few = self._few()
+                seen, few = self._best_small_trees()
             found = min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost)
             ended = ""
             if any(
-                q * self._least(k) + p * k < cost(found)
+                q * self._least_loss(k) + p * k < cost(found)
                 for k in range(max(b.leaves, seen) + 1, a.leaves)
             ):
-                found, ended = self._best(p, q, a)
+                found, ended = self._search_at_price(p, q, a)
             if ended:
                 return ended
             self.open.pop()
@@ -248,13 +253,15 @@ class _Search:
                 self.open += [(found, b), (a, found)]
         return ""
 
-    def _least(self, leaves: int) -> int:
-        """No tree of so many leaves loses less: losses are whole, and no tree lies below a line."""
+    def _least_loss(self, leaves: int) -> int:
+        """Return a bound that no tree of so many leaves loses less than: losses are whole, and no
+        tree lies below a line.
+        """
         return max(
             self.equivalent_loss, *(-((p * leaves - least) // q) for p, q, least in self.lines)
         )
 
-    def _few(self) -> tuple[int, list[Step]]:
+    def _best_small_trees(self) -> tuple[int, list[Step]]:
         """Return up to how many leaves all trees were gone through, and the best of two and of
         three leaves.
         """
@@ -264,7 +271,7 @@ class _Search:
             for one in best_tree_of_each_shape(outcome, self.merged.weights, self.limits.depth)
         ]
 
-    def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
+    def _search_at_price(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """Return a tree of least q · loss + p · leaves, and what ran out, or "".
 
         known : a tree that was found; after the first search it is returned where none is better.
@@ -332,7 +339,7 @@ class _Search:
             self.floor = Fraction(search.lower, q) if ended else None
         return step, ended
 
-    def _between(self, found: list[Step]) -> str:
+    def _find_trees_between(self, found: list[Step]) -> str:
         """Add the best trees of numbers of leaves between two steps to ``found``, where they beat
         those of fewer leaves; returns what ran out, or "".
         """
@@ -386,7 +393,7 @@ class _Search:
             self.filled.add((a.leaves, b.leaves))
         return ""
 
-    def _front(self, steps: list[Step]) -> Front:
+    def _front_of_steps(self, steps: list[Step]) -> Front:
         """Return error and leaves of all trees found, and what no tree can beat."""
         steps.sort(key=lambda step: step.leaves)
         most = max(1, len(self.merged.weights))  # a leaf for every group of rows
@@ -397,27 +404,32 @@ class _Search:
         )
         corners: list[tuple[float, float]] = []
         for leaves in range(1, most + 1):
-            low = self._least(leaves)
+            low = self._least_loss(leaves)
             if any(few <= leaves < many for many, few in self.filled):
                 low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
-            corners.append((self._loss(low), float(leaves)))
+            corners.append((self._value_of_loss(low), float(leaves)))
             if low <= self.equivalent_loss:
                 break
         return Front(
             ("train_error", "n_leaves"),
-            [FrontPoint((self._loss(s.loss), float(s.leaves)), self._tree(s)) for s in steps],
+            [
+                FrontPoint((self._value_of_loss(s.loss), float(s.leaves)), self._tree_of_step(s))
+                for s in steps
+            ],
             corners,
         )
 
-    def _loss(self, loss: Any) -> float:
-        """Of whole losses, with what every tree has."""
+    def _value_of_loss(self, loss: Any) -> float:
+        """Return the value of a whole loss, with what every tree has."""
         return float((loss + self.merged.base) * self.units.loss_value)
 
-    def _tree(self, step: Step) -> Tree:
+    def _tree_of_step(self, step: Step) -> Tree:
         """Return the tree of a step with the problem's tests and labels; each is made once."""
         if id(step) in self.trees:
             return self.trees[id(step)]
         nodes = step.nodes[:, [0, 2, 3]]
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
-        return self.trees.setdefault(id(step), tree_of(self.problem, self.tests, self.units, nodes))
+        return self.trees.setdefault(
+            id(step), build_tree(self.problem, self.tests, self.units, nodes)
+        )

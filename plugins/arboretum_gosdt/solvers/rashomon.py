@@ -38,7 +38,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
-from arboretum_gosdt.problem.trees import laid, tree_of
+from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -117,11 +117,11 @@ class Rashomon:
 
         def find() -> str:
             """Find the set, its first trees and its details; returns what ran out, or ""."""
-            if ended := found.find_asked(self):
+            if ended := found.find_asked_trees(self):
                 return ended
             trees.extend(
                 legible_tree(found.tree(nodes), problem.objects.table)
-                for nodes in found.first(self.listed + 1)
+                for nodes in found.first_preorders(self.listed + 1)
             )
             details.update(found.details(self.compared))
             return ""
@@ -144,7 +144,9 @@ class Rashomon:
         if self.page:
             from arboretum_gosdt.solvers.rashomon_page import page_of
 
-            text = page_of(details, found.values(COSTS_ON_PAGE), found.disagreed(), trees, problem)
+            text = page_of(
+                details, found.counts_by_value(COSTS_ON_PAGE), found.disputed_rows(), trees, problem
+            )
             put_text(self.page, text, "solver.page", TITLE)
         count = int(details["trees"])
         left = (
@@ -205,7 +207,7 @@ class TreeSet:
         of = AdditiveSearch.read(problem, limits, context, solver)
         tests, units = of.tests, of.units
         if without:
-            of.tests = tests = tests.kept(
+            of.tests = tests = tests.select(
                 np.array(
                     [tests.rule(test).columns[0] != without for test in range(len(tests.column))],
                     bool,
@@ -223,14 +225,14 @@ class TreeSet:
                 "with; round them to fewer"
             )
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
-        of.choose(Which.auto, context)
+        of.choose_search(Which.auto, context)
         return TreeSet(of, context, merge_equal_rows(problem, tests, units, context))
 
     def optimum(self) -> Solution:
         """The best tree, proven unless a budget ends the search."""
         return Attempt(self.problem, self.of).go_on(self.context)
 
-    def find_asked(self, asked: Rashomon) -> str:
+    def find_asked_trees(self, asked: Rashomon) -> str:
         """Find all trees within ε, or at least k; returns what ran out, or "".
 
         more, step : how far above the optimum, in 1/q losses; the step doubles until k trees are
@@ -238,7 +240,9 @@ class TreeSet:
         """
         least, q = sure(self.chosen).search.upper, self.units.q
         if not asked.k:
-            return self.find(int((least + q * sure(self.chosen).base) * decimal(asked.epsilon)))
+            return self.search_and_count(
+                int((least + q * sure(self.chosen).base) * decimal(asked.epsilon))
+            )
         weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
         test_cost = int(self.merged.price.sum()) * int(self.merged.mass.sum())
         # no tree costs more
@@ -250,7 +254,7 @@ class TreeSet:
             - least
         )
         while True:
-            if ended := self.find(more):
+            if ended := self.search_and_count(more):
                 return ended
             if sum(self.counts) >= asked.k or more >= highest:
                 break
@@ -260,9 +264,9 @@ class TreeSet:
             len(self.counts) - 1,
         )
         # what they have in common is asked of these trees alone
-        return self.find(int(self.costs[kept]) - least)
+        return self.search_and_count(int(self.costs[kept]) - least)
 
-    def search(self, more: int) -> str:
+    def search_graph(self, more: int) -> str:
         """Find all trees that cost at most so much more than the best, as a graph; returns what ran
         out, or "".
 
@@ -286,11 +290,11 @@ class TreeSet:
             ),
         )
 
-    def find(self, more: int) -> str:
-        """Find the trees as :meth:`search` does, and count how many there are of each cost; returns
-        what ran out, or "".
+    def search_and_count(self, more: int) -> str:
+        """Find the trees as :meth:`search_graph` does, and count how many there are of each cost;
+        returns what ran out, or "".
         """
-        if ended := self.search(more):
+        if ended := self.search_graph(more):
             return ended
         try:
             self.tree_counts = self.all_trees.count_trees_of_sets()
@@ -304,7 +308,7 @@ class TreeSet:
         """The trees, best first, by their tests in preorder."""
         return self.all_trees.trees(self.tree_counts)
 
-    def first(self, most: int) -> Iterator[np.ndarray]:
+    def first_preorders(self, most: int) -> Iterator[np.ndarray]:
         """Yield so many of the trees, best first, by their tests in preorder, or fewer when the
         time is over: one at least.
         """
@@ -316,10 +320,10 @@ class TreeSet:
 
     def tree(self, preorder: Sequence[int] | np.ndarray) -> Any:
         """Return a tree, given by its tests in preorder, with the problem's tests and labels."""
-        nodes = laid(np.asarray(preorder).tolist())
+        nodes = preorder_to_nodes(np.asarray(preorder).tolist())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
-        return tree_of(self.problem, self.tests, self.units, nodes)
+        return build_tree(self.problem, self.tests, self.units, nodes)
 
     def details(self, compared: int) -> Facts:
         """Return all that the record tells of the set, in words of JSON.
@@ -339,13 +343,13 @@ class TreeSet:
             "trees": str(total),
             "least": self.value(int(self.costs[0])),
             "most": self.value(int(self.costs[-1])),
-            "values": {f"{value:g}": str(trees) for value, trees in self.values(COSTS)},
+            "values": {f"{value:g}": str(trees) for value, trees in self.counts_by_value(COSTS)},
             "columns": usage,
             "compared": trees,
-            "rows_in_doubt": int(self.merged.rows[self.said.max(axis=1) < SURE].sum()),
+            "rows_in_doubt": int(self.merged.rows[self.answer_shares.max(axis=1) < SURE].sum()),
         }
 
-    def values(self, most: int) -> list[tuple[float, int]]:
+    def counts_by_value(self, most: int) -> list[tuple[float, int]]:
         """Return (value, trees that are as good or better), of at most so many values."""
         n, below = len(self.costs), list(itertools.accumulate(self.counts))
         shown = (
@@ -356,7 +360,7 @@ class TreeSet:
         return [(self.value(int(self.costs[i])), below[i]) for i in shown]
 
     @cached_property
-    def said(self) -> np.ndarray:
+    def answer_shares(self) -> np.ndarray:
         """float64[objects, classes]: the share of trees that say each class."""
         return self.all_trees.shares_of_answers(self.tree_counts)
 
@@ -388,7 +392,7 @@ class TreeSet:
         }
         unit, trees = float(self.units.loss_value), 0
         found: Facts = {}
-        for preorder in self.first(compared):
+        for preorder in self.first_preorders(compared):
             trees += 1
             tests = preorder.tolist()
             labels: dict[int, int] = {}
@@ -397,12 +401,12 @@ class TreeSet:
                 for name, mask in columns.items()
                 if mask[[test for test in tests if test >= 0]].any()
             }
-            plain = _said(tests, outcome[:, None, :], None, loss, labels)[:, 0]
+            plain = _answers_of_tree(tests, outcome[:, None, :], None, loss, labels)[:, 0]
             own = float(loss[np.arange(len(loss)), plain].sum())
             for name, mask in columns.items():
                 grown = 0.0
                 if name in asked:
-                    said = _said(
+                    said = _answers_of_tree(
                         tests,
                         outcome[:, None, :],
                         (np.flatnonzero(mask), patterns[name][0]),
@@ -416,7 +420,7 @@ class TreeSet:
                 found[name] = min(low, grown), max(high, grown)
         return trees, found
 
-    def disagreed(self) -> list[tuple[int, dict[str, float], list[str]]]:
+    def disputed_rows(self) -> list[tuple[int, dict[str, float], list[str]]]:
         """Return the groups of equal rows on which the trees disagree most: their rows, the share
         of trees by what they say, and what holds for them.
         """
@@ -424,12 +428,12 @@ class TreeSet:
         rules = legible(
             [self.tests.rule(int(test)) for test in self.merged.tests], self.problem.objects.table
         )
-        doubt = (1 - self.said.max(axis=1)) * self.merged.rows
+        doubt = (1 - self.answer_shares.max(axis=1)) * self.merged.rows
         return [
             (
                 int(self.merged.rows[u]),
-                {str(classes[k]): float(x) for k, x in enumerate(self.said[u]) if x > 0},
-                _reported(
+                {str(classes[k]): float(x) for k, x in enumerate(self.answer_shares[u]) if x > 0},
+                _describe_facts(
                     [
                         (rule.subject, rule.outcome_label(int(one)), rule.cuts)
                         for rule, one in zip(rules, outcome[u], strict=True)
@@ -441,7 +445,7 @@ class TreeSet:
         ]
 
 
-def _reported(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
+def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
     """Return what holds, without what a column is not where something says what it is; of its
     thresholds the nearest on each side.
 
@@ -461,7 +465,7 @@ def _reported(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[st
     ]
 
 
-def _said(
+def _answers_of_tree(
     tests: list[int],
     outcome: np.ndarray,
     other: tuple[np.ndarray, np.ndarray] | None,

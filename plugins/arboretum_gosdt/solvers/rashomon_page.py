@@ -75,7 +75,7 @@ def page_of(
         counts=_chart_of_counts(values, name),
         columns=_table_of_columns(details),
         rows=_table_of_disputed_rows(doubts),
-        trees="".join(_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
+        trees="".join(_draw_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
     )
 
 
@@ -150,7 +150,7 @@ def _table_of_disputed_rows(
     lines = []
     for rows, shares, held in disputed:
         answers = ", ".join(
-            f"<span>{escape(answer)}: {_share(share)}</span>"
+            f"<span>{escape(answer)}: {_percentage(share)}</span>"
             for answer, share in sorted(shares.items(), key=lambda pair: -pair[1])
         )
         lines.append(
@@ -162,12 +162,12 @@ def _table_of_disputed_rows(
     )
 
 
-def _share(share: float) -> str:
+def _percentage(share: float) -> str:
     """Per cent, and no 0 or 100 of what is neither."""
     return "&lt; 1%" if share < 0.005 else "&gt; 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
-def _tree(number: int, tree: Tree, problem: Problem) -> str:
+def _draw_tree(number: int, tree: Tree, problem: Problem) -> str:
     """Return a tree as SVG below its number, value and leaves, folded up unless it is the first."""
     value = sure(problem.parts.objective).value(tree, problem)
     title = (

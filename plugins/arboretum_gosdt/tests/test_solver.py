@@ -17,7 +17,7 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.solvers.choice import Which, bounds_of
+from arboretum_gosdt.solvers.choice import Which, bounds_of_search
 from arboretum_gosdt.solvers.constrained import Constrained
 from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.solvers.path import Path
@@ -130,7 +130,7 @@ def test_every_search_finds_what_the_general_one_finds(which):
 
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited])
 def test_bounds_may_be_left_out_without_another_optimum(which):
-    names = bounds_of(which)
+    names = bounds_of_search(which)
     assert len(names) >= 3
     for seed in range(6):
         objective = Accuracy(lam=0.03 if which is Which.sparse else 0.0)
