@@ -145,8 +145,8 @@ def fill(repo: Facts, registry: Registry, start: Start) -> None:
 
 
 def primary(start: Start) -> Facts:
-    """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of
-    its own.
+    """Return the primary configuration: defaults list, top-level keys, quiet logging, a run folder
+    of its own.
     """
     defaults: list[object] = ["_self_"]
     options = {
@@ -208,7 +208,8 @@ answered.
 
 
 def start_from(record: Configured, overrides: Sequence[str], registry: Registry) -> Start:
-    """The starting point of a repetition.  Raises ConfigError when the record names no components.
+    """Return the starting point of a repetition.  Raises ConfigError when the record names no
+    components.
 
     overrides : the command line's; a group chosen there forgets the recorded option and its values,
         and another method forgets the recorded recipe (everything but GIVEN).
@@ -261,8 +262,8 @@ def start_in(
     *,
     tracked: bool = True,
 ) -> Start:
-    """Where a run starts in a lab: its defaults in place of ours.  Raises ConfigError naming the
-    key.
+    """Return where a run starts in a lab: its defaults in place of ours.  Raises ConfigError naming
+    the key.
 
     overrides : the command line's; a group that is chosen otherwise there forgets the lab's values,
         and so do all but :data:`GIVEN` where another method is chosen.
@@ -310,8 +311,8 @@ def start_in(
 
 
 def _is_group(kind: str, value: object) -> bool:
-    """Whether a recorded group is one: nothing, a component's name and fields, or the fields of
-    several by their names.
+    """Return whether a recorded group is one: nothing, a component's name and fields, or the fields
+    of several by their names.
     """
     if kind in MANY and isinstance(value, Mapping):
         return all(isinstance(fields, Mapping) for fields in value.values())
@@ -319,7 +320,7 @@ def _is_group(kind: str, value: object) -> bool:
 
 
 def _recorded(kind: str, config: Plain, registry: Registry) -> object:
-    """The recorded option of a group, several in a tuple where the group takes several."""
+    """Return the recorded option of a group, several in a tuple where the group takes several."""
     fields = config.get(kind)
     if kind in MANY or fields is None:
         return tuple(fields or ()) if kind in MANY else NONE

@@ -110,7 +110,7 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
 
 
 def _cut(text: str, most: int = 200) -> str:
-    """A user's own text as far as a line has room."""
+    """Return a user's own text as far as a line has room."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -149,7 +149,7 @@ PACKAGES = {
 
 
 def _way_to(kind: str, option: str) -> str:
-    """How one comes by a launcher or a sweeper that is not installed."""
+    """Return how one comes by a launcher or a sweeper that is not installed."""
     if kind == "sweeper":
         return "a plugin brings others (arboretum plugins tells which are installed)"
     if kind != "launcher":
@@ -167,7 +167,7 @@ def _way_to(kind: str, option: str) -> str:
 def _misfit(
     key: str, value: str, cause: object, overrides: Sequence[str], registry: Registry
 ) -> str:
-    """A value of another shape than the field's: say what the field takes."""
+    """Explain a value of another shape than the field's: say what the field takes."""
     group, *rest = key.split(".")
     if group in KINDS and rest:
         option = _choices_of(overrides, registry).get(group)
@@ -266,8 +266,8 @@ def _unknown_parameter(group: str, name: str, field: str, registry: Registry) ->
 
 
 def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:
-    """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen,
-    else in what is installed.
+    """Return where a parameter of that name lives ("stopping.standard"): in what the run has
+    chosen, else in what is installed.
     """
     chosen = _choices_of(overrides, registry)
     found: list[str] = []
@@ -332,7 +332,7 @@ class Loader(ConfigLoaderImpl):
         return config
 
     def load_command(self, overrides: list[str], run_mode: RunMode) -> DictConfig:
-        """What the command line asks for; of a sweep, which Hydra writes down, without its
+        """Return what the command line asks for; of a sweep, which Hydra writes down, without its
         secrets.
         """
         self._said = overrides
@@ -344,8 +344,8 @@ class Loader(ConfigLoaderImpl):
     def load_sweep_config(
         self, master_config: DictConfig, sweep_overrides: list[str]
     ) -> DictConfig:
-        """One job's configuration: resolved at the first call, which is the check; a second call
-        is the launcher's.
+        """Return one job's configuration: resolved at the first call, which is the check; a second
+        call is the launcher's.
         """
         config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
         if self.registry is not None and self._ready.pop(key, None) is None:
@@ -356,12 +356,12 @@ class Loader(ConfigLoaderImpl):
         return config
 
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
-        """What a checked job is made of, for a launcher that needs no configuration."""
+        """Return what a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
         return ready or resolve(self._job(master, overrides), sure(self.registry))
 
     def load_run(self, overrides: list[str]) -> DictConfig:
-        """One run's configuration, without touching Hydra's global state; for many runs that
+        """Return one run's configuration, without touching Hydra's global state; for many runs that
         differ in values.
         """
 
@@ -427,8 +427,8 @@ class Loader(ConfigLoaderImpl):
 
 
 def search_path(*config_dirs: str | None) -> ConfigSearchPath:
-    """Where Hydra looks: its own configuration, the folders of choices, the last one first, the
-    choices that come with Arboretum, the registry's nodes.  None, "": no folder.
+    """Return where Hydra looks: its own configuration, the folders of choices, the last one first,
+    the choices that come with Arboretum, the registry's nodes.  None, "": no folder.
     """
     path = create_config_search_path(None)
     for config_dir in filter(None, config_dirs):

@@ -61,7 +61,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
 
 def _surroundings(files: Sequence[str]) -> tuple[object, ...]:
-    """What a composition depends on besides its overrides: plugin files and their content,
+    """Return what a composition depends on besides its overrides: plugin files and their content,
     installed packages, the folder.
     """
     packages = [path for path in sys.path if path.endswith("-packages")]
@@ -72,8 +72,8 @@ def _surroundings(files: Sequence[str]) -> tuple[object, ...]:
 
 
 def _chosen_anew(lab: Lab, overrides: Sequence[str]) -> tuple[str, ...]:
-    """The overrides that choose options, by which a lab's defaults may be forgotten; none where
-    it has no defaults.
+    """Return the overrides that choose options, by which a lab's defaults may be forgotten; none
+    where it has no defaults.
     """
     from arboretum.config.guard import chosen_options
 
@@ -82,7 +82,7 @@ def _chosen_anew(lab: Lab, overrides: Sequence[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4)
 def _composer(files: tuple[str, ...], *surroundings: Any) -> tuple[Session, Loader]:
-    """What the calls of one process share, found anew when anything around them changes.
+    """Return what the calls of one process share, found anew when anything around them changes.
 
     surroundings : their last two are the lab and the overrides that choose options.
     """
@@ -98,7 +98,7 @@ def _composer(files: tuple[str, ...], *surroundings: Any) -> tuple[Session, Load
 
 
 def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = ()) -> Record:
-    """The record of a finished run, with its tree.
+    """Return the record of a finished run, with its tree.
 
     run : a run folder, or a run id of the tracker (default: the one that runs use).
     plugins : one-file plugins that its tree needs; those that the record names are not loaded by

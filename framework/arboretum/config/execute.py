@@ -121,15 +121,15 @@ class Session:
         self._handing: Future[str] | None = None
 
     def again(self) -> Session:
-        """A session of the same code with trackers of its own: one that failed then may answer
-        now.
+        """Return a session of the same code with trackers of its own: one that failed then may
+        answer now.
         """
         other = Session(self.registry)
         other._codes, other.versions = self._codes, self.versions
         return other
 
     def prepare_tracker(self, component: Tracker) -> Tracker:
-        """The session's instance of a tracker, whose connection equal components share, made
+        """Return the session's instance of a tracker, whose connection equal components share, made
         ready once.  Raises TrackerError.
         """
         if component not in self._prepared:
@@ -309,8 +309,8 @@ class Session:
         sweep: Path | None,
         varied: tuple[str, ...],
     ) -> Outcome:
-        """A finished run instead of a new one: its files are copied under this run's own names, and
-        the tracker gets the copy.
+        """Return a finished run instead of a new one: its files are copied under this run's own
+        names, and the tracker gets the copy.
 
         What lies in the sweep's own folder already (under another number, since the sweep grew)
         stays where it is.
@@ -349,12 +349,12 @@ class Session:
 
 @functools.lru_cache(maxsize=1)
 def session(files: tuple[str, ...]) -> Session:
-    """The session of a worker process, which is handed one job after another; the command makes
-    its own.
+    """Return the session of a worker process, which is handed one job after another; the command
+    makes its own.
     """
     return Session(load_registry(files))
 
 
 def tracker_fields(tracker: Tracker) -> Facts:
-    """A tracker's name and values, as configurations and run folders note them."""
+    """Return a tracker's name and values, as configurations and run folders note them."""
     return {"name": tracker.name, **component_values(tracker)}

@@ -64,7 +64,7 @@ _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
 def contents(config: object, *, resolve: bool = False) -> Facts:
-    """What a mapping of a configuration holds, plain; {} of what is none."""
+    """Return what a mapping of a configuration holds, plain; {} of what is none."""
     found: Any = OmegaConf.to_container(config, resolve=resolve)
     return found if isinstance(found, dict) else {}
 
@@ -134,7 +134,7 @@ def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, object, str
 
 
 def _targets(node: object, path: str) -> Iterator[tuple[str, object]]:
-    """Where a ``_target_`` stands, and what it says."""
+    """Yield where a ``_target_`` stands, and what it says."""
     steps = {f"[{i}]": item for i, item in enumerate(node)} if isinstance(node, list) else {}
     if isinstance(node, dict):
         steps = {f".{key}": item for key, item in node.items()}
@@ -163,14 +163,16 @@ def normalise(overrides: Sequence[str]) -> list[str]:
 
 
 def readable(text: str) -> str:
-    """An override as Hydra's grammar takes it, which knows no quoted keys, and has a meaning of
-    its own for ``~``.
+    """Return an override as Hydra's grammar takes it, which knows no quoted keys, and has a meaning
+    of its own for ``~``.
     """
     return _QUOTED.sub(_as_key, quote_home(text)) if "{" in text else quote_home(text)
 
 
 def _as_key(found: re.Match[str]) -> str:
-    """A quoted key (``{"Größe": 1}``) by letters, digits and %; any other quoted text as it is."""
+    """Return a quoted key (``{"Größe": 1}``) by letters, digits and %; any other quoted text as it
+    is.
+    """
     if not found[2] or not found.string[: found.start()].rstrip().endswith(("{", ",")):
         return found[0]
     return (
@@ -224,13 +226,13 @@ def chosen_options(overrides: Sequence[str]) -> dict[str, list[str]]:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text names a secret itself; ``${oc.env:NAME}`` in its place is none."""
+    """Return whether a text names a secret itself; ``${oc.env:NAME}`` in its place is none."""
     plain = _INTERPOLATION.sub("", text)
     return masked(plain) != plain
 
 
 def concealed(override: str) -> str:
-    """The override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises
+    """Return the override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises
     ConfigError where that cannot be done.
     """
     if not holds_secret(override):
@@ -266,7 +268,7 @@ def conceal(config: DictConfig) -> None:
 
 
 def _kept(value: str) -> str:
-    """How a configuration names a text that the environment keeps."""
+    """Return how a configuration names a text that the environment keeps."""
     name = next((name for name, held in os.environ.items() if held == value), None)
     if name is None:
         name = next(
@@ -279,8 +281,8 @@ def _kept(value: str) -> str:
 
 
 def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
-    """A recorded value for a configuration: its texts as they are, whatever they look like, and its
-    secrets found anew.
+    """Return a recorded value for a configuration: its texts as they are, whatever they look like,
+    and its secrets found anew.
 
     given : keys that the command line sets; their recorded values do not matter. A secret was left
         out of the record; any variable of the environment that holds the whole address serves.

@@ -80,7 +80,7 @@ def multirun(
 
 
 def asked(loader: Loader, config: DictConfig) -> list[Override]:
-    """What a composed sweep is over: the parameters of its sweeper, then the command line's
+    """Return what a composed sweep is over: the parameters of its sweeper, then the command line's
     overrides.
     """
     said = [f"{key}={value}" for key, value in (config.hydra.sweeper.get("params") or {}).items()]
@@ -90,8 +90,8 @@ def asked(loader: Loader, config: DictConfig) -> list[Override]:
 
 
 def first_job(loader: Loader, config: DictConfig) -> list[str]:
-    """The overrides of the first job of a sweep: of several values the first, of an interval its
-    beginning.
+    """Return the overrides of the first job of a sweep: of several values the first, of an interval
+    its beginning.
     """
     found = {}
     for one in asked(loader, config):
@@ -185,8 +185,8 @@ class Jobs:
 
 
 def search_of(config: DictConfig, registry: Registry) -> Any:
-    """The plugin's sweeper that a configuration asks for, its goals named; None where it asks
-    for Hydra's.  Raises ConfigError.
+    """Return the plugin's sweeper that a configuration asks for, its goals named; None where it
+    asks for Hydra's.  Raises ConfigError.
     """
     values = contents(config.hydra.sweeper, resolve=True)
     name = values.pop("name", None)

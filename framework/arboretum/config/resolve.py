@@ -185,7 +185,7 @@ def _values(config: DictConfig, keys: Iterable[Any]) -> Facts:
 
 
 def components_of(parts: Parts) -> Iterator[Any]:
-    """The components of a run in the order of KINDS, several of a kind in their own order."""
+    """Yield the components of a run in the order of KINDS, several of a kind in their own order."""
     for kind in KINDS:
         value = getattr(parts, kind)
         yield from value if isinstance(value, tuple) else () if value is None else (value,)
@@ -246,7 +246,7 @@ def _one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
 
 
 def _built(entry: Entry, fields: Facts) -> Any:
-    """The component; a field that follows an unset shared value keeps its default."""
+    """Return the component; a field that follows an unset shared value keeps its default."""
     return build(
         entry,
         {
@@ -258,7 +258,7 @@ def _built(entry: Entry, fields: Facts) -> Any:
 
 
 def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:
-    """One component of a composed configuration whose other groups may still vary (the tracker
-    of a sweep).
+    """Return one component of a composed configuration whose other groups may still vary (the
+    tracker of a sweep).
     """
     return _one(kind, _values(config, [kind])[kind], config.hydra.runtime.choices, registry)

@@ -26,7 +26,7 @@ class Form:
     priced: bool = False
 
     def own(self, mass: Amount, price: float) -> Amount:
-        """What an inner node, or each of many, adds to its branches."""
+        """Return what an inner node, or each of many, adds to its branches."""
         return (self.per_node + self.per_mass * mass) * (price if self.priced else 1.0)
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
@@ -51,11 +51,11 @@ class Complexity(Component, Protocol):
     """
 
     def leaf(self) -> float:
-        """ψ⁰ ≥ 0, what a leaf costs."""
+        """Return ψ⁰ ≥ 0, what a leaf costs."""
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
-        """F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t], t ≥
-        1, in any order).
+        """Return F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t],
+        t ≥ 1, in any order).
         """
 
 
@@ -63,18 +63,18 @@ class ComplexityForm(Protocol):
     """Optional: a closed form; solvers are fastest then, and know bounds."""
 
     def form(self) -> Form:
-        """The same ψ⁰ and F in closed form."""
+        """Return the same ψ⁰ and F in closed form."""
 
 
 def form_of(complexity: Complexity) -> Form | None:
-    """The closed form of a complexity that has one."""
+    """Return the closed form of a complexity that has one."""
     form: Form | None = complexity.form() if hasattr(complexity, "form") else None
     return form
 
 
 def value_of(complexity: Complexity, tree: Tree) -> float:
-    """The value of a complexity component on a tree over its training objects: ψ by induction, from
-    the leaves up.
+    """Return the value of a complexity component on a tree over its training objects: ψ by
+    induction, from the leaves up.
 
     Divided by the total weight where the component says ``per_object``.
     """

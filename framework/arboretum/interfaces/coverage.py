@@ -17,8 +17,8 @@ class Coverage(Component, Protocol):
     """
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1: f_i for the objects ``rows`` (int64) that are still together
-        at a node.
+        """Return float64[len(rows)], 0 … 1: f_i for the objects ``rows`` (int64) that are still
+        together at a node.
 
         f_i is 0 at the root (or 1: nothing to ask), never falls on the way down, and is 1 of an
         object that is alone; it depends on the set of objects alone, not on its order.  A value
@@ -31,20 +31,20 @@ class PreparedCoverage(Protocol):
     """What a coverage makes of the objects of a run."""
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """What the component itself answers on these objects."""
+        """Return what the component itself answers on these objects."""
 
 
 class CoverageOptional(Protocol):
     """What a coverage may have besides, each by itself."""
 
     def prepare(self, objects: Encoded) -> PreparedCoverage:
-        """What depends on the root alone, computed once per growth: a value with ``covered(objects,
-        rows)`` that answers what the component itself answers on these objects.
+        """Return what depends on the root alone, computed once per growth: a value with
+        ``covered(objects, rows)`` that answers what the component itself answers on these objects.
         """
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: what ``covered`` answers for each set, where a call per set is slow;
-        set k is ``rows[start[k]:start[k + 1]]``.  Of the component and of what it prepares.
+        """Return float64[len(rows)]: what ``covered`` answers for each set, where a call per set is
+        slow; set k is ``rows[start[k]:start[k + 1]]``.  Of the component and of what it prepares.
 
         rows : int64[m], one set after the other; an object may be in several.
         start : int64[sets + 1], from 0 to m; no set is empty.

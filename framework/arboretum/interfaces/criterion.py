@@ -58,7 +58,7 @@ class Criterion(Component, Protocol):
     """
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]: higher is better, −inf = not admissible, in any unit of its own.
+        """Return float64[tests]: higher is better, −inf = not admissible, in any unit of its own.
 
         Must not change ``tables`` (its arrays refuse to be written).  What comes back is checked:
         ContractError for nothing, another shape or dtype, NaN or +∞.  An exception raised here is
@@ -70,15 +70,15 @@ class CriterionOptional(Protocol):
     """What a criterion may have besides, each by itself."""
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """The named parts of a score, shown by ``arboretum why``: name → float64[tests], finite or
-        −inf.
+        """Return the named parts of a score, shown by ``arboretum why``: name → float64[tests],
+        finite or −inf.
 
         Called by ``why`` for one node, and at every node if there is ``finalise_scores``.
         """
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: additive columns besides class weights, of the node's objects
-        (``rows``: int64 indices).
+        """Return float64[len(rows), k]: additive columns besides class weights, of the node's
+        objects (``rows``: int64 indices).
 
         ``columns(node, objects)``, told apart by its parameters, receives the node's objects alone;
         this form spares that copy. k is the same at every node.  Each test's sums over its outcomes
@@ -88,8 +88,8 @@ class CriterionOptional(Protocol):
 
     @staticmethod
     def column(weight: float, label: int, node: KernelNode) -> float:
-        """What an object adds to ``tables.extra[..., 0]``, from its weight and class (−1: the
-        target is a number); finite.
+        """Return what an object adds to ``tables.extra[..., 0]``, from its weight and class (−1:
+        the target is a number); finite.
 
         A static method marked by ``arboretum.kernels.column_kernel``; ``node`` is the
         ``KernelNode`` that ``score`` receives.  An object whose value is 0 costs nothing further:
@@ -102,8 +102,8 @@ class CriterionOptional(Protocol):
     def finalise_scores(
         self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node
     ) -> np.ndarray:
-        """A rule over all candidates of a node (C4.5's average-gain filter): float64[tests] →
-        float64[tests].
+        """Return a rule over all candidates of a node (C4.5's average-gain filter): float64[tests]
+        → float64[tests].
 
         terms : as returned by the criterion's ``terms`` on the same candidates.
         """
@@ -111,8 +111,8 @@ class CriterionOptional(Protocol):
     def kernel(
         self, impurity: Impurity | None, coverage: tuple[Coverage, ...]
     ) -> Callable[..., float] | None:
-        """The marked kernel for the run's impurity; None if there is none: ``score`` is used.
-        Called once per run.
+        """Return the marked kernel for the run's impurity; None if there is none: ``score`` is
+        used. Called once per run.
 
         Beside it the NumPy ``score`` serves ``why`` and rules over all candidates.
         coverage : the run's coverage components; a method without this parameter serves every
@@ -120,8 +120,8 @@ class CriterionOptional(Protocol):
         """
 
     def bounded_by_vertices(self, impurity: Impurity | None) -> bool:
-        """A promise about the kernel form on two outcomes, which leaves only the thresholds on raw
-        columns to search that can win (up to 3 times faster growth).
+        """Return a promise about the kernel form on two outcomes, which leaves only the thresholds
+        on raw columns to search that can win (up to 3 times faster growth).
 
         With the node, the price and the class weights of all other objects fixed, the score of any
         division of some objects is at most the highest over the divisions that keep each of their
@@ -130,20 +130,20 @@ class CriterionOptional(Protocol):
         """
 
     def with_seed(self, seed: int) -> Criterion:
-        """The criterion with the run's seed, if it draws.  Scores must depend on seed, node and
-        ``tables.test`` only.
+        """Return the criterion with the run's seed, if it draws.  Scores must depend on seed, node
+        and ``tables.test`` only.
         """
 
     def promises(self, problem: Problem) -> Mapping[str, float]:
-        """A proven bound of the greedy tree, put beside what ``certify=true`` finds: name of a
-        complexity → factor.
+        """Return a proven bound of the greedy tree, put beside what ``certify=true`` finds: name of
+        a complexity → factor.
 
         The tree's value is at most that many times the minimum over trees with the same leaf rule.
         A promise that a certificate refutes fails the run.  Called once per certificate.
         """
 
     def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
-        """What can be said about a run, such as a proven bound; printed and kept with it.
+        """Return what can be said about a run, such as a proven bound; printed and kept with it.
 
         problem : what was solved.
         tree : the one found.   Called once per run, outside the fit clock.

@@ -18,8 +18,8 @@ class Export(Component, Protocol):
         """Of its files, with the dot."""
 
     def write(self, tree: Tree) -> str | bytes:
-        """The tree in this form: text, or bytes for what is none.  Called once per export, outside
-        any clock; changes nothing.
+        """Return the tree in this form: text, or bytes for what is none.  Called once per export,
+        outside any clock; changes nothing.
 
         Raises CapabilityError for a tree that the form cannot hold.
         """

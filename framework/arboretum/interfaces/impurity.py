@@ -29,8 +29,8 @@ class Impurity(Component, Protocol):
         """ "mean" or "total"."""
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one
-        class has all of it.
+        """Return float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where
+        one class has all of it.
 
         Called once per batch of tables; may allocate; must not change ``weights``.
         """
@@ -42,8 +42,8 @@ class ImpurityForObjects(Protocol):
     """
 
     def for_objects(self, objects: Encoded) -> Impurity:
-        """The impurity meant; CapabilityError where these training objects have none.  Called
-        whenever a problem is posed, so it must give itself back where nothing is open.
+        """Return the impurity meant; CapabilityError where these training objects have none.
+        Called whenever a problem is posed, so it must give itself back where nothing is open.
         """
 
 
@@ -58,7 +58,7 @@ class ImpurityOfValues(Protocol):
     """
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The impurity of some objects.
+        """Return the impurity of some objects.
 
         y, weight : float64[n], n ≥ 1, in any order.  Called once per node.
 
@@ -66,6 +66,6 @@ class ImpurityOfValues(Protocol):
         """
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed
-        beside ``value``; default: the weighted mean).
+        """Return what a leaf with these objects predicts, about the same mean as ``y`` (also
+        allowed beside ``value``; default: the weighted mean).
         """

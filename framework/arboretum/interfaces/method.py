@@ -91,11 +91,12 @@ class Parts:
         return any(getattr(one, "beside_raw", False) for one in self.predicate)
 
     def limits(self) -> Limits:
-        """The tightest combination of what the stopping rules limit."""
+        """Return the tightest combination of what the stopping rules limit."""
         return tightest(Limits, [rule.limits() for rule in self.stopping])
 
     def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
-        """The leaf rule that greedy growth and exact solvers share, the several rules combined.
+        """Return the leaf rule that greedy growth and exact solvers share, the several rules
+        combined.
 
         Raises CapabilityError, naming rule and limit, where trees are held to more than that (a
         depth, a number of leaves, a least size of branches or decrease, a pruner): a minimum over

@@ -48,8 +48,8 @@ class Missing(Component, Protocol):
         """The rule of a kernel that it is; "" for none."""
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """Where such rows may go, of a test with the weights ``known`` (float64[n outcomes]) of the
-        rows with a value (not ``counted``: their own, whatever an objective makes of it).
+        """Return where such rows may go, of a test with the weights ``known`` (float64[n outcomes])
+        of the rows with a value (not ``counted``: their own, whatever an objective makes of it).
 
         An outcome; n: one of their own (``TestRule.with_missing``; a test without that form does
         not compete); MISSING_STOPS; MISSING_SPLITS.  Each is scored, the best is kept, the first of
@@ -71,8 +71,8 @@ class MissingSurrogates(Protocol):
         rows: np.ndarray,
         weight: np.ndarray,
     ) -> Sequence[tuple[TestRule, tuple[int, ...]]]:
-        """(test, the outcome of ``rule`` that each of its outcomes stands for, or −1), in the order
-        in which they are asked.
+        """Return (test, the outcome of ``rule`` that each of its outcomes stands for, or −1), in
+        the order in which they are asked.
 
         rows : int64[k], rows of ``objects.table`` at the node, with their weight there
             (float64[k]).

@@ -107,7 +107,7 @@ class Monotony:
             )
 
     def on_a_grid(self) -> Monotony:
-        """All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry
+        """Return all vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry
         raised.
         """
         levels = sorted({0.0, 1.0, 2.0, 5.0, float(self.complexity.leaf())})
@@ -160,13 +160,13 @@ class OfErrors(Component, Protocol):
     def loss(
         self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
     ) -> np.ndarray:
-        """The loss at each pair."""
+        """Return the loss at each pair."""
 
 
 def monotone_losses(
     objective: OfErrors, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
 ) -> np.ndarray:
-    """float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
+    """Return float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
 
     Raises CapabilityError, with the counterexample, where the loss falls though one of them grows,
     or is no number.

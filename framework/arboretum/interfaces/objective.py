@@ -40,8 +40,8 @@ class Objective(Component, Protocol):
     """
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The objective's value over the problem's objects; lower is better, ∞ = the tree is not
-        allowed.
+        """Return the objective's value over the problem's objects; lower is better, ∞ = the tree is
+        not allowed.
         """
 
 
@@ -49,8 +49,8 @@ class ObjectiveOptional(Protocol):
     """What an objective may have besides."""
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes])
-        add by the class that they predict.
+        """Return float64[nodes, classes]: what nodes with these class weights (float64[nodes,
+        classes]) add by the class that they predict.
 
         An exact solver's trees then predict a class of least cost, where others predict the
         heaviest; but with ``weigh`` all do.  For numbers ``leaf_value(y, weight) -> float`` says
@@ -58,7 +58,7 @@ class ObjectiveOptional(Protocol):
         """
 
     def weigh(self, objects: Encoded) -> np.ndarray:
-        """float64[n_objects] > 0: what the training objects weigh in place of
+        """Return float64[n_objects] > 0: what the training objects weigh in place of
         ``objects.weight``, so that greedy methods serve the objective.
         """
 
@@ -73,7 +73,7 @@ class WeightedErrors(Objective, Protocol):
         """λ, what a leaf costs."""
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
-        """What an error of cost 1 on a unit of weight adds, per true class.
+        """Return what an error of cost 1 on a unit of weight adds, per true class.
 
         weights : of the classes.
         """
@@ -83,14 +83,16 @@ class WeightedErrors(Objective, Protocol):
 
 
 def shape_of(objective: object) -> Shape | None:
-    """What an objective says of itself; raises ValueError for a shape that does not exist."""
+    """Return what an objective says of itself; raises ValueError for a shape that does not
+    exist.
+    """
     declared = getattr(objective, "shape", None)
     return None if declared is None else Shape(declared)
 
 
 def certified_by_value(parts: Parts) -> bool:
-    """Whether the certificate of such a run is about its objective, or the training error, rather
-    than about complexities.
+    """Return whether the certificate of such a run is about its objective, or the training error,
+    rather than about complexities.
 
     So it is where trees are held to a depth, a number of leaves or a least leaf, and where an
     objective is no complexity, or stands beside a method that does not minimise it.

@@ -71,4 +71,4 @@ class PredicateWithin(Protocol):
     """Optional: a predicate whose tests depend on what the run limits (a least leaf)."""
 
     def within(self, limits: Limits) -> Predicate:
-        """The same predicate for a run of these limits.  Called before growth."""
+        """Return the same predicate for a run of these limits.  Called before growth."""

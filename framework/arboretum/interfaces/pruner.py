@@ -47,7 +47,7 @@ class PrunerChooses(Protocol):
     """
 
     def choose(self, tree: Tree, valid: Table) -> Selection:
-        """The values for this tree; keys are "pruner.FIELD".  Called once per run, if
+        """Return the values for this tree; keys are "pruner.FIELD".  Called once per run, if
         ``needs_validation``; ``prune`` does the same without.
         """
 

@@ -61,8 +61,8 @@ class Reproduction(Component, Protocol):
     """
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
-        """The work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper draws
-        tables, else of the cells of each chapter.
+        """Return the work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper
+        draws tables, else of the cells of each chapter.
 
         Never empty.  The same call returns the same pieces, and no two keys are equal.
         """

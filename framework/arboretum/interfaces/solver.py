@@ -55,8 +55,8 @@ class SolverOptional(Protocol):
         """
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """The least value of the run's objective, or without one of the training error, over all
-        trees within the run's limits.
+        """Return the least value of the run's objective, or without one of the training error, over
+        all trees within the run's limits.
 
         For ``certify=true``, where a tree is held to limits or has an objective: (objective, its
         optimum on ``problem``, within the budget proven, beyond it with a proven bound).  Of the
@@ -67,8 +67,8 @@ class SolverOptional(Protocol):
     def minima(
         self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> Sequence[Solution]:
-        """The minimum of each complexity over all trees on the same objects and tests with the same
-        leaf rule (``certify=true``).
+        """Return the minimum of each complexity over all trees on the same objects and tests with
+        the same leaf rule (``certify=true``).
 
         One solution per complexity, in units of its reported value; within the budget a proven
         optimum, beyond it a proven lower bound (``tree`` may be None).  Raises CapabilityError,

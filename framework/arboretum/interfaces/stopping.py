@@ -57,8 +57,8 @@ class Limits:
         }
 
     def most_paid(self, n_tests: int | np.ndarray) -> float | np.ndarray:
-        """What a path of so many tests (int, or int[·]) may have paid, added up in any order:
-        ``max_cost`` and the rounding of sums; ∞ without such a limit.
+        """Return what a path of so many tests (int, or int[·]) may have paid, added up in any
+        order: ``max_cost`` and the rounding of sums; ∞ without such a limit.
 
         Prices and the limit are decimals, each kept with a relative error of u = 2⁻⁵³ at most, and
         a sum of k of them adds (k − 1) u: a path whose decimals add up to the limit or less lies
@@ -72,8 +72,8 @@ class Limits:
         )
 
     def min_weight(self, total: float, n_objects: int) -> float:
-        """Weight that every branch must reach, in the unit of the weights: ``min_mass`` of
-        ``total``, less the rounding of sums; 0 without such a limit.
+        """Return the weight that every branch must reach, in the unit of the weights: ``min_mass``
+        of ``total``, less the rounding of sums; 0 without such a limit.
 
         A branch's weight is a sum of up to n terms, or the difference of two such sums, added up in
         any order.  Each sum is wrong by at most n · u · total (u = 2⁻⁵³, the rounding of one
@@ -88,8 +88,8 @@ class Limits:
 
 
 def tightest(cls: type[T], limits: Sequence[T]) -> T:
-    """Several limits as one: of each field the least (max_…) or the most (all others) that any
-    of them asks for.
+    """Return several limits as one: of each field the least (max_…) or the most (all others) that
+    any of them asks for.
     """
     if len(limits) == 1:
         return limits[0]
@@ -149,7 +149,7 @@ class LeafRule:
         impurity: float,
         n_objects: int | None = None,
     ) -> bool:
-        """Whether a node of several classes is a leaf.
+        """Return whether a node of several classes is a leaf.
 
         n_objects : asked for by ``min_objects`` alone; None: enough.
         """
@@ -158,8 +158,8 @@ class LeafRule:
         return few or mass <= light or impurity <= mixed
 
     def levels(self, total_mass: float) -> tuple[float, float]:
-        """Weight, and impurity, at or below which a node is a leaf (−∞: never); what every
-        engine compares with.
+        """Return the weight, and impurity, at or below which a node is a leaf (−∞: never); what
+        every engine compares with.
         """
         more = 1.0 + self.ROUNDING
         return (
@@ -176,15 +176,15 @@ class Within:
     held: Limits
 
     def limits(self) -> Limits:
-        """The limits that the rule holds trees to."""
+        """Return the limits that the rule holds trees to."""
         return self.held
 
     def is_leaf(self, node: Node) -> bool:
-        """False for every node: limits alone end a path."""
+        """Return False for every node: limits alone end a path."""
         return False
 
     def leaf_rule(self) -> LeafRule:
-        """The rule that makes no node of several classes a leaf."""
+        """Return the rule that makes no node of several classes a leaf."""
         return LeafRule()
 
 
@@ -197,15 +197,15 @@ class StoppingOptional(Protocol):
         """
 
     def significance(self) -> tuple[Callable[..., float], bool]:
-        """The same for kernels: a criterion kernel, and whether a node is a leaf where no test
-        scores 1, or (True) as many as compete.
+        """Return the same for kernels: a criterion kernel, and whether a node is a leaf where no
+        test scores 1, or (True) as many as compete.
         """
 
     def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
-        """What can be said about a run, as a criterion's."""
+        """Return what can be said about a run, as a criterion's."""
 
     def leaf_rule(self) -> LeafRule:
-        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows,
+        """Return a promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows,
         impurity and objects, whatever its depth or path.  Exact solvers ask for it; and whole
         subtrees can be grown inside one kernel, where ``is_leaf`` is not called.
         """

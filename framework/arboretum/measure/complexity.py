@@ -10,7 +10,7 @@ from arboretum.model.walk import Places
 
 
 def complexities(tree: Tree) -> dict[str, float]:
-    """Every complexity of the tree over its training objects, by weight.
+    """Return every complexity of the tree over its training objects, by weight.
 
     depth : most tests on a path.
     total_path_length : Σ over objects of tests asked.
@@ -43,7 +43,7 @@ def complexities(tree: Tree) -> dict[str, float]:
 
 
 def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dict[str, float]:
-    """The complexities that depend on rows, over the rows of ``table`` by weight.
+    """Return the complexities that depend on rows, over the rows of ``table`` by weight.
 
     Same names as :func:`complexities`, without the counts of nodes.  A row that is split over
     branches asks and pays the average over its shares.  An empty table has NaN.
@@ -118,7 +118,7 @@ def covering_cost(
 def _together(
     who: np.ndarray, share: np.ndarray, part: slice, weight: np.ndarray, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(objects, their weight by shares) of the entries of a subtree."""
+    """Return (objects, their weight by shares) of the entries of a subtree."""
     objects, mass = who[part], weight[who[part]] * share[part]
     if whole:
         return objects, mass

@@ -145,8 +145,8 @@ class Curve:
         )
 
     def pr_line(self) -> tuple[np.ndarray, np.ndarray]:
-        """(recall, precision), float64[m]: the curve between its points as in :attr:`pr_auc`,
-        fine enough to be drawn.
+        """Return (recall, precision), float64[m]: the curve between its points as in
+        :attr:`pr_auc`, fine enough to be drawn.
         """
         part = np.linspace(0, 1, max(2, min(20, 4000 // len(self.hit))))[1:]
         hit, false = (
@@ -272,7 +272,7 @@ class Evaluation:
         return found
 
     def points(self) -> list[Facts]:
-        """Every point of every curve, and whether it is a corner of the hull or on a Pareto
+        """Return every point of every curve, and whether it is a corner of the hull or on a Pareto
         front.
         """
         found = []
@@ -320,7 +320,7 @@ MARKED = 60  # Pareto-efficient points of a curve that are marked, evenly chosen
 
 
 def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
-    """Each curve with its convex hull.   of : what is judged, in words."""
+    """Return each curve with its convex hull.   of : what is judged, in words."""
     lines = [_diagonal()]
     for k, (name, curve) in enumerate(curves.items()):
         lines.append(
@@ -354,7 +354,7 @@ def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
 
 
 def pr_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
-    """Each curve as it runs between its points."""
+    """Return each curve as it runs between its points."""
     lines = []
     for k, (name, curve) in enumerate(curves.items()):
         lines.append(
@@ -373,7 +373,7 @@ def pr_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
 
 
 def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
-    """The share of positive rows over what was said."""
+    """Return the share of positive rows over what was said."""
     lines = [
         _diagonal(),
         *(
@@ -416,7 +416,7 @@ def _diagonal() -> Line:
 def _marked(
     label: str, colour: int, x: np.ndarray, y: np.ndarray, front: np.ndarray, **look: Any
 ) -> Line:
-    """A line with marks at the points of its front."""
+    """Return a line with marks at the points of its front."""
     shown = front[np.linspace(0, len(front) - 1, MARKED).astype(int)].tolist()
     return Line(
         label,

@@ -56,7 +56,9 @@ def direction(name: str) -> str:
 
 
 def better(name: str, a: float, b: float) -> bool:
-    """Whether the value ``a`` of a metric is better than ``b``; any number is better than NaN."""
+    """Return whether the value ``a`` of a metric is better than ``b``; any number is better than
+    NaN.
+    """
     if np.isnan(a):
         return False
     return bool(np.isnan(b) or (a > b if direction(name) == HIGHER else a < b))
@@ -122,7 +124,7 @@ class ValidationScore:
 
     @staticmethod
     def on(table: Table) -> ValidationScore:
-        """The score that fits the rows; raises DataError for a table without rows."""
+        """Return the score that fits the rows; raises DataError for a table without rows."""
         if table.n_rows == 0:
             raise DataError(
                 f"there is no validation row of {table.name} to judge on; use split=holdout"
@@ -148,12 +150,12 @@ class ValidationScore:
         return ValidationScore(table, "roc_auc", (missing,) if absent else ())
 
     def of(self, tree: Tree) -> float:
-        """The tree's score on the rows, by ``measure``; more is better."""
+        """Return the tree's score on the rows, by ``measure``; more is better."""
         return self.of_cuts(tree)(())
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
-        """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once,
-        whatever is asked of it.
+        """Return a function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree
+        once, whatever is asked of it.
         """
         return _of_cuts(tree, self.table, self.measure)
 
@@ -164,8 +166,8 @@ MOST_NAMED = 5  # absent classes that a note names
 def _of_cuts(
     tree: Tree, table: Table, measure: str, places: Places | None = None
 ) -> Callable[[Sequence[int] | np.ndarray], float]:
-    """A function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table, which
-    walk the tree once.
+    """Return a function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table,
+    which walk the tree once.
 
     But rows that are split over branches walk each cut tree anew, because their shares, summed in
     another order, would break ties that the cut tree has.
@@ -210,8 +212,8 @@ splits of few rows easily differ by the same row, and would look certain).
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and its standard error s/√n (n − 1 below the variance); the error of a single value
-    is NaN, both of none.
+    """Return the mean, and its standard error s/√n (n − 1 below the variance); the error of a
+    single value is NaN, both of none.
     """
     n = len(values)
     mean = math.fsum(values) / n if n else math.nan
@@ -254,7 +256,8 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
 
 
 def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
-    """int[f]: the points that no other dominates, by the first coordinate from small to large.
+    """Return int[f]: the points that no other dominates, by the first coordinate from small to
+    large.
 
     points : float64[n, d]; a point with a NaN is on no front.
     higher_is_better : per coordinate.   A point dominates another if it is as good in all

@@ -14,7 +14,7 @@ from arboretum.model.tree import Tree
 def importances(
     tree: Tree, rows: Table | None = None, *, repeats: int = 10, seed: int = 0, measure: str = ""
 ) -> list[Facts]:
-    """A row per column that the tree reads, the greatest decrease first.
+    """Return a row per column that the tree reads, the greatest decrease first.
 
     decrease : of impurity, as share of all columns' (:meth:`Tree.impurity_decrease`).
     price : paid for its tests per training object.
@@ -57,7 +57,7 @@ def importances(
 
 
 def _paid(tree: Tree) -> dict[str, float]:
-    """Column → price of its tests per training object, by the branches taken."""
+    """Return column → price of its tests per training object, by the branches taken."""
     saved = np.where(tree.child >= 0, tree.mass[tree.child], 0.0) * (
         tree.price[tree.owner] - tree.edge_price
     )
@@ -67,7 +67,7 @@ def _paid(tree: Tree) -> dict[str, float]:
 
 
 def _shuffled(rows: Table, name: str, rng: np.random.Generator) -> Table:
-    """The rows with the values of one column in another order."""
+    """Return the rows with the values of one column in another order."""
     order = rng.permutation(rows.n_rows)
     return attrs.evolve(
         rows, columns=tuple(one.take(order) if one.name == name else one for one in rows.columns)

@@ -22,8 +22,8 @@ def accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> f
 
 
 def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
-    """Mean over the classes shown of the share of their weight predicted rightly; arguments as
-    in :func:`error`.
+    """Return the mean over the classes shown of the share of their weight predicted rightly;
+    arguments as in :func:`error`.
     """
     total = np.bincount(codes, weights)
     right = np.bincount(codes, weights * (codes == predicted))
@@ -34,8 +34,8 @@ def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndar
 def confusion(
     codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """float64[n_classes, n_classes]: weight of the rows by true and predicted class; arguments
-    as in :func:`error`.
+    """Return float64[n_classes, n_classes]: weight of the rows by true and predicted class;
+    arguments as in :func:`error`.
     """
     return np.bincount(
         codes.astype(np.int64) * n_classes + predicted, weights, n_classes**2
@@ -78,7 +78,9 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
 
 
 def _chance(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
-    """float64[n_rows]: probability of the true class, 0 of one beyond the columns of ``proba``."""
+    """Return float64[n_rows]: probability of the true class, 0 of one beyond the columns of
+    ``proba``.
+    """
     known = codes < proba.shape[1]
     return np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
 
@@ -143,7 +145,7 @@ def roc_auc_of_groups(scores: np.ndarray, mass: np.ndarray) -> float:
 
 
 def area_under_roc(score: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> float:
-    """P(s⁺ > s⁻) + ½ P(s⁺ = s⁻); NaN when a side has no weight.
+    """Return P(s⁺ > s⁻) + ½ P(s⁺ = s⁻); NaN when a side has no weight.
 
     score : float64[n]; positive, negative : float64[n], weight of each class at that score.
     """

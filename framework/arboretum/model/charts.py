@@ -146,7 +146,7 @@ class LineChart:
         subtitle: str = "",
         notes: Sequence[str] = (),
     ) -> "LineChart":
-        """A row of dots per method, the first on top.
+        """Return a row of dots per method, the first on top.
 
         rows : its name, its dots by what they are of, its middle.
         mark : what that is.
@@ -196,7 +196,7 @@ class Panels:
         subtitle: str = "",
         notes: Sequence[str] = (),
     ) -> "Panels":
-        """A panel of bars per group (data set).
+        """Return a panel of bars per group (data set).
 
         values, errors : float[groups][series].
         own_scales : a scale per panel; else one for all.

@@ -73,7 +73,7 @@ def moment(value: object) -> int | None:
 
 
 def moments(values: Any) -> tuple[np.ndarray, int]:
-    """int64[n] and how many nanoseconds one is, of an array or pandas series of NumPy's
+    """Return int64[n] and how many nanoseconds one is, of an array or pandas series of NumPy's
     datetimes (:data:`NAT` where there is none).
     """
     if hasattr(values, "to_numpy"):
@@ -87,15 +87,15 @@ def moments(values: Any) -> tuple[np.ndarray, int]:
 
 
 def date_number(value: object, unit: str) -> float | None:
-    """The number of a point in time (as of :func:`moment`) in the unit, rounded down; None if it
-    is none.
+    """Return the number of a point in time (as of :func:`moment`) in the unit, rounded down; None
+    if it is none.
     """
     nanoseconds = moment(value)
     return None if nanoseconds is None else float(nanoseconds // NANOSECONDS[unit])
 
 
 def in_unit(ticks: np.ndarray, step: int, unit: str) -> np.ndarray:
-    """int[n]: whole numbers of the unit, rounded down.
+    """Return int[n]: whole numbers of the unit, rounded down.
 
     ticks : int[n] of ``step`` nanoseconds each.
     """
@@ -104,7 +104,7 @@ def in_unit(ticks: np.ndarray, step: int, unit: str) -> np.ndarray:
 
 
 def fitting_unit(ticks: np.ndarray, step: int) -> str:
-    """The coarsest unit in which all moments are whole, at most microseconds.
+    """Return the coarsest unit in which all moments are whole, at most microseconds.
 
     ticks : int[n] of ``step`` nanoseconds each.
     """
@@ -128,8 +128,8 @@ def refuse_close(name: str, ticks: np.ndarray, numbers: np.ndarray) -> None:
 
 
 def spell_date(value: float, unit: str, digits: int = 6) -> str:
-    """The day, the second or the fraction that a number lies in: ISO, a blank before the time;
-    the bare number beyond year 9999, in so many digits.
+    """Return the day, the second or the fraction that a number lies in: ISO, a blank before the
+    time; the bare number beyond year 9999, in so many digits.
     """
     size = NANOSECONDS[unit]
     try:
@@ -143,8 +143,8 @@ def spell_date(value: float, unit: str, digits: int = 6) -> str:
 
 
 def spell_moment(nanoseconds: int) -> str:
-    """The canonical spelling: a day where it is midnight, else the second, with as many decimals
-    as it takes.
+    """Return the canonical spelling: a day where it is midnight, else the second, with as many
+    decimals as it takes.
     """
     seconds, fraction = divmod(nanoseconds, 10**9)
     found = _EPOCH + datetime.timedelta(seconds=seconds)

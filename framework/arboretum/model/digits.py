@@ -53,21 +53,23 @@ def spell(value: float, unit: str = "", digits: int = SIX) -> str:
 
 
 def digits_shown() -> Any:
-    """The field ``digits`` of a test: significant digits in which its words show its numbers."""
+    """Return the field ``digits`` of a test: significant digits in which its words show its
+    numbers.
+    """
     within = [attrs.validators.instance_of(int), attrs.validators.ge(SIX), attrs.validators.le(ALL)]
     return attrs.field(default=SIX, eq=False, kw_only=True, validator=within)
 
 
 def as_shown(value: float, unit: str, digits: int) -> float:
-    """The number that :func:`spell` writes."""
+    """Return the number that :func:`spell` writes."""
     text = spell(value, unit, digits)
     date = date_number(text, unit) if unit else None
     return float(text.split()[0]) if date is None else date
 
 
 def legible(rules: Sequence[TestRule], table: Table | None = None) -> tuple[TestRule, ...]:
-    """The same tests, each with so many digits that its words, read back, part the rows of a table
-    as the test does.
+    """Return the same tests, each with so many digits that its words, read back, part the rows of a
+    table as the test does.
 
     table : the training rows; None: only different cuts of a column are kept from looking alike.
         Tests of plugins are looked at where they have the field ``digits``; those that give degrees
@@ -90,7 +92,9 @@ def legible(rules: Sequence[TestRule], table: Table | None = None) -> tuple[Test
 
 
 def legible_tree(tree: Tree, table: Table) -> Tree:
-    """The tree, the given one itself where that is so, with its tests made :func:`legible`."""
+    """Return the tree, the given one itself where that is so, with its tests made
+    :func:`legible`.
+    """
     rules = legible(tree.rules, table)
     return tree if digits_of(rules) == digits_of(tree.rules) else attrs.evolve(tree, rules=rules)
 
@@ -126,7 +130,7 @@ def _column_digits(rules: Sequence[Any], values: np.ndarray) -> list[int]:
 
 
 def _alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """bool[cuts]: whether another cut is shown as the same number."""
+    """Return bool[cuts]: whether another cut is shown as the same number."""
     order, found = np.lexsort((cuts, shown)), np.zeros(len(cuts), bool)
     same = np.flatnonzero((np.diff(shown[order]) == 0) & (np.diff(cuts[order]) != 0))
     found[order[same]] = found[order[same + 1]] = True
@@ -134,7 +138,7 @@ def _alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A function: int64[bounds], the values at or below each bound."""
+    """Return a function: int64[bounds], the values at or below each bound."""
     if cuts > SORTED:
         ordered = np.sort(values).astype(np.float64)  # NaN comes last
         return lambda bounds: np.searchsorted(ordered, bounds, side="right")
@@ -144,8 +148,8 @@ def _ranks(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _floor(bound: float, dtype: np.dtype) -> Any:
-    """The largest number of a type that is at most ``bound``: to compare with it is to compare
-    with the bound, without a copy of the values.
+    """Return the largest number of a type that is at most ``bound``: to compare with it is to
+    compare with the bound, without a copy of the values.
     """
     with np.errstate(over="ignore"):
         near = dtype.type(bound)
@@ -173,7 +177,7 @@ def _sides(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
 
 
 def _rounded(rule: TestRule, digits: int) -> TestRule:
-    """The test whose numbers are those that its words would hold."""
+    """Return the test whose numbers are those that its words would hold."""
     unit = getattr(rule, "unit", "")
 
     def shown(value: object) -> object:
@@ -193,8 +197,8 @@ def digits_of(rules: Sequence[object]) -> list[int]:
 
 
 def with_digits(rules: Sequence[TestRule], stored: Plain) -> tuple[TestRule, ...]:
-    """The tests of a stored tree, which says under "digits" how they are shown; what an older
-    one does not say is made up for without its rows.
+    """Return the tests of a stored tree, which says under "digits" how they are shown; what an
+    older one does not say is made up for without its rows.
     """
     if "digits" not in stored:
         return legible(rules)

@@ -38,7 +38,9 @@ class Family(enum.Enum):
     """b tests with two outcomes: test k is "bin = k" (outcome 0) against the rest (outcome 1)."""
 
     def outcome(self, index: int, bins: np.ndarray) -> np.ndarray:
-        """int64[n]: the outcome of its test for each of these bins; none is a missing value's."""
+        """Return int64[n]: the outcome of its test for each of these bins; none is a missing
+        value's.
+        """
         ways: dict[Family, np.ndarray] = {
             Family.multiway: bins,
             Family.thresholds: bins > index,
@@ -77,7 +79,7 @@ class Feature:
         return self.n_bins if self.family is Family.multiway else 2
 
     def missing(self, codes: np.ndarray) -> np.ndarray:
-        """bool[n]: which of these codes are that of a missing value."""
+        """Return bool[n]: which of these codes are that of a missing value."""
         gone: np.ndarray = codes == self.n_bins
         return gone
 
@@ -99,8 +101,8 @@ class RawFeature:
     unit: str = ""
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "value ≤ threshold"; for ∞ "the value is known", which competes where some
-        value is missing.
+        """Return the test "value ≤ threshold"; for ∞ "the value is known", which competes where
+        some value is missing.
         """
         if threshold == np.inf:
             return Interval(self.column, None, None, missing_is_other=True, unit=self.unit)
@@ -257,8 +259,8 @@ class Encoded(HasTask):
         return (*coded, *itertools.compress(self.raw_features, np.isnan(self.raw).any(axis=0)))
 
     def take(self, rows: np.ndarray) -> Encoded:
-        """The same features and tests with some of the objects (int64 indices); each stands for
-        itself as a row.
+        """Return the same features and tests with some of the objects (int64 indices); each stands
+        for itself as a row.
         """
         per_object = ("codes", "raw", "label", "y", "weight", "count")
         picked: Facts = {
@@ -269,17 +271,19 @@ class Encoded(HasTask):
         return attrs.evolve(self, **picked, table=table, object_of_row=np.arange(len(rows)))
 
     def rule(self, test: int) -> TestRule:
-        """The rule of a fixed test by its global index."""
+        """Return the rule of a fixed test by its global index."""
         feature, index = self.place(test)
         return self.features[feature].rule(index)
 
     def outcome(self, test: int) -> np.ndarray:
-        """int64[n_objects]: the outcome of a fixed test by its global index, where all have one."""
+        """Return int64[n_objects]: the outcome of a fixed test by its global index, where all have
+        one.
+        """
         feature, index = self.place(test)
         return self.features[feature].family.outcome(index, self.codes[:, feature])
 
     def place(self, test: int) -> tuple[int, int]:
-        """The feature of a fixed test, and which of its tests it is."""
+        """Return the feature of a fixed test, and which of its tests it is."""
         feature = int(np.searchsorted(self.test_offset, test, side="right")) - 1
         return feature, test - int(self.test_offset[feature])
 
@@ -308,7 +312,7 @@ class Prices:
 
     @staticmethod
     def by_outcome(outcomes: np.ndarray, n_raw: int = 0, **more: Any) -> Prices:
-        """A list by outcome; its last ``n_raw`` tests are the raw features."""
+        """Return a list by outcome; its last ``n_raw`` tests are the raw features."""
         highest = np.nanmax(outcomes, axis=1, initial=0.0)
         split = len(highest) - n_raw
         return Prices(
@@ -321,12 +325,12 @@ class Prices:
         return self.after is None and self.outcomes is None
 
     def at(self, asked: frozenset[str], paid: float = 0.0) -> Prices:
-        """The list at a node, whose path has asked these raw columns and paid so much."""
+        """Return the list at a node, whose path has asked these raw columns and paid so much."""
         return self if self.after is None or not asked else self.after(asked, paid)
 
     def of(self, test: int) -> tuple[float, ...]:
-        """The price of each outcome of a fixed test (a raw feature counts on), one number where
-        they are all the same.
+        """Return the price of each outcome of a fixed test (a raw feature counts on), one number
+        where they are all the same.
         """
         n = len(self.tests)
         highest = float(self.tests[test] if test < n else self.raw[test - n])

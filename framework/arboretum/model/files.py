@@ -13,8 +13,8 @@ HEAD_BYTES = 4_096
 
 
 def file_for(path: str | os.PathLike[str], key: str, mark: str) -> Path:
-    """Where a setting's file is written, links followed: a new one, or in place of one that was
-    written so.
+    """Return where a setting's file is written, links followed: a new one, or in place of one that
+    was written so.
 
     key : of the setting.
     mark : what its files have within their first bytes; any other file is somebody's.   Raises

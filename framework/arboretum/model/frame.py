@@ -61,7 +61,7 @@ def table_like(tree: Tree, X: object) -> Table:
 
 
 def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
-    """Number of rows, and name → values of the columns at hand."""
+    """Return the number of rows, and name → values of the columns at hand."""
     if isinstance(X, Table):
         return X.n_rows, {column.name: column for column in X.columns}
     if hasattr(X, "columns") and hasattr(X, "dtypes"):  # a frame, without importing pandas
@@ -101,7 +101,7 @@ def _no_target(tree: Tree, n_rows: int) -> Target:
 
 
 def _target(tree: Tree, table: Table) -> Target:
-    """The target of another table, its classes in the tree's order."""
+    """Return the target of another table, its classes in the tree's order."""
     target = table.target
     if table.task is not tree.task:
         return _no_target(tree, table.n_rows)
@@ -134,8 +134,8 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
 
 
 def read_numbers(name: str, values: object) -> np.ndarray:
-    """float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for text
-    and for infinite values.
+    """Return float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for
+    text and for infinite values.
     """
     array = _as_array(values)
     if array.dtype not in (np.float32, np.float64):
@@ -189,8 +189,8 @@ def _date_column(name: str, series: object) -> Column:
 
 
 def _date_numbers(name: str, values: object, unit: str) -> np.ndarray:
-    """float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises DataError
-    for what is neither date nor number.
+    """Return float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises
+    DataError for what is neither date nor number.
     """
     if _kind(values) == "M":
         ticks, step = moments(values)
@@ -222,7 +222,7 @@ def _kind(values: object) -> str:
 
 
 def _all_are(types: tuple[type, ...], values: object) -> bool:
-    """Whether a column of Python objects holds values of these types only, and at least one
+    """Return whether a column of Python objects holds values of these types only, and at least one
     (truth values and missing ones apart).
     """
     if str(getattr(values, "dtype", "object")) != "object":
@@ -257,7 +257,7 @@ def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) ->
 
 
 def spelled(values: object) -> tuple[list[str], np.ndarray]:
-    """The distinct spellings and, per value, which one it is (MISSING: none).
+    """Return the distinct spellings and, per value, which one it is (MISSING: none).
 
     Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else
     numbers by size and text by alphabet.
@@ -286,7 +286,7 @@ def spelled(values: object) -> tuple[list[str], np.ndarray]:
 
 
 def _as_array(values: Any) -> np.ndarray:
-    """A NumPy array of a pandas series or a list, text and mixtures as objects."""
+    """Return a NumPy array of a pandas series or a list, text and mixtures as objects."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):
@@ -298,7 +298,7 @@ def _as_array(values: Any) -> np.ndarray:
 
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:
-    """A column of another table with the categories, or the unit, of the tree's."""
+    """Return a column of another table with the categories, or the unit, of the tree's."""
     if spec.is_continuous != column.is_continuous:
         raise DataError(
             f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with "
@@ -329,15 +329,15 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
 
 
 def is_mixed(X: object) -> bool:
-    """Whether X is a frame with a column that does not hold numbers."""
+    """Return whether X is a frame with a column that does not hold numbers."""
     if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
         return False
     return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes)
 
 
 def frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in
-    time → days or seconds, else numbers.
+    """Return a column of a mixed frame: ordered categories → ordinal, other text → categorical,
+    points in time → days or seconds, else numbers.
 
     Objects that are all numbers are numbers: a frame that was filled row by row, or read with
     decimals, has those. Periods, durations and times of day are refused: they are no points in
@@ -354,5 +354,5 @@ def frame_column(name: str, series: Any) -> Column:
 
 
 def is_constant(column: Column) -> bool:
-    """Whether no test on the column can tell two rows apart."""
+    """Return whether no test on the column can tell two rows apart."""
     return bool((column.values == column.values[0]).all() or column.missing.all())

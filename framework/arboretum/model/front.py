@@ -94,8 +94,8 @@ class Front:
                 )
 
     def error_within(self, budget: Sequence[float]) -> float:
-        """The least error among the points whose other values are at most ``budget``; ∞ where
-        there is none.
+        """Return the least error among the points whose other values are at most ``budget``; ∞
+        where there is none.
         """
         return float(least_within(self._values, np.array([budget]))[0])
 
@@ -118,7 +118,7 @@ class Front:
         return min(self.points, key=lambda point: point.values)
 
     def to_json(self) -> Facts:
-        """The numbers, without the trees."""
+        """Return the numbers, without the trees."""
         numbers = {
             "axes": self.axes,
             "points": [point.values for point in self.points],
@@ -129,7 +129,9 @@ class Front:
         return said
 
     def text(self) -> str:
-        """The numbers and the trees, in the order of the points, as JSON text (``front.json``)."""
+        """Return the numbers and the trees, in the order of the points, as JSON text
+        (``front.json``).
+        """
         trees = [
             None if point.tree is None else json.loads(point.tree.to_json())
             for point in self.points
@@ -137,7 +139,7 @@ class Front:
         return json.dumps({"schema": SCHEMA, **self.to_json(), "trees": trees}, ensure_ascii=False)
 
     def files(self, title: str = "") -> dict[str, str]:
-        """What a run folder keeps: ``front.json`` (:meth:`text`), ``front.svg``, and
+        """Return what a run folder keeps: ``front.json`` (:meth:`text`), ``front.svg``, and
         ``front.html``, on which every point opens its tree.
         """
         files: dict[str, str] = arboretum.front_files(self, title)
@@ -173,8 +175,8 @@ class Front:
 
 
 def unbeaten(points: ArrayLike, slack: float = 0.0) -> np.ndarray:
-    """int64[·]: the points that no other is at or below on every axis, ascending in the axes after
-    the first; the first of equals.
+    """Return int64[·]: the points that no other is at or below on every axis, ascending in the axes
+    after the first; the first of equals.
 
     points : finite[n, axes], as those of a :class:`Front`.
     slack : on the first axis, what is no further below counts as equal.
@@ -186,8 +188,8 @@ def unbeaten(points: ArrayLike, slack: float = 0.0) -> np.ndarray:
 
 
 def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:
-    """float64[k]: the least first value of the points float64[n, axes] whose others are at most
-    float64[k, axes − 1]; ∞ where there is none.
+    """Return float64[k]: the least first value of the points float64[n, axes] whose others are at
+    most float64[k, axes − 1]; ∞ where there is none.
     """
     if not len(points):
         return np.full(len(budgets), math.inf)
@@ -201,8 +203,8 @@ def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:
 
 
 def least_before(points: np.ndarray) -> np.ndarray:
-    """float64[n]: of each of these points, which ascend in the others, the least first value of
-    those before it within its other values.
+    """Return float64[n]: of each of these points, which ascend in the others, the least first value
+    of those before it within its other values.
     """
     if points.shape[1] > 2:
         return np.array(

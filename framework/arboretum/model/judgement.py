@@ -34,7 +34,7 @@ RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠
 
 
 def csv_text(rows: Iterable[Sequence[object]], *, inert: bool = True) -> str:
-    """Rows, the headings first, as CSV text (RFC 4180, newline "\\n").
+    """Return the rows, the headings first, as CSV text (RFC 4180, newline "\\n").
 
     inert : texts that a spreadsheet would run as formulas get a ' before them, numbers excepted.
     """
@@ -77,7 +77,7 @@ class Known:
             )
 
     def explains(self, published: float) -> bool:
-        """Whether the prediction holds."""
+        """Return whether the prediction holds."""
         return self.low <= published <= self.high
 
     def __str__(self) -> str:
@@ -234,7 +234,9 @@ class Judgement:
         pictures: Mapping[str, Chart | str] | None = None,
         notes: Sequence[str] = (),
     ) -> Judgement:
-        """One chapter with what belongs to it; how its cells fare is added to the metrics."""
+        """Return one chapter with what belongs to it; how its cells fare is added to the
+        metrics.
+        """
         chapter = Chapter(
             name, settings, {**metrics, **summarise(cells)}, tables or {}, tuple(pictures or ())
         )
@@ -242,7 +244,7 @@ class Judgement:
 
     @staticmethod
     def joined(parts: Sequence[Judgement]) -> Judgement:
-        """One after the other."""
+        """Return what was judged one after the other, as one."""
         listed: Facts = {
             name: [one for part in parts for one in getattr(part, name)]
             for name in ("cells", "claims", "chapters", "notes")
@@ -254,7 +256,7 @@ class Judgement:
         return Judgement(**listed, **mapped) if parts else Judgement()
 
     def count(self, verdict: Verdict) -> int:
-        """How many cells and claims have this verdict."""
+        """Return how many cells and claims have this verdict."""
         judged: list[Cell | Claim] = [*self.cells, *self.claims]
         return sum(item.verdict is verdict for item in judged)
 
@@ -304,7 +306,7 @@ class Chaptered:
                 )
 
     def wants(self, dataset: str) -> bool:
-        """Whether it is one of those to study; none named: all."""
+        """Return whether it is one of those to study; none named: all."""
         return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Plain:
@@ -341,12 +343,12 @@ class Chaptered:
         return sorted(found, key=lambda piece: piece.cost)
 
     def work(self, key: Key, seed: int, services: object) -> object:
-        """What the chapter of the piece does."""
+        """Return what the chapter of the piece does."""
         parts = self.parts()
         return parts[key.get("chapter", next(iter(parts)))].work(key, seed, services)
 
     def judge(self, results: Keyed) -> Judgement:
-        """What the chapters with results say, one after the other."""
+        """Return what the chapters with results say, one after the other."""
         parts = self.parts()
         own: dict[str, list[tuple[Plain, object]]] = {name: [] for name in parts}
         for key, result in results:

@@ -27,12 +27,12 @@ UNSEEN = -2  # the code of a value that is not among the categories; only in tab
 
 
 def is_missing(value: object) -> bool:
-    """Whether one value of a row from outside is missing: None or NaN."""
+    """Return whether one value of a row from outside is missing: None or NaN."""
     return value is None or bool(value != value)  # NaN is the one value that differs from itself
 
 
 def missing_among(values: np.ndarray) -> np.ndarray:
-    """bool[n]: which values from outside are None, NaN, NaT or pandas' NA."""
+    """Return bool[n]: which values from outside are None, NaN, NaT or pandas' NA."""
     if values.dtype.kind in "biu":
         return np.zeros(len(values), bool)
     from pandas import isna
@@ -48,7 +48,7 @@ def by_code(
     unseen: object = None,
     dtype: DTypeLike | None = None,
 ) -> np.ndarray:
-    """The entry of each code, ``missing`` for MISSING, ``unseen`` (if given) for UNSEEN."""
+    """Return the entry of each code, ``missing`` for MISSING, ``unseen`` (if given) for UNSEEN."""
     ends = [missing if unseen is None else unseen, missing]
     listed = np.concatenate([np.asarray(entries, dtype), np.asarray(ends, dtype)])
     return np.asarray(listed[codes])  # negative codes count from the end
@@ -60,5 +60,5 @@ def to_bins(codes: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def from_bins(bins: np.ndarray, n_bins: int) -> np.ndarray:
-    """int64[n]: bins, of which there are so many, as codes."""
+    """Return int64[n]: bins, of which there are so many, as codes."""
     return np.where(bins == n_bins, MISSING, bins.astype(np.int64))

@@ -19,8 +19,8 @@ from arboretum.model.plain import Facts, Plain
 
 
 def plain(value: object) -> Any:
-    """A value in words of JSON, which knows neither NaN nor ∞: a number that is not finite is
-    None.
+    """Return a value in words of JSON, which knows neither NaN nor ∞: a number that is not finite
+    is None.
     """
     if hasattr(value, "to_json"):
         return value.to_json()
@@ -46,7 +46,7 @@ def parse(text: str) -> Any:
 
 
 def document(text: str, *schemas: str) -> Facts:
-    """A JSON object that says to be of one of these schemas; raises ValueError for anything
+    """Return a JSON object that says to be of one of these schemas; raises ValueError for anything
     else.
     """
     data = parse(text)
@@ -57,8 +57,8 @@ def document(text: str, *schemas: str) -> Facts:
 
 
 def fits(value: object, wanted: object) -> bool:
-    """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5,
-    a list serves as a tuple.
+    """Return whether a JSON value is of a type as annotations write it: ``int`` is no bool and no
+    1.5, a list serves as a tuple.
     """
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (typing.Union, types.UnionType):
@@ -96,14 +96,14 @@ SHOWN = 80  # characters of a wrong value that a message shows
 
 
 def brief(value: object) -> str:
-    """A wrong value as a message shows it."""
+    """Return a wrong value as a message shows it."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def built(cls: type, fields: Plain) -> Any:
-    """An object of an attrs class from JSON values of its fields; raises TypeError or ValueError
-    where they do not fit.
+    """Return an object of an attrs class from JSON values of its fields; raises TypeError or
+    ValueError where they do not fit.
     """
     values = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
@@ -142,8 +142,8 @@ _OPEN = ("value", "impurity", "score")
 
 
 def read_array(name: str, values: object, dtype: type) -> np.ndarray:
-    """One array from its JSON values; raises ValueError where one is no number, or no whole one
-    where it has to be.
+    """Return one array from its JSON values; raises ValueError where one is no number, or no whole
+    one where it has to be.
     """
     nested = name == "weights"
     if not isinstance(values, list) or (
@@ -166,7 +166,7 @@ def read_array(name: str, values: object, dtype: type) -> np.ndarray:
 
 
 def plain_array(array: np.ndarray) -> object:
-    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON
+    """Return the array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON
     knows neither).
     """
     if array.dtype.kind != "f" or np.isfinite(array).all():

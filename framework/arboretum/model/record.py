@@ -113,8 +113,8 @@ class Solution:
         return KeyboardInterrupt(*(found,) * (found is not True)) if found else None
 
     def unless_signalled(self) -> Solution:
-        """Itself; raises what ended its search where that was a signal, for whoever sends one
-        leaves no time for more.
+        """Return itself; raises what ended its search where that was a signal, for whoever sends
+        one leaves no time for more.
         """
         if (ended := self.interrupted) and ended.args:
             raise ended
@@ -126,7 +126,7 @@ class Solution:
         return self.value - self.lower_bound
 
     def to_json(self) -> Facts:
-        """The numbers, without the tree; one that is not known or not finite is None."""
+        """Return the numbers, without the tree; one that is not known or not finite is None."""
         found = [name for name in ("checked", "details", "curve", "front") if getattr(self, name)]
         return {
             name: plain(getattr(self, name))
@@ -191,7 +191,7 @@ class Selection:
 
     @staticmethod
     def of(kept: Plain | Selection) -> Selection:
-        """A selection, made of the kept values where nothing else is told."""
+        """Return a selection, made of the kept values where nothing else is told."""
         return kept if isinstance(kept, Selection) else Selection(dict(kept))
 
     def sentence(self, who: str) -> str:
@@ -231,7 +231,7 @@ class Selection:
         return {f"kept_{names[key]}": float(value) for key, value in numbers.items()}
 
     def to_json(self) -> Facts:
-        """The choice in words of JSON; a score that is not defined is None."""
+        """Return the choice in words of JSON; a score that is not defined is None."""
         trials = [{"values": dict(values), "score": plain(score)} for values, score in self.tried]
         return {"kept": dict(self.kept), "measure": self.measure, "tried": trials}
 
@@ -295,8 +295,8 @@ class Certified:
         return "undefined" if self.proven else "unknown"
 
     def cells(self) -> dict[str, str]:
-        """How it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one at
-        most "≤ 1.4".
+        """Return how it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one
+        at most "≤ 1.4".
         """
         # three places: 1.000 is above 1, and only 1 is 1
         ratio = "–" if self.ratio is None else "1" if self.ratio == 1 else f"{self.ratio:.3f}"
@@ -312,7 +312,7 @@ class Certified:
         }
 
     def to_json(self) -> Facts:
-        """All numbers; ``minimum`` and ``ratio`` are None where they are not known."""
+        """Return all numbers; ``minimum`` and ``ratio`` are None where they are not known."""
         names = ("value", "minimum", "lower_bound", "best_known", "ratio", "ratio_is")
         promised = {} if self.promised is None else {"promised": self.promised}
         return {
@@ -351,8 +351,8 @@ class Certificate:
     complexities: Mapping[str, Certified]
 
     def rows(self) -> list[dict[str, str]]:
-        """A table for readers: complexity, this tree, minimum, ratio, and what is promised of it,
-        if anything is; every column but the first flush right.
+        """Return a table for readers: complexity, this tree, minimum, ratio, and what is promised
+        of it, if anything is; every column but the first flush right.
         """
         table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
         kept = (
@@ -470,7 +470,7 @@ class Record:
         )
 
     def to_json(self) -> str:
-        """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
+        """Return the record as JSON text, without the tree (``tree.json`` lies beside it)."""
         kept = [name for name in _FORMS if name not in _LEFT_OUT or getattr(self, name)]
         # a configuration keeps its infinities: Python reads them again
         data = {
@@ -533,5 +533,5 @@ def _spell(number: float) -> str:
 
 
 def _typed(value: object) -> str:
-    """A value as one types it: 100 for 100.0."""
+    """Return a value as one types it: 100 for 100.0."""
     return f"{value:g}" if isinstance(value, float) else str(value)

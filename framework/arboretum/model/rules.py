@@ -96,7 +96,7 @@ class TestRule:
         return ", ".join(self.columns)
 
     def describe(self) -> str:
-        """The test as a sentence: "age ≤ 26.5"."""
+        """Return the test as a sentence: "age ≤ 26.5"."""
         return f"{self.subject} {self.outcome_label(0)}"
 
     def with_missing(self) -> TestRule | None:
@@ -106,8 +106,8 @@ class TestRule:
         return None
 
     def to_json(self) -> Facts:
-        """A JSON object with ``type`` and the fields, but for ``digits``, which are no part of
-        the question.
+        """Return a JSON object with ``type`` and the fields, but for ``digits``, which are no part
+        of the question.
         """
         fields = {
             key: value
@@ -156,7 +156,7 @@ def _subclasses(cls: type[TestRule]) -> list[type[TestRule]]:
 def _demand(
     rule: str, holds: Callable[[Any, Any], bool]
 ) -> Callable[[TestRule, attrs.Attribute[Any], Any], None]:
-    """A validator.
+    """Return a validator.
 
     holds : called with the test, whose fields before this one are set, and the value.
     """
@@ -210,7 +210,8 @@ class Threshold(TestRule):
         return (self.threshold,)
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 up to the threshold, 1 above it, −1 where the value is missing.
+        """Return int32[len(rows)]: 0 up to the threshold, 1 above it, −1 where the value is
+        missing.
 
         Raises DataError where the column is not continuous.
         """
@@ -220,18 +221,20 @@ class Threshold(TestRule):
         return result
 
     def outcome_of(self, row: Row) -> int:
-        """0 up to the threshold, 1 above it, −1 where the value is missing."""
+        """Return 0 up to the threshold, 1 above it, −1 where the value is missing."""
         value = row[self.column]
         if is_missing(value):
             return NO_OUTCOME
         return 0 if value <= self.threshold else 1
 
     def outcome_label(self, outcome: int) -> str:
-        """The threshold after "≤" (outcome 0) or ">" (outcome 1), written in the column's unit."""
+        """Return the threshold after "≤" (outcome 0) or ">" (outcome 1), written in the column's
+        unit.
+        """
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}"
 
     def with_missing(self) -> TestRule | None:
-        """This cut as :class:`Bins` of three outcomes, the last for a missing value."""
+        """Return this cut as :class:`Bins` of three outcomes, the last for a missing value."""
         edges = (self.threshold,)
         return Bins(self.column, edges, missing_outcome=True, unit=self.unit, digits=self.digits)
 
@@ -248,7 +251,7 @@ class OrdinalThreshold(TestRule):
     index: int = attrs.field(validator=_position)
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 up to the category, 1 above it.
+        """Return int32[len(rows)]: 0 up to the category, 1 above it.
 
         A value that is missing, or not in ``categories``, has outcome −1.
         Raises DataError where the column is continuous.
@@ -257,14 +260,14 @@ class OrdinalThreshold(TestRule):
         return np.where(codes < 0, NO_OUTCOME, codes > self.index).astype(np.int32)
 
     def outcome_of(self, row: Row) -> int:
-        """0 up to the category, 1 above it, −1 where missing or not in ``categories``."""
+        """Return 0 up to the category, 1 above it, −1 where missing or not in ``categories``."""
         value = row[self.column]
         if is_missing(value) or value not in self.categories:
             return NO_OUTCOME
         return 0 if self.categories.index(value) <= self.index else 1
 
     def outcome_label(self, outcome: int) -> str:
-        """The category after "≤" (outcome 0) or ">" (outcome 1)."""
+        """Return the category after "≤" (outcome 0) or ">" (outcome 1)."""
         return f"{'≤' if outcome == 0 else '>'} {self.categories[self.index]}"
 
 
@@ -287,7 +290,7 @@ class Equals(TestRule):
         return ()
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 where the value is the category, 1 where it is another.
+        """Return int32[len(rows)]: 0 where the value is the category, 1 where it is another.
 
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
         Raises DataError for a category of a continuous column.
@@ -303,7 +306,7 @@ class Equals(TestRule):
         return result
 
     def outcome_of(self, row: Row) -> int:
-        """0 if the value is the category, 1 if it is another.
+        """Return 0 if the value is the category, 1 if it is another.
 
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
         """
@@ -315,7 +318,9 @@ class Equals(TestRule):
         return 0 if value == self.category else 1
 
     def outcome_label(self, outcome: int) -> str:
-        """The category, or "missing" where it is None, after "=" (outcome 0) or "≠" (outcome 1)."""
+        """Return the category, or "missing" where it is None, after "=" (outcome 0) or "≠" (outcome
+        1).
+        """
         name = "missing" if self.category is None else self.category
         return f"{'=' if outcome == 0 else '≠'} {name}"
 
@@ -337,7 +342,8 @@ class Values(TestRule):
         return len(self.categories) + self.missing_outcome
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: position of each value in ``categories``, −1 where it is not there.
+        """Return int32[len(rows)]: position of each value in ``categories``, −1 where it is not
+        there.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
         Raises DataError where the column is continuous.
@@ -348,7 +354,7 @@ class Values(TestRule):
         return result
 
     def outcome_of(self, row: Row) -> int:
-        """Position of the row's value in ``categories``, −1 where it is not there.
+        """Return the position of the row's value in ``categories``, −1 where it is not there.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
         """
@@ -358,15 +364,19 @@ class Values(TestRule):
         return self.categories.index(value) if value in self.categories else NO_OUTCOME
 
     def with_missing(self) -> TestRule | None:
-        """The same test with a last outcome for missing values; None where it has that already."""
+        """Return the same test with a last outcome for missing values; None where it has that
+        already.
+        """
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def outcome_label(self, outcome: int) -> str:
-        """The outcome's category after "="; "= missing" for a missing value's own outcome."""
+        """Return the outcome's category after "="; "= missing" for a missing value's own
+        outcome.
+        """
         return f"= {'missing' if outcome == len(self.categories) else self.categories[outcome]}"
 
     def describe(self) -> str:
-        """The column's name, since every outcome is a value of it."""
+        """Return the column's name, since every outcome is a value of it."""
         return self.column
 
 
@@ -395,7 +405,7 @@ class Bins(TestRule):
         return self.edges
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: number of edges below each row's value.
+        """Return int32[len(rows)]: number of edges below each row's value.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
         Raises DataError where the column is not continuous.
@@ -408,7 +418,7 @@ class Bins(TestRule):
         return result
 
     def outcome_of(self, row: Row) -> int:
-        """Number of edges below the row's value.
+        """Return the number of edges below the row's value.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
         """
@@ -418,11 +428,14 @@ class Bins(TestRule):
         return sum(edge < value for edge in self.edges)
 
     def with_missing(self) -> TestRule | None:
-        """The same test with a last outcome for missing values; None where it has that already."""
+        """Return the same test with a last outcome for missing values; None where it has that
+        already.
+        """
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def outcome_label(self, outcome: int) -> str:
-        """The outcome's interval: "≤ 1", "in (1, 2]" or "> 2"; "is known" where there is no edge.
+        """Return the outcome's interval: "≤ 1", "in (1, 2]" or "> 2"; "is known" where there is no
+        edge.
 
         A missing value's own outcome reads "= missing".
         """
@@ -440,7 +453,7 @@ class Bins(TestRule):
         )
 
     def describe(self) -> str:
-        """The column's name, since every outcome is an interval of its values."""
+        """Return the column's name, since every outcome is an interval of its values."""
         return self.column
 
 
@@ -464,7 +477,7 @@ class Interval(TestRule):
         return tuple(sorted(bound for bound in (self.low, self.high) if bound is not None))
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """int32[len(rows)]: 0 inside the interval, 1 outside.
+        """Return int32[len(rows)]: 0 inside the interval, 1 outside.
 
         A missing value has outcome −1, 1 with ``missing_is_other``.
         Raises DataError where the column is not continuous.
@@ -478,7 +491,7 @@ class Interval(TestRule):
         return result
 
     def outcome_of(self, row: Row) -> int:
-        """0 inside the interval, 1 outside.
+        """Return 0 inside the interval, 1 outside.
 
         A missing value has outcome −1, 1 with ``missing_is_other``.
         """
@@ -492,7 +505,7 @@ class Interval(TestRule):
         )
 
     def outcome_label(self, outcome: int) -> str:
-        """The interval after "in" or "not in"; a comparison where it has one bound.
+        """Return the interval after "in" or "not in"; a comparison where it has one bound.
 
         Without bounds the outcomes read "is known" and "is missing".
         """
@@ -509,8 +522,8 @@ class Interval(TestRule):
 
 
 def midpoints(edges: np.ndarray) -> np.ndarray:
-    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as
-    scikit-learn computes it: in float64, whatever the column's type.
+    """Return float64[m]: the threshold between the two neighbouring values in every row of float[m,
+    2], as scikit-learn computes it: in float64, whatever the column's type.
 
     The lower value where rounding reaches the upper one, so that "≤" separates the two in every
     case.  ∞ where the upper value is missing: the cut is after all that are known.
@@ -540,8 +553,8 @@ def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
 def category_codes(
     table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray
 ) -> np.ndarray:
-    """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not
-    among them.
+    """Return int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or
+    not among them.
     """
     column = table.column(name)
     if column.is_continuous:

@@ -30,8 +30,8 @@ characters.
 
 
 def masked(text: str) -> str:
-    """The text with the secrets of its addresses as "…": ``user:password@``, ``https://token@``,
-    ``?token=…``.
+    """Return the text with the secrets of its addresses as "…": ``user:password@``,
+    ``https://token@``, ``?token=…``.
     """
     if "://" not in text:
         return text
@@ -41,7 +41,7 @@ def masked(text: str) -> str:
 
 
 def masked_values(value: object) -> Any:
-    """The same of every text in nested mappings and lists."""
+    """Return the same of every text in nested mappings and lists."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):
@@ -50,8 +50,8 @@ def masked_values(value: object) -> Any:
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters spelled out ("\\x1b"): names in files must not move the
-    cursor or set colours.
+    r"""Return the text with control characters spelled out ("\\x1b"): names in files must not move
+    the cursor or set colours.
     """
     return _OBEYED.sub(
         lambda found: (

@@ -28,7 +28,7 @@ _INTEGER = re.compile(r"-?\d+(?:\.0*)?")
 
 
 def spelling(value: object) -> str:
-    """The canonical spelling of one typed value; text is itself."""
+    """Return the canonical spelling of one typed value; text is itself."""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating | decimal.Decimal):
@@ -39,7 +39,7 @@ def spelling(value: object) -> str:
 
 
 def speller(texts: Iterable[str]) -> Callable[[str], str]:
-    """How the values of a column are spelled that holds these texts."""
+    """Return how the values of a column are spelled that holds these texts."""
     listed = list(texts)
     if not listed:
         return str
@@ -59,7 +59,7 @@ def _spell_date(text: str) -> str:
 
 
 def spell_number(text: str) -> str:
-    """A number in full where it is whole, else the shortest that reads back; digits that no
+    """Return a number in full where it is whole, else the shortest that reads back; digits that no
     double holds, and what is no number, stay.
     """
     if not _NUMBER.fullmatch(text):
@@ -80,7 +80,7 @@ def canonical(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[int]:
-    """Where each value found is among the known ones: by its spelling, else by its canonical
+    """Return where each value found is among the known ones: by its spelling, else by its canonical
     one; 1 and 0 are true and false.
     """
     place = {text: i for i, text in enumerate(known)}
@@ -107,7 +107,7 @@ def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[i
 
 @functools.lru_cache(maxsize=64)  # thousands of tests of one column ask for few categories each
 def _places(found: tuple[str, ...], spell: Callable[[str], str]) -> dict[str, list[int]]:
-    """Where each canonical spelling comes."""
+    """Return where each canonical spelling comes."""
     places: dict[str, list[int]] = {}
     for at, text in enumerate(found):
         places.setdefault(spell(text), []).append(at)

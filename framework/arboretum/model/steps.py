@@ -58,7 +58,7 @@ def fast_places(tree: Tree, table: Table) -> Places:
 
 
 def _alone(column: Column, values: Sequence[float]) -> Table:
-    """A table of one column, of these values."""
+    """Return a table of one column, of these values."""
     return Table(
         "",
         (attrs.evolve(column, values=np.array(values)),),
@@ -69,7 +69,7 @@ def _alone(column: Column, values: Sequence[float]) -> Table:
 def _answers(
     rule: TestRule, columns: Mapping[str, Column], codes: Mapping[str, Table]
 ) -> Answers | None:
-    """What a test says to every value of its column; None where the kernel does not know it.
+    """Return what a test says to every value of its column; None where the kernel does not know it.
 
     codes : tables of all codes of a column.
     """
@@ -87,8 +87,8 @@ def _answers(
 def _steps(
     tree: Tree, values: Mapping[str, np.ndarray], answers: Sequence[Answers | None]
 ) -> tuple[np.ndarray, ...]:
-    """What :class:`arboretum.kernels.walking.Steps` holds; a row that the kernel leaves rests at
-    node number n_nodes.
+    """Return what :class:`arboretum.kernels.walking.Steps` holds; a row that the kernel leaves
+    rests at node number n_nodes.
     """
     known = [one or ((), ()) for one in answers]
     # a leaf's test −1 reads the last

@@ -75,7 +75,7 @@ def _taken(array: Given, rows: np.ndarray) -> Given:
 
 
 def array_field(dtype: type, **options: Any) -> Any:
-    """A field of an attrs class that holds a read-only array of the type, or None."""
+    """Return a field of an attrs class that holds a read-only array of the type, or None."""
     converter = attrs.converters.optional(lambda values: frozen_array(values, dtype))
     return attrs.field(converter=converter, metadata={"dtype": dtype}, **options)
 
@@ -83,8 +83,8 @@ def array_field(dtype: type, **options: Any) -> Any:
 def recoded(
     codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN
 ) -> np.ndarray:
-    """int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what is
-    not among them.
+    """Return int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what
+    is not among them.
     """
     return by_code(positions(known, wanted, unseen), codes, MISSING, unseen, np.int32)
 
@@ -123,12 +123,12 @@ class Column:
         return _missing(self.values, coded=not self.is_continuous)
 
     def as_numbers(self) -> np.ndarray:
-        """float[n_rows]: the values, or the codes, as numbers, NaN = missing."""
+        """Return float[n_rows]: the values, or the codes, as numbers, NaN = missing."""
         coded = not self.is_continuous
         return np.where(self.values < 0, np.nan, self.values) if coded else self.values
 
     def take(self, rows: np.ndarray) -> Column:
-        """The same column on some rows."""
+        """Return the same column on some rows."""
         return attrs.evolve(self, values=self.values[rows])
 
 
@@ -154,7 +154,7 @@ class Target(HasTask):
         return _missing(self.codes if coded else self.values, coded)
 
     def take(self, rows: np.ndarray) -> Target:
-        """The same target on some rows."""
+        """Return the same target on some rows."""
         return attrs.evolve(self, codes=_taken(self.codes, rows), values=_taken(self.values, rows))
 
 
@@ -190,18 +190,18 @@ class Table(HasTask):
         return len(self.target.classes)
 
     def column(self, name: str) -> Column:
-        """The column of that name; raises DataError with the closest match."""
+        """Return the column of that name; raises DataError with the closest match."""
         for column in self.columns:
             if column.name == name:
                 return column
         raise DataError(unknown("column", name, [c.name for c in self.columns]))
 
     def row_weights(self) -> np.ndarray:
-        """float64[n_rows]: the weights, ones when none are given."""
+        """Return float64[n_rows]: the weights, ones when none are given."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def take(self, rows: np.ndarray) -> Table:
-        """The table on some rows (int64 indices or a bool mask)."""
+        """Return the table on some rows (int64 indices or a bool mask)."""
         return attrs.evolve(
             self,
             columns=tuple(column.take(rows) for column in self.columns),

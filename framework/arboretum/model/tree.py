@@ -82,7 +82,7 @@ class ColumnSpec:
 
     @staticmethod
     def of(column: Column) -> ColumnSpec:
-        """The specification of a table's column."""
+        """Return the specification of a table's column."""
         return ColumnSpec(
             column.name,
             column.kind,
@@ -247,11 +247,13 @@ class Tree(HasTask):
         )
 
     def children(self, node: int) -> np.ndarray:
-        """int32[arity]: the children of a node, −1 for an outcome without one; empty at a leaf."""
+        """Return int32[arity]: the children of a node, −1 for an outcome without one; empty at a
+        leaf.
+        """
         return self.child[self.child_offset[node] : self.child_offset[node + 1]]
 
     def rule(self, node: int) -> TestRule:
-        """The test of an inner node."""
+        """Return the test of an inner node."""
         return self.rules[int(self.test[node])]
 
     @cached_property
@@ -308,7 +310,7 @@ class Tree(HasTask):
         return self._sum_to(self.edge_price)
 
     def _sum_to(self, amount: np.ndarray) -> np.ndarray:
-        """Per node, the sum of ``amount`` over the branches that lead to it."""
+        """Return, per node, the sum of ``amount`` over the branches that lead to it."""
         parent, step = self.parent.tolist(), amount[self.edge_to[1:]].tolist()
         total = [amount.dtype.type(0).item()] * len(parent)
         for node in range(1, len(parent)):  # a parent comes before its children
@@ -316,7 +318,7 @@ class Tree(HasTask):
         return np.array(total, amount.dtype)
 
     def path(self, node: int) -> list[tuple[int, int]]:
-        """The (inner node, outcome) pairs from the root to ``node``."""
+        """Return the (inner node, outcome) pairs from the root to ``node``."""
         steps = []
         while node != 0:
             edge, node = int(self.edge_to[node]), int(self.parent[node])
@@ -326,7 +328,7 @@ class Tree(HasTask):
     # -- cutting back: subtrees become leaves, and everything else stays what it is ----------------
 
     def nearest_kept(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """int64[n_nodes]: the node at which a row that came to rest at each node rests once
+        """Return int64[n_nodes]: the node at which a row that came to rest at each node rests once
         ``nodes`` are leaves.
 
         That is the first of ``nodes`` on the path from the root, or the node itself where none lies
@@ -342,8 +344,8 @@ class Tree(HasTask):
         return np.array(kept, np.int64)
 
     def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
-        """The tree with ``nodes`` (int[k], any; one below another has no effect) made leaves, the
-        given one itself where all of them are.
+        """Return the tree with ``nodes`` (int[k], any; one below another has no effect) made
+        leaves, the given one itself where all of them are.
 
         What stands keeps its weights, counts, label, value and impurity; a new leaf asks nothing,
         so its price is 0 and its score NaN.  Rules that nobody asks any more are dropped.  Raises
@@ -384,7 +386,7 @@ class Tree(HasTask):
         )
 
     def _marked(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """bool[n_nodes]."""
+        """Return bool[n_nodes]."""
         numbers = np.asarray(nodes, np.int64).reshape(-1)
         wrong = numbers[(numbers < 0) | (numbers >= self.n_nodes)]
         if len(wrong):
@@ -398,8 +400,8 @@ class Tree(HasTask):
     # -- use ---------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """float64[n_nodes, n_classes]: class shares of each node, by ``prior`` (classification);
-        its label where it is empty.
+        """Return float64[n_nodes, n_classes]: class shares of each node, by ``prior``
+        (classification); its label where it is empty.
         """
         weights = self.weights + self.prior
         mass = weights.sum(axis=1)[:, None]
@@ -407,8 +409,8 @@ class Tree(HasTask):
         return np.asarray(np.divide(weights, mass, out=alone, where=mass > 0))
 
     def plain_impurity(self) -> np.ndarray:
-        """float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever the
-        tree was grown with.
+        """Return float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever
+        the tree was grown with.
         """
         mass = np.maximum(self.mass, np.finfo(np.float64).tiny)
         if self.is_classification:
@@ -417,11 +419,11 @@ class Tree(HasTask):
         return np.asarray(np.maximum(self.weights[:, 2] / mass - mean**2, 0.0))
 
     def deviation(self) -> np.ndarray:
-        """float64[n_nodes]: standard deviation of the target (regression)."""
+        """Return float64[n_nodes]: standard deviation of the target (regression)."""
         return np.asarray(np.ldexp(np.sqrt(self.plain_impurity()), self.exponent))
 
     def impurity_decrease(self) -> dict[str, float]:
-        """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their
+        """Return column → Σ over the nodes that ask it of mass · impurity, minus the same of their
         children; as share of the mass.
 
         The impurity is :meth:`plain_impurity`, so that trees of different methods compare.  What
@@ -433,7 +435,7 @@ class Tree(HasTask):
         return self.by_column(np.maximum(gain, 0.0) / self.mass[0])
 
     def by_column(self, amount: np.ndarray) -> dict[str, float]:
-        """Column → sum of ``amount`` (float64[n_nodes]) over the nodes that ask it; several
+        """Return column → sum of ``amount`` (float64[n_nodes]) over the nodes that ask it; several
         columns of a test share it equally.
         """
         found: dict[str, float] = {}
@@ -443,8 +445,8 @@ class Tree(HasTask):
         return found
 
     def places(self, table: Table) -> Places:
-        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so
-        that rows walk once.
+        """Return where each row comes to rest, whole or in shares; what predicts or measures takes
+        it, so that rows walk once.
 
         A row rests at a leaf, or at an inner node whose test has no branch for it.   table : here
         and below, what is no Table (a frame, an array, mappings) is read by
@@ -456,13 +458,13 @@ class Tree(HasTask):
         return steps.fast_places(self, table)
 
     def rest(self, table: Table) -> np.ndarray:
-        """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over
-        several nodes.
+        """Return int64[n_rows]: the node where each row comes to rest, −1 for a row that is split
+        over several nodes.
         """
         return self.places(table).whole
 
     def apply(self, table: Table) -> np.ndarray:
-        """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are
+        """Return int64[n_rows]: the node where each row comes to rest; raises DataError if rows are
         split over branches.
         """
         result = self.rest(table)
@@ -473,7 +475,7 @@ class Tree(HasTask):
         return result
 
     def predict_proba(self, table: Table, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows, n_classes]: class shares (classification).
+        """Return float64[n_rows, n_classes]: class shares (classification).
 
         places : from :meth:`places`, where they are known.
         """
@@ -498,13 +500,13 @@ class Tree(HasTask):
         return result
 
     def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows]: what each row pays for the tests on its path (a test without an
+        """Return float64[n_rows]: what each row pays for the tests on its path (a test without an
         answer is paid, too).
         """
         return (places or self.places(table)).averaged(self.price_to + self.price)
 
     def tests_asked(self, table: Table, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows]: number of tests on each row's path (a test without an answer is
+        """Return float64[n_rows]: number of tests on each row's path (a test without an answer is
         counted, too).
         """
         return (places or self.places(table)).averaged(
@@ -514,7 +516,7 @@ class Tree(HasTask):
     # -- storage -----------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The tree as JSON text; docs/reference/tree-json.md describes the schema."""
+        """Return the tree as JSON text; docs/reference/tree-json.md describes the schema."""
         data: Facts = {
             "schema": SCHEMA,
             "task": self.task.value,
@@ -594,39 +596,43 @@ class Tree(HasTask):
     # -- pictures and exports (functions of other rooms, which the package finds) ------------------
 
     def to_text(self, **options: object) -> str:
-        """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
+        """Return the tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
         text: str = arboretum.tree_text(self, **options)
         return text
 
     def to_svg(self, **options: object) -> str:
-        """The tree as an SVG document; options of :func:`arboretum.report.picture.tree_scene`."""
+        """Return the tree as an SVG document; options of
+        :func:`arboretum.report.picture.tree_scene`.
+        """
         text: str = arboretum.tree_scene(self, **options).svg()
         return text
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: object) -> bytes:
-        """The bytes of a PNG file, also written to ``path`` if there is one, by the installed
-        export of that name and its options.
+        """Return the bytes of a PNG file, also written to ``path`` if there is one, by the
+        installed export of that name and its options.
         """
         picture: bytes = arboretum.exported(self, "png", path, **options)
         return picture
 
     def to_graphviz(self, **options: object) -> str:
-        """The tree in the DOT language, by the installed export of that name and its options."""
+        """Return the tree in the DOT language, by the installed export of that name and its
+        options.
+        """
         text: str = arboretum.exported(self, "graphviz", **options)
         return text
 
     def to_sql(self) -> str:
-        """The prediction as an SQL CASE expression, by the installed export of that name."""
+        """Return the prediction as an SQL CASE expression, by the installed export of that name."""
         text: str = arboretum.exported(self, "sql")
         return text
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn tree with the same predictions, by the installed export of that
-        name.
+        """Return a fitted scikit-learn tree with the same predictions, by the installed export of
+        that name.
         """
         return pickle.loads(arboretum.exported(self, "sklearn"))
 
@@ -641,7 +647,7 @@ _ARRAYS = {
 
 
 def single_leaf(table: Table) -> Tree:
-    """The tree that asks nothing: one leaf with all rows of a table."""
+    """Return the tree that asks nothing: one leaf with all rows of a table."""
     target, weights = table.target, table.row_weights()
     if target.is_classification:
         moments = np.bincount(target.codes, weights, len(target.classes))

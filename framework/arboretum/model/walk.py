@@ -46,7 +46,7 @@ class Places:
     share: np.ndarray
 
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(node, row, share) of whole rows, with share 1, and of all shares."""
+        """Return (node, row, share) of whole rows, with share 1, and of all shares."""
         row = np.flatnonzero(self.whole >= 0)
         node = np.concatenate((self.whole[row], self.node))
         share = np.concatenate((np.ones(len(row)), self.share))
@@ -68,7 +68,7 @@ class Places:
 
 
 def policies(tree: Tree) -> np.ndarray:
-    """int64[n_nodes]: what happens to a row without an outcome: an outcome, STOPS or SPLITS.
+    """Return int64[n_nodes]: what happens to a row without an outcome: an outcome, STOPS or SPLITS.
 
     A split over one branch is that branch; a split where no branch has any weight stops.
     """
@@ -83,7 +83,7 @@ def policies(tree: Tree) -> np.ndarray:
 
 
 def keeps_rows(tree: Tree) -> np.ndarray:
-    """bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as
+    """Return bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as
     weights may be smaller than the rounding of others.
     """
     kept = tree.counts.copy()
@@ -92,8 +92,8 @@ def keeps_rows(tree: Tree) -> np.ndarray:
 
 
 def places(tree: Tree, table: Table) -> Places:
-    """Where all rows of a table come to rest.  Raises DataError where a test cannot be asked of
-    it.
+    """Return where all rows of a table come to rest.  Raises DataError where a test cannot be asked
+    of it.
     """
     for name in sorted(
         {name for rule in tree.rules for name in rule.columns}
@@ -125,7 +125,7 @@ Some = tuple[np.ndarray, np.ndarray | None]
 
 
 def _joined(came: list[Some]) -> Some:
-    """All of them together."""
+    """Return all of them together."""
     if len(came) == 1:
         return came[0]
     shares = [np.ones(len(rows)) if share is None else share for rows, share in came]
@@ -178,8 +178,8 @@ class _Walk:
             yield child, (rows[split][kept], (part if share is None else share[split] * part)[kept])
 
     def _placed(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-        """int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already are
-        left): an outcome, STOPS or SPLITS.
+        """Return int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already
+        are left): an outcome, STOPS or SPLITS.
         """
         lost = np.flatnonzero(outcome == NO_OUTCOME)
         if not len(lost):
@@ -194,7 +194,7 @@ class _Walk:
 
 
 def _whole(degrees: np.ndarray) -> np.ndarray:
-    """int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others,
+    """Return int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others,
     NO_OUTCOME without degrees.
     """
     whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
@@ -255,19 +255,19 @@ class Arrivals:
         return len(self.places.row) > 0
 
     def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """(int64[k] objects in ascending order, float64[k] shares) that come by a node."""
+        """Return (int64[k] objects in ascending order, float64[k] shares) that come by a node."""
         part = slice(self.start[node], self.start[self.tree.subtree_end[node]])
         who, place = np.unique(self.who[part], return_inverse=True)
         return who, np.bincount(place, self.share[part], len(who))
 
     def sizes(self) -> np.ndarray:
-        """int64[n_nodes]: how many entries lie in the subtree of each node; the number of
+        """Return int64[n_nodes]: how many entries lie in the subtree of each node; the number of
         objects unless some are split.
         """
         return np.asarray(self.start[self.tree.subtree_end] - self.start[:-1])
 
     def totals(self, objects: Encoded, shift: float = 0.0) -> np.ndarray:
-        """float64[n_nodes, classes]: class weights of the objects at each node; for numbers
+        """Return float64[n_nodes, classes]: class weights of the objects at each node; for numbers
         their moments about ``shift``.
         """
         n, mass = self.tree.n_nodes, objects.weight[self.who] * self.share
@@ -282,7 +282,7 @@ class Arrivals:
         return summed(own, self.tree)
 
     def counts(self, count: np.ndarray) -> np.ndarray:
-        """float64[n_nodes]: how many rows (``count`` per object) come by each node, by their
+        """Return float64[n_nodes]: how many rows (``count`` per object) come by each node, by their
         shares.
         """
         return summed(
@@ -290,8 +290,8 @@ class Arrivals:
         )
 
     def rounding(self, objects: Encoded) -> float:
-        """How far two orders of adding up a node's weights may lie apart, over the sum of their
-        absolute values.
+        """Return how far two orders of adding up a node's weights may lie apart, over the sum of
+        their absolute values.
 
         Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each
         of sums that are as far off.
@@ -301,7 +301,9 @@ class Arrivals:
 
 
 def summed(own: np.ndarray, tree: Tree) -> np.ndarray:
-    """Sums over subtrees of what each node has itself; own : float64[n_nodes] or [n_nodes, k]."""
+    """Return the sums over subtrees of what each node has itself; own : float64[n_nodes] or
+    [n_nodes, k].
+    """
     total = own.astype(np.float64)
     # children after their parents
     for node, above in zip(

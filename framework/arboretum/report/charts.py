@@ -25,7 +25,7 @@ ROW = 19.0  # height of a named place on an upright axis
 
 
 def chart_svg(chart: Chart) -> str:
-    """The picture as an SVG document.  Raises DataError for what its axes cannot show."""
+    """Return the picture as an SVG document.  Raises DataError for what its axes cannot show."""
     return str(styled(lambda: chart_figure(chart), None))
 
 
@@ -37,7 +37,7 @@ def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> No
 
 
 def chart_figure(chart: Chart) -> Figure:
-    """The picture as a matplotlib Figure, in the style that is set."""
+    """Return the picture as a matplotlib Figure, in the style that is set."""
     if isinstance(chart, Panels):
         return _panels(chart)
     sheet = Sheet(chart.title)
@@ -52,7 +52,7 @@ def _drawn(chart: object, sheet: Sheet) -> Block:
 
 
 def _panels(chart: Panels) -> Figure:
-    """The charts in rows of ``columns``; a legend they share stands above them."""
+    """Return the charts in rows of ``columns``; a legend they share stands above them."""
     legends = [
         [
             (h.get_label(), h.get_color() if hasattr(h, "get_color") else h.get_facecolor())
@@ -81,7 +81,7 @@ def _panels(chart: Panels) -> Figure:
 
 
 def _handles(chart: object) -> list[Line2D | Patch]:
-    """What the legend of a chart shows."""
+    """Return what the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
     shown = (

@@ -18,12 +18,12 @@ LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
 
 
 def words(name: str) -> str:
-    """A metric as a reader says it: "expected cost"."""
+    """Return a metric as a reader says it: "expected cost"."""
     return name.removeprefix("train_").removeprefix("n_").replace("_", " ")
 
 
 def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
-    """The points as a table, cheapest first.
+    """Return the points as a table, cheapest first.
 
     most : rows; of more points, that many from the first to the last.
     """

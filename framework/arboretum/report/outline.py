@@ -39,7 +39,7 @@ class Item:
     note: str = ""
 
     def walk(self) -> Iterator[Item]:
-        """This item and all below, in preorder."""
+        """Yield this item and all below, in preorder."""
         stack = [self]
         while stack:
             item = stack.pop()
@@ -78,8 +78,8 @@ def outline(
 def _opened(
     tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None
 ) -> np.ndarray:
-    """bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown leaves
-    fit.
+    """Return bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown
+    leaves fit.
     """
     opened, mass, depth = np.zeros(tree.n_nodes, bool), tree.mass, tree.depth_of
     shown, queue = 1, [(-mass[0], 0)]
@@ -136,8 +136,8 @@ def _item(
 
 
 def missing_outcome(tree: Tree, node: int) -> int:
-    """The outcome whose branch a row without a value takes at an inner node; MISSING_STOPS or
-    MISSING_SPLITS if none.
+    """Return the outcome whose branch a row without a value takes at an inner node; MISSING_STOPS
+    or MISSING_SPLITS if none.
 
     Where no training row missed a value of the columns in question the branch is a mere convention
     (the heaviest), not worth a word: MISSING_STOPS, unless the test itself has an outcome for such
@@ -151,18 +151,18 @@ def missing_outcome(tree: Tree, node: int) -> int:
 
 
 def _rows(count: float) -> float:
-    """A number of rows; where rows come in shares, in tenths."""
+    """Return a number of rows; where rows come in shares, in tenths."""
     tenths = round(float(count), 1)
     return int(tenths) if tenths.is_integer() else tenths
 
 
 def mass_of(tree: Tree, weights: np.ndarray) -> float:
-    """Mass of class weights, or of moments."""
+    """Return the mass of class weights, or of moments."""
     return float(weights.sum() if tree.is_classification else weights[0])
 
 
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
-    """The branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes",
+    """Return the branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes",
     "no", "= red").
     """
     mark = rule.outcome_label(outcome)
@@ -172,7 +172,7 @@ def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
 
 
 def question(rule: TestRule) -> str:
-    """What a node asks: the sentence, or the column with a question mark where the branches
+    """Return what a node asks: the sentence, or the column with a question mark where the branches
     complete it.
     """
     sentence = rule.describe()
@@ -180,7 +180,7 @@ def question(rule: TestRule) -> str:
 
 
 def prediction(tree: Tree, item: Item) -> str:
-    """What is predicted there: the class, or the number."""
+    """Return what is predicted there: the class, or the number."""
     return (
         spell_short(tree.value[item.node])
         if tree.is_regression
@@ -189,7 +189,7 @@ def prediction(tree: Tree, item: Item) -> str:
 
 
 def share(tree: Tree, item: Item) -> float:
-    """Weight share of the predicted class (NaN for regression, and where no row is)."""
+    """Return the weight share of the predicted class (NaN for regression, and where no row is)."""
     shown = tree.is_classification and item.weights.sum() > 0
     return (
         float(item.weights[tree.label[item.node]] / item.weights.sum()) if shown else float("nan")
@@ -207,13 +207,13 @@ def deviation(tree: Tree, item: Item) -> float:
 
 
 def spell_short(value: float) -> str:
-    """A number in four significant digits, whole numbers in full."""
+    """Return a number in four significant digits, whole numbers in full."""
     whole = abs(value - round(value)) < 1e-9 and abs(value) < 1e15
     return str(round(value)) if whole else spell(float(f"{value:.4g}"))
 
 
 def headline(tree: Tree) -> str:
-    """One line about the whole tree."""
+    """Return one line about the whole tree."""
     leaves, depth, rows = int(tree.is_end.sum()), int(tree.depth_of.max()), round(tree.counts[0])
     kind = f"{len(tree.classes)} classes" if tree.is_classification else "regression"
     return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}, {rows} rows, {kind}"

@@ -26,8 +26,8 @@ LOW, HIGH = "#dbe9f6", "#14508c"
 
 
 def ranked_classes(tree: Tree) -> list[int]:
-    """Class indices that get a colour of their own: all of few, the heaviest of many; in class
-    order.
+    """Return the class indices that get a colour of their own: all of few, the heaviest of many; in
+    class order.
     """
     if len(tree.classes) <= len(CLASS_COLOURS):
         return list(range(len(tree.classes)))
@@ -37,7 +37,7 @@ def ranked_classes(tree: Tree) -> list[int]:
 def class_colours(
     tree: Tree, colours: Sequence[object] = CLASS_COLOURS, other: object = OTHER
 ) -> list[Any]:
-    """One colour per class; classes beyond the ranked ones share a grey.
+    """Return one colour per class; classes beyond the ranked ones share a grey.
 
     colours : as they are, or ANSI_CODES.
     """
@@ -46,7 +46,7 @@ def class_colours(
 
 
 def mix(a: str, b: str, share: float) -> str:
-    """The colour ``share`` of the way from ``a`` to ``b`` (both "#rrggbb")."""
+    """Return the colour ``share`` of the way from ``a`` to ``b`` (both "#rrggbb")."""
     one, two = (bytes.fromhex(colour[1:]) for colour in (a, b))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(one, two, strict=True))
 
@@ -58,19 +58,19 @@ def value_range(tree: Tree) -> tuple[float, float]:
 
 
 def place_between(value: float, low: float, high: float) -> float:
-    """Where a number lies between the lowest (0) and the highest (1)."""
+    """Return where a number lies between the lowest (0) and the highest (1)."""
     return 0.5 if high <= low else min(max((value - low) / (high - low), 0.0), 1.0)
 
 
 def node_colour(tree: Tree, node: int) -> str:
-    """The colour of what a node predicts; of a number its place on a light-to-dark scale."""
+    """Return the colour of what a node predicts; of a number its place on a light-to-dark scale."""
     if tree.is_regression:
         return mix(LOW, HIGH, place_between(float(tree.value[node]), *value_range(tree)))
     return str(class_colours(tree)[tree.label[node]])
 
 
 def series_colour(number: int) -> str:
-    """The colour of the method (or line) with this number; from the eleventh on the same
+    """Return the colour of the method (or line) with this number; from the eleventh on the same
     colours, darker, then lighter.
     """
     colour, turn = CLASS_COLOURS[number % len(CLASS_COLOURS)], number // len(CLASS_COLOURS) % 3
@@ -78,5 +78,7 @@ def series_colour(number: int) -> str:
 
 
 def series_form(number: int) -> str:
-    """The form of its mark (as matplotlib spells it), for readers who see few of these colours."""
+    """Return the form of its mark (as matplotlib spells it), for readers who see few of these
+    colours.
+    """
     return "osD^"[number % 4]

@@ -102,7 +102,7 @@ class _Place:
 
 
 def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
-    """The two lines of a node's box: question or answer, and what is known of its rows."""
+    """Return the two lines of a node's box: question or answer, and what is known of its rows."""
     upper = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     rows = f"{item.count} row" + ("" if item.count == 1 else "s")
     if tree.is_regression:
@@ -210,7 +210,7 @@ def tidy(
 def _branches(
     tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
 ) -> list[Curve | Label]:
-    """Curves first, then their marks, so that no curve crosses a word."""
+    """Return the curves first, then their marks, so that no curve crosses a word."""
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
     for item, child in ((above, child) for above in root.walk() for child in above.children):
@@ -236,7 +236,7 @@ def _branches(
 
 
 def _mark(edge: str, curve: Curve) -> Label:
-    """The word on a branch, over its end."""
+    """Return the word on a branch, over its end."""
     if curve.level:
         room = min(max(curve.x2 - curve.x1 - 24, 30.0), MARK_WIDTH)
         y = (
@@ -285,8 +285,8 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
 
 
 def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
-    """Class shares side by side; for numbers the place of the mean between the smallest and the
-    largest prediction.
+    """Return the class shares side by side; for numbers the place of the mean between the smallest
+    and the largest prediction.
     """
     if tree.is_regression:
         place = x + place_between(float(tree.value[item.node]), *value_range(tree)) * (width - 4)
@@ -308,7 +308,7 @@ def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
 
 
 def _hint(tree: Tree, item: Item) -> str:
-    """The whole story of a node, nothing cut."""
+    """Return the whole story of a node, nothing cut."""
     asks = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     if tree.is_regression:
         facts = [
@@ -347,8 +347,8 @@ def _header(
 
 
 def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
-    """A swatch, the name and the weight per class, those without a colour of their own as one;
-    of numbers a light-to-dark scale.
+    """Return a swatch, the name and the weight per class, those without a colour of their own as
+    one; of numbers a light-to-dark scale.
     """
     if tree.is_regression:
         low, high = map(spell_short, value_range(tree))

@@ -42,7 +42,7 @@ class Box:
     hint: str = ""
 
     def svg(self) -> str:
-        """The SVG element ``rect``; a hint becomes its title."""
+        """Return the SVG element ``rect``; a hint becomes its title."""
         corner = f' rx="{_number(self.radius)}"' if self.radius else ""
         stroke = f' stroke="{self.stroke}" stroke-width="1.2"' if self.stroke != "none" else ""
         dashes = ' stroke-dasharray="4 3"' if self.dashed else ""
@@ -70,7 +70,7 @@ class Label:
     halo: bool = False
 
     def svg(self) -> str:
-        """The SVG element ``text``, escaped; a pointer reaches what lies below it."""
+        """Return the SVG element ``text``, escaped; a pointer reaches what lies below it."""
         weight = ' font-weight="600"' if self.bold else ""
         anchor = f' text-anchor="{self.anchor}"' if self.anchor != "start" else ""
         halo = (
@@ -98,13 +98,13 @@ class Curve:
     level: bool = False
 
     def points(self) -> tuple[tuple[float, float], ...]:
-        """Both ends of its cubic, and the two control points between."""
+        """Return both ends of its cubic, and the two control points between."""
         x, y = (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
         bends = ((x, self.y1), (x, self.y2)) if self.level else ((self.x1, y), (self.x2, y))
         return (self.x1, self.y1), *bends, (self.x2, self.y2)
 
     def svg(self) -> str:
-        """The SVG element ``path``: the cubic of :meth:`points`."""
+        """Return the SVG element ``path``: the cubic of :meth:`points`."""
         start, *rest = (" ".join(map(_number, point)) for point in self.points())
         path = f"M{start}C{' '.join(rest)}"
         return (
@@ -126,7 +126,7 @@ class Scene:
     title: str
 
     def svg(self) -> str:
-        """An SVG document; pointing at a box in a browser shows its hint."""
+        """Return an SVG document; pointing at a box in a browser shows its hint."""
         width, height = _number(self.width), _number(self.height)
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -162,13 +162,13 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 
 def fit_text(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The text, cut with "…" where it would take more than ``room`` pixels."""
+    """Return the text, cut with "…" where it would take more than ``room`` pixels."""
     # rounding apart
     return shortened(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))
 
 
 def shortened(text: str, room: float, width: Callable[[str], float]) -> str:
-    """The text, its end replaced by "…" where it is wider than ``room``."""
+    """Return the text, its end replaced by "…" where it is wider than ``room``."""
     if width(text) <= room:
         return text
     fitting = (

@@ -84,7 +84,7 @@ class Block:
     ends: Bbox | None = None
 
     def extent(self, *added: Bbox) -> Bbox:
-        """The box (matplotlib's Bbox, in points) of all that is drawn, words included.
+        """Return the box (matplotlib's Bbox, in points) of all that is drawn, words included.
 
         added : boxes of what is new.
         """
@@ -191,7 +191,7 @@ class Sheet:
         return (266.0, 158.0) if self.small else (403.0, 238.0)
 
     def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Axes:
-        """The axes of a new plot at a place."""
+        """Return the axes of a new plot at a place."""
         return self.figure.add_axes(
             (left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}"
         )
@@ -212,7 +212,7 @@ class Sheet:
         return block
 
     def finished(self, block: Block) -> Figure:
-        """The figure, as large as what is on it."""
+        """Return the figure, as large as what is on it."""
         ends = block.extent().padded(MARGIN)
         inches = ends.width / 72, ends.height / 72
         self.figure.set_size_inches(*inches)
@@ -224,7 +224,7 @@ class Sheet:
 
 
 def wrapped(text: str, room: float, size: float) -> str:
-    """Lines of words of about ``room`` points."""
+    """Return the lines of words of about ``room`` points."""
     return "\n".join(textwrap.wrap(text, max(int(room / (0.56 * size)), 20)))
 
 
@@ -247,7 +247,7 @@ def mark(
 
 
 def sample(label: str, number: int, look: str) -> Line2D | Patch:
-    """An entry of a legend: "dot", "line", "dashed" or "bar"."""
+    """Return an entry of a legend: "dot", "line", "dashed" or "bar"."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

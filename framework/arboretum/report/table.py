@@ -57,8 +57,8 @@ def text_table(
 def csv_table(
     rows: Sequence[Plain], columns: Sequence[str] | Mapping[str, str] | None = None
 ) -> str:
-    """The rows as CSV: numbers in full, true and false for booleans, nothing for a missing value,
-    None and NaN.
+    """Return the rows as CSV: numbers in full, true and false for booleans, nothing for a missing
+    value, None and NaN.
 
     Arguments as for :func:`text_table`.
     """
@@ -86,8 +86,8 @@ def markdown_table(
     *,
     absent: str = "–",
 ) -> str:
-    """The rows as a Markdown table, numbers spelled and aligned as in :func:`text_table`, which
-    explains the arguments.
+    """Return the rows as a Markdown table, numbers spelled and aligned as in :func:`text_table`,
+    which explains the arguments.
     """
     headings = _headings(rows, columns)
     right = [_numeric(row.get(name) for row in rows) for name in headings]
@@ -113,7 +113,9 @@ def _numeric(values: Iterable[object]) -> bool:
 
 
 def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
-    """The width a column keeps: all of its numbers; of its texts what tells them apart, and 8."""
+    """Return the width a column keeps: all of its numbers; of its texts what tells them apart, and
+    8.
+    """
     widest = max(map(display_width, cells), default=0)
     if numeric:
         return max(widest, min(SHORTEST_HEADING, display_width(title)))
@@ -139,7 +141,7 @@ def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], wid
 
 
 def spell_cell(value: bool | str | float | None, absent: str = "–") -> str:
-    """One value for a reader: whole numbers below 1e15 in full, others with four significant
+    """Return one value for a reader: whole numbers below 1e15 in full, others with four significant
     digits and at most four decimals, below 1e-3 and from 1e4 on without that limit, by exponent
     where it is shorter; yes and no for booleans.
     """

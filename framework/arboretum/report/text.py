@@ -108,7 +108,7 @@ def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str
 
 
 def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
-    """Rows, share and counts of one line, the counts of many classes in at most ``room``
+    """Return the rows, share and counts of one line, the counts of many classes in at most ``room``
     columns.
     """
     rows = str(item.count)
@@ -135,7 +135,7 @@ def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
 
 
 def percentage(part: float) -> str:
-    """A share in whole percent that says 100 % and 0 % only where it is so; "" for NaN."""
+    """Return a share in whole percent that says 100 % and 0 % only where it is so; "" for NaN."""
     text = "" if math.isnan(part) else f"{100 * part:.0f}%"
     return (
         ">99%"
@@ -149,7 +149,9 @@ def percentage(part: float) -> str:
 def _paint(
     prefix: str, subject: str, edge: str, predicted: str, note: str, widest: int, code: int | None
 ) -> str:
-    """The left part of a line, cut or filled to ``widest`` columns, then the answer coloured."""
+    """Return the left part of a line, cut or filled to ``widest`` columns, then the answer
+    coloured.
+    """
     kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
     room = max(widest - display_width(prefix) - kept, 12)
     # rather than the bound that it is compared with
@@ -184,16 +186,18 @@ def _columns(character: str) -> int:
 
 
 def on_one_line(text: str) -> str:
-    """The text without line breaks, and without characters that a terminal obeys."""
+    """Return the text without line breaks, and without characters that a terminal obeys."""
     return visible(" ".join(text.split()) if any(c in text for c in "\n\r\t") else text)
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most ``width`` columns, on one line, "…" where something is cut off."""
+    """Return the text in at most ``width`` columns, on one line, "…" where something is cut off."""
     return shortened(on_one_line(text), width, display_width)
 
 
 def padded(text: str, width: int, right: bool) -> str:
-    """The text filled with spaces up to ``width`` columns, to the left of it if ``right``."""
+    """Return the text filled with spaces up to ``width`` columns, to the left of it if
+    ``right``.
+    """
     fill = " " * max(width - display_width(text), 0)
     return fill + text if right else text + fill

@@ -139,14 +139,14 @@ def write_run(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def holds_others(folder: Path) -> bool:
-    """Whether a folder is not a run's alone: an ``error.txt`` there may be anybody's."""
+    """Return whether a folder is not a run's alone: an ``error.txt`` there may be anybody's."""
     return folder.is_dir() and not all(
         is_own(path.name) or path.name.startswith(".") for path in folder.iterdir()
     )
 
 
 def is_own(name: str) -> bool:
-    """Whether runs write files of that name."""
+    """Return whether runs write files of that name."""
     return (
         name in (RECORD, *_OURS, ERROR, TRACKED)
         or re.fullmatch(FURTHER.format(r"\d+"), name) is not None
@@ -215,8 +215,8 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
 
 
 def _compared(record: Record, tree: str, name: str = TREE) -> Record:
-    """The record, not verified any more where the tree (or the front) beside it is not the one
-    that it has the checksum of.
+    """Return the record, not verified any more where the tree (or the front) beside it is not the
+    one that it has the checksum of.
     """
     if record.checksums.get(name) == checksum(tree) or not record.verified:
         return record
@@ -228,8 +228,8 @@ def _compared(record: Record, tree: str, name: str = TREE) -> Record:
 
 
 def _tree(text: str, record: Record) -> Tree:
-    """The tree; a test of an installed plugin can be read once that is imported (files that a
-    record names are not).
+    """Return the tree; a test of an installed plugin can be read once that is imported (files that
+    a record names are not).
     """
     try:
         return Tree.from_json(text)
@@ -251,12 +251,12 @@ def _tree(text: str, record: Record) -> Tree:
 
 
 def read_run(folder: Path) -> Record:
-    """The record of a run folder, with its tree.  Raises StoreError."""
+    """Return the record of a run folder, with its tree.  Raises StoreError."""
     return record_from(read_files(folder), str(folder))
 
 
 def read_json(path: Path) -> Facts:
-    """What a small file of ours says; {} where it cannot be read, or holds no mapping."""
+    """Return what a small file of ours says; {} where it cannot be read, or holds no mapping."""
     try:
         data = parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -282,8 +282,8 @@ def identity_of(folder: Path) -> tuple[str, str]:
 
 
 def names_of(config: Plain) -> str:
-    """The options that a run was asked for by, as text; no part of the fingerprint, as a preset
-    and its parts are the same work.
+    """Return the options that a run was asked for by, as text; no part of the fingerprint, as a
+    preset and its parts are the same work.
     """
     choices = {
         kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"
@@ -292,8 +292,8 @@ def names_of(config: Plain) -> str:
 
 
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
-    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that
-    cannot be read), or files of a run's names that no record tells of, and so are somebody's.
+    """Return whether a folder holds a finished run of another fingerprint (or a ``record.json``
+    that cannot be read), or files of a run's names that no record tells of, and so are somebody's.
     """
     if (folder / RECORD).exists():
         return not (fingerprint and identity_of(folder)[0] == fingerprint)
@@ -303,8 +303,8 @@ def is_taken(folder: Path, fingerprint: str = "") -> bool:
 
 
 def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
-    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run
-    (the same again loses nothing).
+    """Return the folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished
+    run (the same again loses nothing).
 
     refuse : raise StoreError where the folder itself holds one: it would be lost.
     """
@@ -325,13 +325,15 @@ def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) ->
 
 
 def is_tracked(folder: Path, tracker: Plain, sweep_id: str = "") -> bool:
-    """Whether that tracker (name and fields) has the run: below this parent, if one is named."""
+    """Return whether that tracker (name and fields) has the run: below this parent, if one is
+    named.
+    """
     noted = read_json(folder / TRACKED)
     return noted.get("tracker") == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Every run folder at or below ``root``, sorted."""
+    """Return every run folder at or below ``root``, sorted."""
     return sorted(path.parent for path in root.rglob(RECORD))
 
 
@@ -374,8 +376,8 @@ class Index:
         return ""
 
     def find(self, fingerprint: str, names: str = "") -> Path | None:
-        """The folder of the finished run with that fingerprint, when it is still there and says the
-        same; else None.
+        """Return the folder of the finished run with that fingerprint, when it is still there and
+        says the same; else None.
 
         One of the same names (:func:`~arboretum.runs.folder.names_of`) among ``more`` is preferred,
         then any.
@@ -411,6 +413,6 @@ class Index:
 
 
 def default_root() -> Path:
-    """Where the index is kept."""
+    """Return where the index is kept."""
     given = os.environ.get(HOME)
     return Path(given).expanduser() if given else Path.cwd() / "outputs"

@@ -80,8 +80,8 @@ class Sweep:
         return " ".join(f"{short[key]}={value}" for key, value in masked_values(named)) or "sweep"
 
     def asks(self, overrides: Sequence[str]) -> bool:
-        """Whether a command asks for the same runs; Hydra's own keys say how and where they are
-        done.
+        """Return whether a command asks for the same runs; Hydra's own keys say how and where they
+        are done.
         """
         ours, theirs = (
             [text for text in said if not text.startswith("hydra")]
@@ -90,7 +90,7 @@ class Sweep:
         return ours == theirs
 
     def is_of(self, tracker: Plain) -> bool:
-        """Whether the parent is in that tracker (name and fields), as far as what is noted
+        """Return whether the parent is in that tracker (name and fields), as far as what is noted
         tells.
         """
         return bool(self.id) and masked_values(dict(self.tracker)) == masked_values(dict(tracker))
@@ -109,7 +109,7 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
 
 
 def read_sweep(folder: Path) -> Sweep | None:
-    """The sweep that a folder holds; None where it is none, or nothing can be read."""
+    """Return the sweep that a folder holds; None where it is none, or nothing can be read."""
     data = read_json(folder / SWEEP)
     try:
         lists: Facts = {
@@ -121,8 +121,8 @@ def read_sweep(folder: Path) -> Sweep | None:
 
 
 def runs_of(folder: Path) -> list[Path]:
-    """The run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those of
-    a sweep that lies within.
+    """Return the run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those
+    of a sweep that lies within.
     """
     inner = [path.parent for path in folder.rglob(SWEEP) if path.parent != folder]
     return [
@@ -133,8 +133,8 @@ def runs_of(folder: Path) -> list[Path]:
 
 
 def records_of(folder: Path) -> list[Record]:
-    """The finished runs of a sweep's folder, as far as they can be read, without trees: of those
-    asked for alike, the newest.
+    """Return the finished runs of a sweep's folder, as far as they can be read, without trees: of
+    those asked for alike, the newest.
     """
     found: dict[str, Record] = {}
     for path in sorted(
@@ -160,13 +160,13 @@ def records_of(folder: Path) -> list[Record]:
 
 
 def owner() -> str:
-    """This process, as a parent run names who works on it: "HOST PID STARTED"."""
+    """Return this process, as a parent run names who works on it: "HOST PID STARTED"."""
     return f"{socket.gethostname()} {os.getpid()} {_started(os.getpid())}"
 
 
 def is_dead(named: str) -> bool:
-    """Whether the process that :func:`owner` named is known to have ended: on this machine, and
-    gone, or another by now.
+    """Return whether the process that :func:`owner` named is known to have ended: on this machine,
+    and gone, or another by now.
     """
     host, pid, started = ([*named.split(" ", 2), "", ""])[:3]
     if host != socket.gethostname() or not pid.isdecimal():
@@ -237,7 +237,7 @@ class Notes:
         write_files(self.folder, {f"{note.job}.json": json.dumps(attrs.asdict(note))})
 
     def read(self) -> list[Note]:
-        """All notes so far, by job; each file is read once."""
+        """Return all notes so far, by job; each file is read once."""
         for path in self.folder.glob("[!.]*.json"):
             if path.name not in self._read:
                 data = json.loads(path.read_text(encoding="utf-8"))
@@ -279,7 +279,7 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
 
 
 def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """("stopping.standard.max_depth", 4), …; a list is one value."""
+    """Yield ("stopping.standard.max_depth", 4), …; a list is one value."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{key}.")
@@ -288,7 +288,9 @@ def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 
 def spelled(value: object) -> str:
-    """A choice or a value, as names and tables have it: "gain_ratio", "pure+mass", "none"."""
+    """Return a choice or a value, as names and tables have it: "gain_ratio", "pure+mass",
+    "none".
+    """
     if isinstance(value, list | tuple):
         return "+".join(spelled(item) for item in value) or NONE
     if isinstance(value, bool):

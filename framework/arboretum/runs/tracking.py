@@ -103,7 +103,7 @@ def track_folder(
 
 
 def load_run(run: str | Path, tracker: Tracker | None = None) -> Record:
-    """The record of a finished run, with its tree.
+    """Return the record of a finished run, with its tree.
 
     run : a run folder (or its record.json), or a run id of ``tracker``.
     Raises StoreError (neither) and TrackerError (the store does not answer, or has no such run).
@@ -279,8 +279,8 @@ def _hash(content: object) -> str:
 
 
 def unsent(root: Path) -> list[Facts]:
-    """The facts of every finished reproduction at or below ``root`` that wanted a tracker and
-    reached none.
+    """Return the facts of every finished reproduction at or below ``root`` that wanted a tracker
+    and reached none.
     """
     found = (
         read_json(path)

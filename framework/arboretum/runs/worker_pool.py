@@ -69,8 +69,8 @@ class Job:
         return fingerprint, folder / fingerprint[:2] / f"{fingerprint}.json"
 
     def find(self, folder: Path, key: Key) -> Done | None:
-        """The piece that was kept; None where it is not finished, or its file is not what was
-        written.
+        """Return the piece that was kept; None where it is not finished, or its file is not what
+        was written.
         """
         fingerprint, file = self._file(folder, key)
         data = read_json(file)
@@ -117,7 +117,9 @@ class Done:
 
 
 def seconds_left(seconds: float, done: float, rest: float) -> float | None:
-    """What the rest takes at the pace of what is done; None where too little is done to tell."""
+    """Return what the rest takes at the pace of what is done; None where too little is done to
+    tell.
+    """
     return seconds / done * rest if done > 0 and seconds >= LEAST_SECONDS else None
 
 
@@ -244,7 +246,7 @@ def perform(
 def _outcomes(
     job: Job, keys: Mapping[int, str], workers: int
 ) -> Generator[tuple[int, tuple[str, float, str]], None, None]:
-    """What becomes of each piece, as :func:`attempt` says it.
+    """Yield what becomes of each piece, as :func:`attempt` says it.
 
     On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
     those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
@@ -293,7 +295,7 @@ def _begin(parent: int) -> None:
 
 @functools.lru_cache(maxsize=1)
 def bench(job: Job) -> tuple[Reproduction, RegistryFactory]:
-    """The reproduction and its services in this process, warmed up."""
+    """Return the reproduction and its services in this process, warmed up."""
     registry = load_registry(job.plugins)
     component = build(registry.get("reproduction", job.name), json.loads(job.fields))
     services = RegistryFactory(registry)

@@ -21,7 +21,7 @@ DEFAULT_BYTES = 4_000_000_000
 
 
 def within_bytes(context: Context, most: int = DEFAULT_BYTES) -> Context:
-    """The context with a budget of bytes, the run's or ``most``."""
+    """Return the context with a budget of bytes, the run's or ``most``."""
     return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=most)
 
 
@@ -39,7 +39,7 @@ class Ended:
 
     @staticmethod
     def of(work: Callable[[], str | None]) -> Ended:
-        """How work ends that returns what ran out, or nothing."""
+        """Return how work ends that returns what ran out, or nothing."""
         return heard(lambda: Ended(work() or ""), lambda ended: ended)
 
     @property
@@ -68,7 +68,8 @@ class Ended:
         notes: tuple[str, ...] = (),
         details: Mapping[str, object] | None = None,
     ) -> Solution:
-        """The best tree known with what is proven, and one sentence on what ended the search.
+        """Return the best tree known with what is proven, and one sentence on what ended the
+        search.
 
         lower : no tree has a lower value; counts where something ended the search, or it rounds.
         after : which the sentence goes on with ("after 12 sets of objects").
@@ -98,7 +99,9 @@ class Ended:
 
 
 def heard(work: Callable[[], T], kept: Callable[[Ended], T]) -> T:
-    """What work returns, or what is kept of it where Ctrl-C, a signal or a budget ends it."""
+    """Return what work returns, or what is kept of it where Ctrl-C, a signal or a budget ends
+    it.
+    """
     try:
         return work()
     except BudgetError as error:
@@ -164,7 +167,7 @@ class Attempt:
         return self.solution(Ended.of(lambda: search.run(context, report)))
 
     def solution(self, ended: Ended) -> Solution:
-        """The best tree known and what is proven."""
+        """Return the best tree known and what is proven."""
         search, objective = self.search, self.problem.parts.objective
         tree = search.tree()
         return ended.solution(

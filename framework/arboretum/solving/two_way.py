@@ -99,12 +99,12 @@ def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
 
 
 def spread(n: int, most: int = 16) -> np.ndarray:
-    """int64[k]: so many of n objects, evenly; those on which kernels are loaded."""
+    """Return int64[k]: so many of n objects, evenly; those on which kernels are loaded."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def few(problem: Problem, most: int = 16) -> Problem:
-    """The same problem with a few of its objects, as :func:`spread` takes them.
+    """Return the same problem with a few of its objects, as :func:`spread` takes them.
 
     Their labels are of all classes, since those of neighbours may ask for no search.
     """
@@ -117,7 +117,7 @@ def few(problem: Problem, most: int = 16) -> Problem:
 
 
 def two_way_order(nodes: np.ndarray) -> np.ndarray:
-    """The same tree, numbered depth first, the branch of outcome 0 before that of outcome 1.
+    """Return the same tree, numbered depth first, the branch of outcome 0 before that of outcome 1.
 
     nodes : int64[nodes, 3], (test or −1 at a leaf, node of outcome 1, node of outcome 0), root
         first; what a leaf says there stays.
@@ -141,7 +141,7 @@ def two_way_tree(
     price: np.ndarray,
     held: tuple[np.ndarray, ...],
 ) -> Tree:
-    """The tree of two-way tests.
+    """Return the tree of two-way tests.
 
     nodes : as :func:`two_way_order` gives them.
     rule : of a test.
@@ -217,7 +217,7 @@ class TwoWay:
         return float(cost * self.unit)
 
     def grown(self, test_of: Callable[[np.ndarray], int]) -> Tree:
-        """The tree that asks every set the test that is said of it.
+        """Return the tree that asks every set the test that is said of it.
 
         test_of : of bool[groups], the place of a test, −1 for a leaf.
         """
@@ -233,7 +233,7 @@ class TwoWay:
     def nodes_of(
         root: Part, divided: Callable[[Part], tuple[int, Part, Part] | None]
     ) -> np.ndarray:
-        """Nodes as :meth:`tree` reads them.
+        """Return the nodes as :meth:`tree` reads them.
 
         divided : of a part of the rows, the test and the parts of its outcomes; None for a leaf.
         """
@@ -251,7 +251,7 @@ class TwoWay:
         return np.array(nodes)
 
     def tree(self, nodes: np.ndarray) -> Tree:
-        """The tree on the problem's objects, each label one of least cost.
+        """Return the tree on the problem's objects, each label one of least cost.
 
         nodes : int64[nodes, 3], (test or −1 for a leaf, node of outcome 0, node of outcome 1), root
             first.
@@ -298,7 +298,7 @@ class TwoWay:
         steps: tuple[int, str],
         details: Mapping[str, object],
     ) -> Solution:
-        """The answer of a search.
+        """Return the answer of a search.
 
         lower : what is proven of every tree.
         steps : how many, and what they are called.
@@ -357,7 +357,7 @@ def columns_of(
 
 
 def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
-    """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and
+    """Return bool[tests, objects] and int64[tests]; without constant tests, repeated ones and
     complements.
     """
     found: dict[bytes, tuple[int, bool]] = {}
@@ -385,8 +385,8 @@ def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
-    """int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the decimals
-    that were written down.
+    """Return int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the
+    decimals that were written down.
     """
     objects = problem.objects
     objective = cast(WeightedErrors, problem.parts.objective)

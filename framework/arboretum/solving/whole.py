@@ -13,12 +13,12 @@ are exact.
 
 
 def decimal(number: float) -> Fraction:
-    """The number as it is written, not as it is stored: 0.1 is 1/10."""
+    """Return the number as it is written, not as it is stored: 0.1 is 1/10."""
     return Fraction(repr(float(number)))
 
 
 def common_unit(numbers: Collection[Fraction]) -> Fraction:
-    """The greatest number that they all are whole multiples of; 1 where all are 0."""
+    """Return the greatest number that they all are whole multiples of; 1 where all are 0."""
     below = math.lcm(*(one.denominator for one in numbers))
     return Fraction(
         math.gcd(*(one.numerator * (below // one.denominator) for one in numbers)) or 1, below
@@ -26,8 +26,8 @@ def common_unit(numbers: Collection[Fraction]) -> Fraction:
 
 
 def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray, Fraction] | None:
-    """(int64[n] without a common divisor, unit) whose products are the decimals that were written;
-    None where these have too many digits.
+    """Return (int64[n] without a common divisor, unit) whose products are the decimals that were
+    written; None where these have too many digits.
 
     most : what the whole numbers together stay below.
     """
