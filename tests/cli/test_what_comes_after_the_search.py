@@ -215,7 +215,7 @@ def test_the_front_of_a_run_that_was_interrupted_is_kept_but_not_drawn(
         monkeypatch.undo()
         raise KeyboardInterrupt(*ended_by)
 
-    monkeypatch.setattr(front, "spread", spread)
+    monkeypatch.setattr(front, "spread_evenly", spread)
     assert (
         toy("method=front", "seed=3", "hydra.run.dir=r").status
         == 128 + (*ended_by, signal.SIGINT)[0]

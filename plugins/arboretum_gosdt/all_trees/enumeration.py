@@ -125,15 +125,15 @@ class AllTrees:
             for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
         )
         self._table = kernels.GraphTable(
-            table.outcome,
-            planes,
-            excess,
-            keys,
-            mass,
-            rows,
-            price,
-            numbers,
-            np.zeros(tests, kind) if known is None else known[-1],
+            outcome=table.outcome,
+            planes=planes,
+            excess=excess,
+            keys=keys,
+            mass=mass,
+            rows=rows,
+            price=price,
+            numbers=numbers,
+            first=np.zeros(tests, kind) if known is None else known[-1],
         )
         most = int(UNLIMITED) if depth is None else depth
         levels = min(n, most, max(budget, 0) // p if p else n) + 3
@@ -149,20 +149,20 @@ class AllTrees:
             return np.empty((levels, *shape), of)
 
         self._levels = kernels.GraphLevels(
-            np.empty(n * (levels + 1) + 64, kind),
-            np.empty(levels + 1, kind),
-            level(words, of=np.uint64),
-            level(of=kernels.NODE),
-            level(tests),
-            level(tests),
-            level(tests),
-            level(tests),
-            level(2, tests),
-            level(2, tests),
-            level(2, tests, 2),
-            level(2, tests),
-            level(tests * tests),
-            level(tests),
+            objects=np.empty(n * (levels + 1) + 64, kind),
+            first=np.empty(levels + 1, kind),
+            bits=level(words, of=np.uint64),
+            node=level(of=kernels.NODE),
+            test=level(tests),
+            test_cost=level(tests),
+            bound=level(tests),
+            known_bound=level(tests),
+            low=level(2, tests),
+            high=level(2, tests),
+            side_key=level(2, tests, 2),
+            weight=level(2, tests),
+            near=level(tests * tests),
+            open=level(tests),
         )
         lane = np.int32 if excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
         pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)

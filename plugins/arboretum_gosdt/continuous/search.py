@@ -206,40 +206,47 @@ class IntervalSearch:
             LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
         )
         self.plan = layouts.Plan(
-            columns, classes, lanes, blocks, vectors, int(two), self.depth, slots
+            columns=columns,
+            classes=classes,
+            lanes=lanes,
+            blocks=blocks,
+            vectors=vectors,
+            two=int(two),
+            depth=self.depth,
+            slots=slots,
         )
         ends = vectors * -(-rows // blocks)
         total = np.dtype(np.int16) if sign.itemsize == 1 else np.dtype(np.int32) if two else sign
         self.tables = tables_ = layouts.Tables(
-            starts,
-            np.zeros((tables, 2), np.int64),
-            np.empty((tables, columns * (rows + 1)), np.int32),
-            np.empty((tables, rows), np.int64),
-            np.empty((tables, rows), np.int32),
-            np.empty((tables, places), np.int32),
-            np.empty((tables, ends), np.uint64),
-            np.empty((tables, all_ranks), np.int32),
-            np.empty((tables * slots, places), word),
-            np.empty((tables, columns), np.int64),
-            np.empty((tables, slots + 1), np.int64),
-            np.empty((tables + 1, places), sign),
-            np.empty((tables + 1, places), np.int32),
-            np.empty((1 if two else tables, 1 if two else places), word),
-            np.zeros(2 * lanes, np.int32),
-            np.zeros((2 + 4 * classes) * lanes, total),
+            starts=starts,
+            shape=np.zeros((tables, 2), np.int64),
+            rank=np.empty((tables, columns * (rows + 1)), np.int32),
+            weight=np.empty((tables, rows), np.int64),
+            label=np.empty((tables, rows), np.int32),
+            row=np.empty((tables, places), np.int32),
+            ends=np.empty((tables, ends), np.uint64),
+            last=np.empty((tables, all_ranks), np.int32),
+            ranks=np.empty((tables * slots, places), word),
+            slot=np.empty((tables, columns), np.int64),
+            owner=np.empty((tables, slots + 1), np.int64),
+            signs=np.empty((tables + 1, places), sign),
+            counts=np.empty((tables + 1, places), np.int32),
+            labels=np.empty((1 if two else tables, 1 if two else places), word),
+            room=np.zeros(2 * lanes, np.int32),
+            sums=np.zeros((2 + 4 * classes) * lanes, total),
         )
         total_nodes = sum(node_rows)
         self.state = parts.State(
-            np.zeros(levels, parts.FRAME),
-            np.empty(total_nodes, parts.NODE),
-            np.empty(total_nodes, parts.INTERVAL),
-            np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
-            np.empty(2 * most + 2, parts.SEED),
-            np.full((levels, heap, 2), -1, np.int64),
-            np.full((levels, 2, heap, 2), -1, np.int64),
-            np.zeros(1, parts.NOW),
-            np.zeros(6, np.int64),
-            np.empty(rows, np.int32),
+            frames=np.zeros(levels, parts.FRAME),
+            nodes=np.empty(total_nodes, parts.NODE),
+            open=np.empty(total_nodes, parts.INTERVAL),
+            lists=np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
+            seeds=np.empty(2 * most + 2, parts.SEED),
+            best=np.full((levels, heap, 2), -1, np.int64),
+            sides=np.full((levels, 2, heap, 2), -1, np.int64),
+            now=np.zeros(1, parts.NOW),
+            out=np.zeros(6, np.int64),
+            order=np.empty(rows, np.int32),
         )
         self.state.frames["first_node"] = [0, *accumulate(node_rows[:-1])]
         now = self.state.now[0]

@@ -172,7 +172,19 @@ def units_of(problem: Problem) -> Units:
     p = min(round(lam * q), q * bound)
     worst = per_price > 0 and objective.price is Price.max
     above = lam * q - p if lam > bound else Fraction(0)
-    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
+    return Units(
+        loss_value=loss_value,
+        q=q,
+        p=p,
+        loss=loss,
+        cost=cost,
+        mass=mass,
+        price_value=per_price * q,
+        slack=slack,
+        slack_per_leaf=per_leaf,
+        worst=worst,
+        above=above,
+    )
 
 
 def _distinct_prices(problem: Problem) -> list[Fraction]:

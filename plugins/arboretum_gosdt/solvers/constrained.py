@@ -317,12 +317,12 @@ class ConstrainedSearch:
             if saves.sum() > WEIGHTS:
                 break
             search = SparseSearch(
-                merged.bits[kept],
-                saves[kept],
-                len(merged.tests),
-                lagrangian.p,
-                lagrangian.q,
-                found.limits.depth,
+                bits=merged.bits[kept],
+                weights=saves[kept],
+                n_features=len(merged.tests),
+                p=lagrangian.p,
+                q=lagrangian.q,
+                depth=found.limits.depth,
                 memory_bytes=self.context.memory_bytes,
             )
             report = lambda low, up: self.context.progress(
@@ -379,13 +379,13 @@ class ConstrainedSearch:
         )
         most = lagrangian.budget(aim)
         all_trees = AllTrees(
-            Rows.of_merged(found.merged, lagrangian.cost),
-            lagrangian.p,
-            lagrangian.q,
-            most,
-            found.limits.depth,
-            found.limits.least,
-            context.memory_bytes,
+            table=Rows.of_merged(found.merged, lagrangian.cost),
+            p=lagrangian.p,
+            q=lagrangian.q,
+            budget=most,
+            depth=found.limits.depth,
+            least=found.limits.least,
+            memory_bytes=context.memory_bytes,
         )
         report = lambda: context.progress(
             0,

@@ -163,7 +163,18 @@ class NonDominatedSearch:
             )
         limits.refuse_endless(objective.lam, NonDominated.limits)
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
-        self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
+        self.units = Units(
+            loss_value=Fraction(1),
+            q=1,
+            p=0,
+            loss=mass,
+            cost=eye,
+            mass=mass,
+            price_value=none,
+            slack=none,
+            slack_per_leaf=none,
+            worst=False,
+        )
         self.tests: Tests = all_tests(problem, context=context)
         self.merged: Merged = merge_equal_rows(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
@@ -260,12 +271,12 @@ class NonDominatedSearch:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
         room = self._bytes_left() - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(
-            self.merged.bits[kept],
-            saves[kept],
-            len(self.merged.tests),
-            cost.p,
-            cost.q,
-            depth,
+            bits=self.merged.bits[kept],
+            weights=saves[kept],
+            n_features=len(self.merged.tests),
+            p=cost.p,
+            q=cost.q,
+            depth=depth,
             memory_bytes=room,
         )
         report = lambda low, up: self.context.progress(

@@ -189,15 +189,15 @@ class _Search:
         status = Status.optimal if self.floor is None else Status.feasible
         notes = (what,) if ended.by else ()
         return Solution(
-            tree,
-            value,
-            bound,
-            status,
-            self.sets,
-            not ended.by,
-            notes,
-            {**details, **ended.details},
-            others,
+            tree=tree,
+            value=value,
+            lower_bound=bound,
+            status=status,
+            subproblems=self.sets,
+            finished=not ended.by,
+            notes=notes,
+            details={**details, **ended.details},
+            others=others,
             front=front,
         )
 
@@ -286,12 +286,12 @@ class _Search:
         if self.search is None:
             room = self.context.memory_bytes or DEFAULT_BYTES
             search = SparseSearch(
-                prepared.bits,
-                prepared.weights,
-                len(prepared.tests),
-                p,
-                q,
-                self.limits.depth,
+                bits=prepared.bits,
+                weights=prepared.weights,
+                n_features=len(prepared.tests),
+                p=p,
+                q=q,
+                depth=self.limits.depth,
                 memory_bytes=room,
             )
         else:
@@ -351,13 +351,13 @@ class _Search:
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
             p, q = turn.numerator, turn.denominator
             all_trees = AllTrees(
-                table,
-                p,
-                q,
-                q * (b.loss - own - 1) + p * (a.leaves - 1),
-                self.limits.depth,
-                1,
-                self.context.memory_bytes,
+                table=table,
+                p=p,
+                q=q,
+                budget=q * (b.loss - own - 1) + p * (a.leaves - 1),
+                depth=self.limits.depth,
+                least=1,
+                memory_bytes=self.context.memory_bytes,
             )
             between = f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
             report = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn

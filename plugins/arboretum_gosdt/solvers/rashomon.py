@@ -275,13 +275,13 @@ class TreeSet:
         least = sure(self.chosen).search.upper
         most, limits = least - self.equivalent_cost + more, self.limits
         self.all_trees = AllTrees(
-            Rows.of_merged(self.merged),
-            self.units.p,
-            self.units.q,
-            most,
-            limits.depth,
-            limits.least,
-            self.context.memory_bytes,
+            table=Rows.of_merged(self.merged),
+            p=self.units.p,
+            q=self.units.q,
+            budget=most,
+            depth=limits.depth,
+            least=limits.least,
+            memory_bytes=self.context.memory_bytes,
         )
         return self.all_trees.run(
             self.context.deadline,

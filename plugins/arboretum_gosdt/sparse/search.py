@@ -173,7 +173,14 @@ class SparseSearch:
     ) -> None:
         mass, price = test_cost or (None, None)
         self.subproblem = SubProblem(
-            bits, weights, n_features, p, q, int(UNLIMITED) if depth is None else depth, mass, price
+            bits=bits,
+            weights=weights,
+            n_features=n_features,
+            p=p,
+            q=q,
+            depth=int(UNLIMITED) if depth is None else depth,
+            mass=mass,
+            price=price,
         )
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
         planes, summed, own = stack_planes(weights, mass)
@@ -221,27 +228,27 @@ class SparseSearch:
             ),
         )
         self._data = Data(
-            of_class,
-            shared[group_class] << shifts,
-            np.empty(1, kind),
-            price,
-            max_path_cost,
-            numbers,
+            of_class=of_class,
+            factors=shared[group_class] << shifts,
+            saving=np.empty(1, kind),
+            price=price,
+            max_path_cost=max_path_cost,
+            numbers=numbers,
         )
         self._levels = allocate_levels(kind, levels, *shape)
         self._scratch = SparseScratch(
-            np.empty(parts * 32, kind),
-            np.empty(2 * stride, kind),
-            np.empty(2 * stride, kind),
-            np.empty(n_words, kind),
-            np.empty(n_words, kind),
-            np.empty(n_planes, kind),
-            np.empty(2, kind),
-            np.empty(stride, kind),
-            np.empty(6 * stride, kind),
-            np.empty(2 * stride, np.int64),
-            np.empty(2 * stride // lanes, np.int64),
-            np.array([np.iinfo(kind).max], kind),
+            row=np.empty(parts * 32, kind),
+            two=np.empty(2 * stride, kind),
+            three=np.empty(2 * stride, kind),
+            mask=np.empty(n_words, kind),
+            child=np.empty(n_words, kind),
+            some=np.empty(n_planes, kind),
+            least=np.empty(2, kind),
+            alive=np.empty(stride, kind),
+            cells=np.empty(6 * stride, kind),
+            gone=np.empty(2 * stride, np.int64),
+            fits=np.empty(2 * stride // lanes, np.int64),
+            never=np.array([np.iinfo(kind).max], kind),
         )
         made = SparseLevels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
