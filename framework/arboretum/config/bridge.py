@@ -220,7 +220,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
         raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
     anew = chosen_options(overrides)
     kept = [kind for kind in KINDS if kind not in anew and (kind in GIVEN or "method" not in anew)]
-    options = {kind: _recorded(kind, config, registry) for kind in kept}
+    options = {kind: _recorded_option(kind, config, registry) for kind in kept}
     # θ belongs to components that may be gone
     forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
@@ -233,7 +233,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
     for kind in options:
         if (fields := config.get(kind, {} if kind in MANY else None)) is not None:
             own = {key: value for key, value in fields.items() if key != "name" or kind in MANY}
-            for key, usual in _writes(kind, fields.get("name"), registry).items():
+            for key, usual in _fields_that_write(kind, fields.get("name"), registry).items():
                 if key in own and own.pop(key) != usual and f"{kind}.{key}" not in said:
                     left_out.append(f"{kind}.{key}={masked(str(fields[key]))}")
             values[kind] = {
@@ -242,7 +242,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
     return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
 
 
-def _writes(kind: str, name: object, registry: Registry) -> Facts:
+def _fields_that_write(kind: str, name: object, registry: Registry) -> Facts:
     """Field → default, of those that say where a component writes: of a tracker all, as they say
     whose store it is.
     """
@@ -319,7 +319,7 @@ def _is_group(kind: str, value: object) -> bool:
     return value is None or (isinstance(value, Mapping) and isinstance(value.get("name"), str))
 
 
-def _recorded(kind: str, config: Plain, registry: Registry) -> object:
+def _recorded_option(kind: str, config: Plain, registry: Registry) -> object:
     """Return the recorded option of a group, several in a tuple where the group takes several."""
     fields = config.get(kind)
     if kind in MANY or fields is None:

@@ -62,10 +62,10 @@ def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[
     except Exception as error:
         if registry is None:
             raise
-        raise ConfigError(_translation(error, overrides, registry)) from error
+        raise ConfigError(_translate_error(error, overrides, registry)) from error
 
 
-def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
+def _translate_error(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
     if isinstance(error, OverrideParseException):
         lines = [
             line
@@ -85,10 +85,10 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
             hint += ", keys too: 'KEY={\"a, b\": VALUE}'"
         return f"cannot read {_cut(error.override)!r} ({_cut(what)}); expected KEY=VALUE; {hint}"
     if isinstance(error, MissingConfigException):
-        return _missing(error, registry)
+        return _explain_missing(error, registry)
     text, cause = str(error), error.__cause__
     if found := re.search(r"You must specify '([^']+)'", text):
-        return _unspecified(found[1], registry)
+        return _explain_unspecified(found[1], registry)
     if "Ambiguous value" in text or "requires --multirun" in text:
         given = re.search(r"'([^=']+=[^']*)'", text)
         return (
@@ -96,7 +96,7 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
             "write a list as [A,B]"
         )
     if found := re.search(r"Error merging override \+{0,2}([^=\s]+)=(.*)", text, re.DOTALL):
-        return _misfit(found[1], found[2], cause, overrides, registry)
+        return _explain_misfit(found[1], found[2], cause, overrides, registry)
     if found := re.search(
         r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text
     ):
@@ -114,7 +114,7 @@ def _cut(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
-def _missing(error: MissingConfigException, registry: Registry) -> str:
+def _explain_missing(error: MissingConfigException, registry: Registry) -> str:
     found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
     path = error.missing_cfg_file or (found[1] if found else "")
     group, _, option = (
@@ -122,7 +122,7 @@ def _missing(error: MissingConfigException, registry: Registry) -> str:
     )
     if group in KINDS:
         return (
-            _unspecified(group, registry)
+            _explain_unspecified(group, registry)
             if option == NONE
             else registry.unknown_option(group, option)
         )
@@ -164,7 +164,7 @@ def _way_to(kind: str, option: str) -> str:
     )
 
 
-def _misfit(
+def _explain_misfit(
     key: str, value: str, cause: object, overrides: Sequence[str], registry: Registry
 ) -> str:
     """Explain a value of another shape than the field's: say what the field takes."""
@@ -186,7 +186,7 @@ def _misfit(
     return f"{key} does not take {_cut(value)} ({_cut(reason)})"
 
 
-def _unspecified(group: str, registry: Registry) -> str:
+def _explain_unspecified(group: str, registry: Registry) -> str:
     known = registry.names(group) if group in KINDS else []
     first = "iris" if "iris" in known else "NAME"
     way_out = (

@@ -75,14 +75,14 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
 
     said : overrides of the command line, which alone may give what :data:`COMMANDS` lists.
     """
-    for path, value, why in _faults(config, said):
+    for path, value, why in _list_faults(config, said):
         raise ConfigError(f"{path}={value!r} is refused: {why}")
 
 
-def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, object, str]]:
+def _list_faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, object, str]]:
     """Key, value, and why it is refused."""
     raw = contents(config)
-    for path, value in _targets(raw, ""):
+    for path, value in _find_targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
             yield (
@@ -91,7 +91,7 @@ def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, obje
                 f"{what}; write a plugin (arboretum new NAME) and select it by name",
             )
     for path in INSTANTIATED:
-        yield from _hidden(config.hydra, path.removeprefix("hydra."), path)
+        yield from _hidden_interpolations(config.hydra, path.removeprefix("hydra."), path)
     hydra = raw["hydra"]
     for name in ("job_logging", "hydra_logging"):
         node = hydra[name]
@@ -118,7 +118,7 @@ def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, obje
             )
 
 
-def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, object, str]]:
+def _hidden_interpolations(parent: Any, key: Any, path: str) -> Iterator[tuple[str, object, str]]:
     """Interpolations at or below a key that are no plain values: they may hide a ``_target_``."""
     if OmegaConf.is_interpolation(parent, key):
         try:
@@ -130,17 +130,17 @@ def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, object, str
             yield path, written[key], "it must be written out"
     elif not OmegaConf.is_missing(parent, key) and OmegaConf.is_config(inner := parent[key]):
         for below in inner if OmegaConf.is_dict(inner) else range(len(inner)):
-            yield from _hidden(inner, below, f"{path}.{below}")
+            yield from _hidden_interpolations(inner, below, f"{path}.{below}")
 
 
-def _targets(node: object, path: str) -> Iterator[tuple[str, object]]:
+def _find_targets(node: object, path: str) -> Iterator[tuple[str, object]]:
     """Yield where a ``_target_`` stands, and what it says."""
     steps = {f"[{i}]": item for i, item in enumerate(node)} if isinstance(node, list) else {}
     if isinstance(node, dict):
         steps = {f".{key}": item for key, item in node.items()}
         yield from ((path, node[key]) for key in node if key == "_target_")
     for step, item in steps.items():
-        yield from _targets(item, f"{path}{step}".lstrip("."))
+        yield from _find_targets(item, f"{path}{step}".lstrip("."))
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
@@ -246,7 +246,7 @@ def concealed(override: str) -> str:
         raise ConfigError(
             f"{override} holds a secret beside other things; {WAY_OUT}, the whole address"
         )
-    return f"{override.partition('=')[0]}={_kept(value)}"
+    return f"{override.partition('=')[0]}={_environment_reference(value)}"
 
 
 def conceal(config: DictConfig) -> None:
@@ -261,13 +261,13 @@ def conceal(config: DictConfig) -> None:
             if OmegaConf.is_config(node[key]):
                 walk(node[key])
             elif isinstance(node[key], str) and holds_secret(node[key]):
-                node[key] = _kept(node[key])
+                node[key] = _environment_reference(node[key])
 
     with read_write(config):
         walk(config)
 
 
-def _kept(value: str) -> str:
+def _environment_reference(value: str) -> str:
     """Return how a configuration names a text that the environment keeps."""
     name = next((name for name, held in os.environ.items() if held == value), None)
     if name is None:

@@ -122,14 +122,14 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
     wrong type, a bound.
     """
     options = chosen or contents(config.hydra.runtime.choices)
-    values = _values(config, [key for key in config if key != "hydra"])
+    values = _plain_values(config, [key for key in config if key != "hydra"])
     for key in values:
         if key not in KINDS and key not in SETTINGS:
             raise ConfigError(unknown("key", key, [*KINDS, *SETTINGS]))
     for key, value in flatten(values):
         if value == MISSING:
             raise ConfigError(f"{key} has no value; say {key}=VALUE")
-    settings = _settings({key: values[key] for key in SETTINGS if key in values}, registry)
+    settings = _resolve_settings({key: values[key] for key in SETTINGS if key in values}, registry)
     check_goal(settings.goal)
     if settings.certifier is not None:
         # its name is looked at, whether it is needed or not
@@ -143,14 +143,14 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
                 f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}"
             )
         if kind not in MANY:
-            built[kind] = _one(kind, group, options, registry)
+            built[kind] = _resolve_one(kind, group, options, registry)
             continue
         for name, fields in group.items():
             if not isinstance(fields, dict):
                 where = f"a field lives under its component's name ({kind}.RULE.{name}={fields})"
                 raise ConfigError(f"{kind}.{name}: {where}; {kind} here: {', '.join(group)}")
         built[kind] = tuple(
-            _built(registry.get(kind, name), fields) for name, fields in group.items()
+            _build_component(registry.get(kind, name), fields) for name, fields in group.items()
         )
     check_class_weight(settings.class_weight)
     parts = Parts(**built, class_weight=settings.class_weight)
@@ -171,7 +171,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
     )
 
 
-def _values(config: DictConfig, keys: Iterable[Any]) -> Facts:
+def _plain_values(config: DictConfig, keys: Iterable[Any]) -> Facts:
     """Entries as plain values, interpolations resolved.  Raises ConfigError."""
     try:
         missing = {str(key): MISSING for key in keys if OmegaConf.is_missing(config, key)}
@@ -213,7 +213,7 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
             raise ConfigError(f"{msg} one that does ({', '.join(found)})")
 
 
-def _settings(values: Facts, registry: Registry) -> Settings:
+def _resolve_settings(values: Facts, registry: Registry) -> Settings:
     settings = read(Settings, values)
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
@@ -226,7 +226,7 @@ def _settings(values: Facts, registry: Registry) -> Settings:
     return reported
 
 
-def _one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
+def _resolve_one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
     option, name = chosen.get(kind), group.get("name", NONE)
     fields = {key: value for key, value in group.items() if key != "name"}
     preset = registry.find_preset(kind, option) if isinstance(option, str) else None
@@ -242,10 +242,10 @@ def _one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
                 f"{kind}=NAME"
             )
         return None
-    return _built(registry.get(kind, str(name)), fields)
+    return _build_component(registry.get(kind, str(name)), fields)
 
 
-def _built(entry: Entry, fields: Facts) -> Any:
+def _build_component(entry: Entry, fields: Facts) -> Any:
     """Return the component; a field that follows an unset shared value keeps its default."""
     return build(
         entry,
@@ -261,4 +261,6 @@ def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:
     """Return one component of a composed configuration whose other groups may still vary (the
     tracker of a sweep).
     """
-    return _one(kind, _values(config, [kind])[kind], config.hydra.runtime.choices, registry)
+    return _resolve_one(
+        kind, _plain_values(config, [kind])[kind], config.hydra.runtime.choices, registry
+    )

@@ -96,7 +96,7 @@ def covering_cost(
     start = np.searchsorted(node, np.arange(tree.n_nodes + 1))
     paid, price, open_at = 0.0, tree.edge_price, np.zeros(len(weight), np.bool_)
     for v in np.flatnonzero(~tree.is_leaf & (tree.price != 0.0)).tolist():
-        objects, mass = _together(
+        objects, mass = _join_entries(
             who, share, slice(start[v], start[tree.subtree_end[v]]), weight, whole
         )
         if not len(objects):
@@ -108,14 +108,14 @@ def covering_cost(
                 child := int(tree.child[edge])
             ) >= 0:
                 open_at[objects] = pays
-                below, mass = _together(
+                below, mass = _join_entries(
                     who, share, slice(start[child], start[tree.subtree_end[child]]), weight, whole
                 )
                 paid -= saved * float(mass[open_at[below]].sum())
     return paid / float(weight.sum())
 
 
-def _together(
+def _join_entries(
     who: np.ndarray, share: np.ndarray, part: slice, weight: np.ndarray, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (objects, their weight by shares) of the entries of a subtree."""

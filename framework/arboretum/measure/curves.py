@@ -324,7 +324,7 @@ def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
     lines = [_diagonal()]
     for k, (name, curve) in enumerate(curves.items()):
         lines.append(
-            _marked(
+            _line_with_front(
                 f"{name} (area {curve.roc_auc:.3f})", k, curve.fpr, curve.recall, curve.roc_front
             )
         )
@@ -343,7 +343,7 @@ def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
         "Marked: Pareto-efficient thresholds (none has a lower false positive rate at no "
         "lower recall, or the other way round)."
     ]
-    return _chart(
+    return _make_chart(
         "ROC",
         lines,
         "false positive rate",
@@ -361,7 +361,7 @@ def pr_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
             Line(f"{name} (area {curve.pr_auc:.3f})", *curve.pr_line(), colour=k, marked=False)
         )
         lines.append(
-            _marked(
+            _line_with_front(
                 name, k, curve.recall, curve.precision, curve.pr_front, joined=False, quiet=True
             )
         )
@@ -369,7 +369,7 @@ def pr_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
         "Marked: Pareto-efficient thresholds (none has a higher precision at no lower "
         "recall, or the other way round)."
     ]
-    return _chart("Precision and recall", lines, "recall", "precision", of, notes)
+    return _make_chart("Precision and recall", lines, "recall", "precision", of, notes)
 
 
 def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
@@ -385,7 +385,7 @@ def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
         "Rows in bins of equal width. Error: the mean distance from the diagonal, by weight "
         "(expected calibration error)."
     ]
-    return _chart(
+    return _make_chart(
         "Calibration",
         lines,
         "mean predicted probability in a bin",
@@ -395,7 +395,9 @@ def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
     )
 
 
-def _chart(title: str, lines: list[Line], x: str, y: str, of: str, notes: list[str]) -> LineChart:
+def _make_chart(
+    title: str, lines: list[Line], x: str, y: str, of: str, notes: list[str]
+) -> LineChart:
     predicted = [line.label for line in lines if not line.quiet]
     # no legend for one
     return LineChart(
@@ -413,7 +415,7 @@ def _diagonal() -> Line:
     return Line("", (0, 1), (0, 1), colour=DARK, marked=False, dashed=True, quiet=True)
 
 
-def _marked(
+def _line_with_front(
     label: str, colour: int, x: np.ndarray, y: np.ndarray, front: np.ndarray, **look: Any
 ) -> Line:
     """Return a line with marks at the points of its front."""

@@ -78,11 +78,11 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     if table.n_rows == 0:
         return {}
     places = tree.places(table)
-    found = _quality(tree, table, places) | costs_of_rows(tree, table, places)
+    found = _measure_quality(tree, table, places) | costs_of_rows(tree, table, places)
     return {f"{prefix}_{name}" if prefix else name: value for name, value in found.items()}
 
 
-def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
+def _measure_quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     weights, target = table.row_weights(), table.target
     if tree.is_regression:
         predicted = tree.predict(table, places)

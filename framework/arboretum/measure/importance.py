@@ -27,7 +27,7 @@ def importances(
     Breiman (2001), Random forests, section 10, for permutations.
     """
     gain = tree.impurity_decrease()
-    paid = _paid(tree)
+    paid = _prices_paid(tree)
     read = dict.fromkeys(name for rule in tree.rules for name in rule.columns)
     total = sum(gain.values()) or 1.0
     found = [
@@ -47,7 +47,9 @@ def importances(
             lost = np.array(
                 [
                     whole
-                    - attrs.evolve(score, table=_shuffled(rows, str(one["column"]), rng)).of(tree)
+                    - attrs.evolve(score, table=_shuffle_column(rows, str(one["column"]), rng)).of(
+                        tree
+                    )
                     for _ in range(repeats)
                 ]
             )
@@ -56,7 +58,7 @@ def importances(
     return sorted(found, key=lambda one: -one["decrease"])
 
 
-def _paid(tree: Tree) -> dict[str, float]:
+def _prices_paid(tree: Tree) -> dict[str, float]:
     """Return column → price of its tests per training object, by the branches taken."""
     saved = np.where(tree.child >= 0, tree.mass[tree.child], 0.0) * (
         tree.price[tree.owner] - tree.edge_price
@@ -66,7 +68,7 @@ def _paid(tree: Tree) -> dict[str, float]:
     )
 
 
-def _shuffled(rows: Table, name: str, rng: np.random.Generator) -> Table:
+def _shuffle_column(rows: Table, name: str, rng: np.random.Generator) -> Table:
     """Return the rows with the values of one column in another order."""
     order = rng.permutation(rows.n_rows)
     return attrs.evolve(

@@ -77,7 +77,7 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
     )
 
 
-def _chance(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
+def _probability_of_true_class(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
     """Return float64[n_rows]: probability of the true class, 0 of one beyond the columns of
     ``proba``.
     """
@@ -94,7 +94,12 @@ def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float
     # + 0.0: a loss of nothing is 0, not −0
     return (
         float(
-            -(weights * np.log(np.maximum(_chance(codes, proba), np.finfo(np.float64).eps))).sum()
+            -(
+                weights
+                * np.log(
+                    np.maximum(_probability_of_true_class(codes, proba), np.finfo(np.float64).eps)
+                )
+            ).sum()
             / weights.sum()
         )
         + 0.0
@@ -107,7 +112,7 @@ def brier(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
 
     proba : as in :func:`log_loss`.
     """
-    apart = (proba**2).sum(axis=1) - 2 * _chance(codes, proba) + 1
+    apart = (proba**2).sum(axis=1) - 2 * _probability_of_true_class(codes, proba) + 1
     return float((weights * apart).sum() / weights.sum()) / (2 if proba.shape[1] == 2 else 1)
 
 

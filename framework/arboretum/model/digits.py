@@ -81,7 +81,7 @@ def legible(rules: Sequence[TestRule], table: Table | None = None) -> tuple[Test
         if hasattr(rule, "digits") and rule.cuts:
             by_column.setdefault(rule.columns[0], []).append(number)
         elif hasattr(rule, "digits") and rule.cuts is None and table is not None:
-            digits[number] = _replayed(rule, table)
+            digits[number] = _digits_that_replay(rule, table)
     for name, numbers in by_column.items():
         values = np.empty(0) if table is None else table.column(name).values
         for number, found in zip(
@@ -115,21 +115,21 @@ def _column_digits(rules: Sequence[Any], values: np.ndarray) -> list[int]:
     unit = getattr(rules[0], "unit", "")
     owner = np.repeat(np.arange(len(rules)), [len(rule.cuts) for rule in rules])
     cuts, digits = np.array([cut for rule in rules for cut in rule.cuts]), np.full(len(rules), SIX)
-    rank = _ranks(values, len(cuts))
+    rank = _rank_function(values, len(cuts))
     shown, below = np.array([as_shown(cut, unit, SIX) for cut in cuts.tolist()]), rank(cuts)
-    longer = np.unique(owner[(rank(shown) != below) | _alike(shown, cuts)])
+    longer = np.unique(owner[(rank(shown) != below) | _shown_alike(shown, cuts)])
     while len(longer):
         digits[longer] += 1
         at = np.flatnonzero(np.isin(owner, longer))
         shown[at] = [as_shown(float(cuts[i]), unit, int(digits[owner[i]])) for i in at]
-        amiss = _alike(shown, cuts)
+        amiss = _shown_alike(shown, cuts)
         amiss[at] |= rank(shown[at]) != below[at]
         longer = np.unique(owner[amiss])
         longer = longer[digits[longer] < ALL]
     return digits.tolist()
 
 
-def _alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+def _shown_alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Return bool[cuts]: whether another cut is shown as the same number."""
     order, found = np.lexsort((cuts, shown)), np.zeros(len(cuts), bool)
     same = np.flatnonzero((np.diff(shown[order]) == 0) & (np.diff(cuts[order]) != 0))
@@ -137,17 +137,18 @@ def _alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return found
 
 
-def _ranks(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
+def _rank_function(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function: int64[bounds], the values at or below each bound."""
     if cuts > SORTED:
         ordered = np.sort(values).astype(np.float64)  # NaN comes last
         return lambda bounds: np.searchsorted(ordered, bounds, side="right")
     return lambda bounds: np.array(
-        [np.count_nonzero(values <= _floor(bound, values.dtype)) for bound in bounds], np.int64
+        [np.count_nonzero(values <= _largest_at_most(bound, values.dtype)) for bound in bounds],
+        np.int64,
     )
 
 
-def _floor(bound: float, dtype: np.dtype) -> Any:
+def _largest_at_most(bound: float, dtype: np.dtype) -> Any:
     """Return the largest number of a type that is at most ``bound``: to compare with it is to
     compare with the bound, without a copy of the values.
     """
@@ -156,7 +157,7 @@ def _floor(bound: float, dtype: np.dtype) -> Any:
         return np.nextafter(near, dtype.type(-math.inf)) if np.float64(near) > bound else near
 
 
-def _replayed(rule: TestRule, table: Table) -> int:
+def _digits_that_replay(rule: TestRule, table: Table) -> int:
     """Digits of a test that reads several columns, or of degrees: as many as send every row
     where the test does.
     """
@@ -166,7 +167,7 @@ def _replayed(rule: TestRule, table: Table) -> int:
         (
             n
             for n in range(SIX, ALL)
-            if np.array_equal(_sides(_rounded(rule, n), table, rows), sent)
+            if np.array_equal(_sides(_round_numbers(rule, n), table, rows), sent)
         ),
         ALL,
     )
@@ -176,7 +177,7 @@ def _sides(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
     return rule.degrees(table, rows) > 0.5 if rule.fuzzy else rule.outcomes(table, rows)
 
 
-def _rounded(rule: TestRule, digits: int) -> TestRule:
+def _round_numbers(rule: TestRule, digits: int) -> TestRule:
     """Return the test whose numbers are those that its words would hold."""
     unit = getattr(rule, "unit", "")
 

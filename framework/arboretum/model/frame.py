@@ -56,7 +56,7 @@ def table_like(tree: Tree, X: object) -> Table:
         read_column(spec, given.get(spec.name, np.full(n_rows, np.nan))) for spec in tree.columns
     )
     if isinstance(X, Table):
-        return attrs.evolve(X, columns=columns, target=_target(tree, X))
+        return attrs.evolve(X, columns=columns, target=_target_in_tree_order(tree, X))
     return Table("rows", columns, _no_target(tree, n_rows))
 
 
@@ -100,7 +100,7 @@ def _no_target(tree: Tree, n_rows: int) -> Target:
     return Target("", tree.task, codes=np.full(n_rows, MISSING, np.int32), classes=tree.classes)
 
 
-def _target(tree: Tree, table: Table) -> Target:
+def _target_in_tree_order(tree: Tree, table: Table) -> Target:
     """Return the target of another table, its classes in the tree's order."""
     target = table.target
     if table.task is not tree.task:
@@ -121,7 +121,7 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
     unit.
     """
     if isinstance(values, Column):
-        return _recoded(spec, values)
+        return _recode_column(spec, values)
     if spec.unit:
         return Column(
             spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit
@@ -297,7 +297,7 @@ def _as_array(values: Any) -> np.ndarray:
     return array
 
 
-def _recoded(spec: ColumnSpec, column: Column) -> Column:
+def _recode_column(spec: ColumnSpec, column: Column) -> Column:
     """Return a column of another table with the categories, or the unit, of the tree's."""
     if spec.is_continuous != column.is_continuous:
         raise DataError(

@@ -96,8 +96,8 @@ def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[i
         }
     where = [unseen] * len(found)
     for named, spelt_found in (
-        (by_spelling, _places(tuple(found), spell)),
-        (place, _places(tuple(found), str)),
+        (by_spelling, _places_of_spellings(tuple(found), spell)),
+        (place, _places_of_spellings(tuple(found), str)),
     ):
         for text, i in named.items():
             for at in spelt_found.get(text, ()):
@@ -106,7 +106,9 @@ def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[i
 
 
 @functools.lru_cache(maxsize=64)  # thousands of tests of one column ask for few categories each
-def _places(found: tuple[str, ...], spell: Callable[[str], str]) -> dict[str, list[int]]:
+def _places_of_spellings(
+    found: tuple[str, ...], spell: Callable[[str], str]
+) -> dict[str, list[int]]:
     """Return where each canonical spelling comes."""
     places: dict[str, list[int]] = {}
     for at, text in enumerate(found):

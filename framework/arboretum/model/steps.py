@@ -39,25 +39,25 @@ def fast_places(tree: Tree, table: Table) -> Places:
         return places(tree, table)
     columns = {name: table.column(name) for rule in tree.rules for name in rule.columns}
     codes = {
-        name: _alone(one, range(UNSEEN, len(one.categories)))
+        name: _table_of_column(one, range(UNSEEN, len(one.categories)))
         for name, one in columns.items()
         if not one.is_continuous
     }
-    answers = [_answers(rule, columns, codes) for rule in tree.rules]
+    answers = [_outcomes_of_values(rule, columns, codes) for rule in tree.rules]
     if answers[tree.test[0]] is None:
         return places(tree, table)
     values = {
         name: one.values if one.values.dtype in FORMS else one.values.astype(np.float64)
         for name, one in columns.items()
     }
-    whole = arboretum.rest_of_rows(_steps(tree, values, answers), table.n_rows)
+    whole = arboretum.rest_of_rows(_make_steps(tree, values, answers), table.n_rows)
     left = np.flatnonzero(whole == tree.n_nodes)
     others = places(tree, table.take(left))
     whole[left] = others.whole
     return Places(whole, others.node, left[others.row], others.share)
 
 
-def _alone(column: Column, values: Sequence[float]) -> Table:
+def _table_of_column(column: Column, values: Sequence[float]) -> Table:
     """Return a table of one column, of these values."""
     return Table(
         "",
@@ -66,7 +66,7 @@ def _alone(column: Column, values: Sequence[float]) -> Table:
     )
 
 
-def _answers(
+def _outcomes_of_values(
     rule: TestRule, columns: Mapping[str, Column], codes: Mapping[str, Table]
 ) -> Answers | None:
     """Return what a test says to every value of its column; None where the kernel does not know it.
@@ -80,11 +80,11 @@ def _answers(
     cuts = rule.cuts if numeric else ()
     if len(rule.columns) > 1 or rule.fuzzy or cuts is None:
         return None
-    each = _alone(column, [*cuts, np.inf, np.nan]) if numeric else codes[column.name]
+    each = _table_of_column(column, [*cuts, np.inf, np.nan]) if numeric else codes[column.name]
     return cuts, rule.outcomes(each, np.arange(each.n_rows)).tolist()
 
 
-def _steps(
+def _make_steps(
     tree: Tree, values: Mapping[str, np.ndarray], answers: Sequence[Answers | None]
 ) -> tuple[np.ndarray, ...]:
     """Return what :class:`arboretum.kernels.walking.Steps` holds; a row that the kernel leaves

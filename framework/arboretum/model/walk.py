@@ -106,7 +106,7 @@ def places(tree: Tree, table: Table) -> Places:
     for node, leaf in enumerate(tree.is_leaf.tolist()):
         if node not in came:
             continue
-        here = _joined(came.pop(node))
+        here = _join_arrivals(came.pop(node))
         for to, (rows, share) in [(node, here)] if leaf else walk.below(node, *here):
             if to != node and len(rows):
                 came.setdefault(to, []).append((rows, share))
@@ -124,7 +124,7 @@ def places(tree: Tree, table: Table) -> Places:
 Some = tuple[np.ndarray, np.ndarray | None]
 
 
-def _joined(came: list[Some]) -> Some:
+def _join_arrivals(came: list[Some]) -> Some:
     """Return all of them together."""
     if len(came) == 1:
         return came[0]
@@ -153,7 +153,9 @@ class _Walk:
         rule, children = self.tree.rule(node), self.tree.children(node).tolist()
         degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
         outcome = self._placed(
-            node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees)
+            node,
+            rows,
+            rule.outcomes(self.table, rows) if degrees is None else _whole_outcomes(degrees),
         )
         for k, child in enumerate(children):
             part = outcome == k
@@ -193,7 +195,7 @@ class _Walk:
         return outcome
 
 
-def _whole(degrees: np.ndarray) -> np.ndarray:
+def _whole_outcomes(degrees: np.ndarray) -> np.ndarray:
     """Return int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others,
     NO_OUTCOME without degrees.
     """

@@ -39,7 +39,7 @@ def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> No
 def chart_figure(chart: Chart) -> Figure:
     """Return the picture as a matplotlib Figure, in the style that is set."""
     if isinstance(chart, Panels):
-        return _panels(chart)
+        return _draw_panels(chart)
     sheet = Sheet(chart.title)
     return sheet.finished(_drawn(chart, sheet))
 
@@ -51,12 +51,12 @@ def _drawn(chart: object, sheet: Sheet) -> Block:
     return block
 
 
-def _panels(chart: Panels) -> Figure:
+def _draw_panels(chart: Panels) -> Figure:
     """Return the charts in rows of ``columns``; a legend they share stands above them."""
     legends = [
         [
             (h.get_label(), h.get_color() if hasattr(h, "get_color") else h.get_facecolor())
-            for h in _handles(part)
+            for h in _legend_handles(part)
         ]
         for part in chart.charts
     ]
@@ -73,14 +73,14 @@ def _panels(chart: Panels) -> Figure:
     everything = Block([plot for block in blocks for plot in block.plots])
     room = everything.extent().x1
     if common:
-        everything.legend(_handles(chart.charts[0]), room)
+        everything.legend(_legend_handles(chart.charts[0]), room)
     everything.above(chart.subtitle, TEXT, room, gap=10.0)
     everything.above(chart.title, TITLE, room, bold=True)
     everything.below(chart.notes)
     return sheet.finished(everything)
 
 
-def _handles(chart: object) -> list[Line2D | Patch]:
+def _legend_handles(chart: object) -> list[Line2D | Patch]:
     """Return what the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
@@ -106,7 +106,7 @@ def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
     ]
 
 
-def _lines(chart: LineChart, sheet: Sheet) -> Block:
+def _draw_lines(chart: LineChart, sheet: Sheet) -> Block:
     xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
     width, height = sheet.size
     axes = sheet.plot(
@@ -152,7 +152,7 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
                     6.0 if len(line.x) < CROWDED else 3.5,
                     (line.links[place] or "") if line.links else "",
                 )
-    return sheet.head(Block([axes]), chart, _handles(chart), chart.y.words)
+    return sheet.head(Block([axes]), chart, _legend_handles(chart), chart.y.words)
 
 
 def _error(axes: Axes, x: float, y: float, error: float, colour: str) -> None:
@@ -163,7 +163,7 @@ def _error(axes: Axes, x: float, y: float, error: float, colour: str) -> None:
 BAR, PANEL = 9.4, 86.0  # width of a bar, and height of its plot
 
 
-def _bars(chart: BarChart, sheet: Sheet) -> Block:
+def _draw_bars(chart: BarChart, sheet: Sheet) -> Block:
     if chart.axis.log and chart.base <= 0:
         raise DataError(
             f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or "
@@ -189,7 +189,10 @@ def _bars(chart: BarChart, sheet: Sheet) -> Block:
             + (f" ± {error:.2g}" if math.isfinite(error) else ""),
         )
         _error(axes, s, value, error, INK)
-    return sheet.head(Block([axes]), chart, _handles(chart), chart.axis.words)
+    return sheet.head(Block([axes]), chart, _legend_handles(chart), chart.axis.words)
 
 
-_DRAWN: Mapping[type, Callable[[Any, Sheet], Block]] = {BarChart: _bars, LineChart: _lines}
+_DRAWN: Mapping[type, Callable[[Any, Sheet], Block]] = {
+    BarChart: _draw_bars,
+    LineChart: _draw_lines,
+}

@@ -66,16 +66,18 @@ def outline(
     before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
     # int64[n_nodes]: leaves under each node, itself included
     below = before[tree.subtree_end] - before[:-1]
-    opened, parent = _opened(tree, below, max_depth, max_leaves), tree.parent
+    opened, parent = _nodes_to_open(tree, below, max_depth, max_leaves), tree.parent
     built: dict[int, Item] = {}
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
         if node and not opened[parent[node]]:
             continue
-        built[node] = _item(tree, node, bool(opened[node]), int(below[node]), built, empty, labels)
+        built[node] = _make_item(
+            tree, node, bool(opened[node]), int(below[node]), built, empty, labels
+        )
     return built[0]
 
 
-def _opened(
+def _nodes_to_open(
     tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None
 ) -> np.ndarray:
     """Return bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown
@@ -100,7 +102,7 @@ def _opened(
     return opened
 
 
-def _item(
+def _make_item(
     tree: Tree,
     node: int,
     opened: bool,

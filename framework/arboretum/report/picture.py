@@ -74,11 +74,11 @@ def tree_scene(
     root = outline(tree, max_depth, max_leaves)
     shown = [item for item in root.walk() if not item.children]
     sideways = len(shown) > SIDEWAYS_ABOVE if sideways is None else sideways
-    places = _places(tree, root, sideways)
+    places = _place_boxes(tree, root, sideways)
     right = max(box.x + box.width for box in places.values()) + MARGIN
-    header, top = _header(tree, root, title, max(right, 420.0))
+    header, top = _draw_header(tree, root, title, max(right, 420.0))
     places = {key: attrs.evolve(place, y=place.y + top) for key, place in places.items()}
-    nodes = [shape for item in root.walk() for shape in _node(tree, item, places[item])]
+    nodes = [shape for item in root.walk() for shape in _draw_node(tree, item, places[item])]
     bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
     wide = (
         max(
@@ -88,7 +88,7 @@ def tree_scene(
         )
         + MARGIN
     )
-    shapes = [*header, *_branches(tree, root, places, sideways), *nodes]
+    shapes = [*header, *_draw_branches(tree, root, places, sideways), *nodes]
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
 
 
@@ -120,7 +120,7 @@ def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
     return upper, lower
 
 
-def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
+def _place_boxes(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     """Growing down each level is a row of boxes, to the right a column, as wide as its widest
     box.
     """
@@ -207,7 +207,7 @@ def tidy(
     return {item: at - left for item, at in centre.items()}
 
 
-def _branches(
+def _draw_branches(
     tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
 ) -> list[Curve | Label]:
     """Return the curves first, then their marks, so that no curve crosses a word."""
@@ -231,11 +231,11 @@ def _branches(
         curves.append(
             Curve(*ends, round(1.0 + 7.0 * mass_of(tree, child.weights) / rows, 2), level=sideways)
         )
-        marks.append(_mark(child.edge, curves[-1]))
+        marks.append(_draw_word_on_branch(child.edge, curves[-1]))
     return [*curves, *marks]
 
 
-def _mark(edge: str, curve: Curve) -> Label:
+def _draw_word_on_branch(edge: str, curve: Curve) -> Label:
     """Return the word on a branch, over its end."""
     if curve.level:
         room = min(max(curve.x2 - curve.x1 - 24, 30.0), MARK_WIDTH)
@@ -255,7 +255,7 @@ def _mark(edge: str, curve: Curve) -> Label:
     )
 
 
-def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
+def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.is_regression else 0.82)
@@ -273,18 +273,18 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
         "stroke": stroke,
         "radius": 7,
         "dashed": bool(item.folded) or item.stays,
-        "hint": _hint(tree, item),
+        "hint": _write_hint(tree, item),
     }
     middle = place.x + place.width / 2
     return [
         Box(place.x, place.y, place.width, BOX_HEIGHT, fill, **look),
         Label(middle, place.y + 18, upper, 12, bold=True, anchor="middle"),
-        *_bar(tree, item, place.x + PADDING, place.y + 25, inside),
+        *_draw_bar(tree, item, place.x + PADDING, place.y + 25, inside),
         Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=ink, anchor="middle"),
     ]
 
 
-def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
+def _draw_bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     """Return the class shares side by side; for numbers the place of the mean between the smallest
     and the largest prediction.
     """
@@ -307,7 +307,7 @@ def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     return bars
 
 
-def _hint(tree: Tree, item: Item) -> str:
+def _write_hint(tree: Tree, item: Item) -> str:
     """Return the whole story of a node, nothing cut."""
     asks = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     if tree.is_regression:
@@ -326,7 +326,7 @@ def _hint(tree: Tree, item: Item) -> str:
     )
 
 
-def _header(
+def _draw_header(
     tree: Tree, root: Item, title: str | None, width: float
 ) -> tuple[list[Box | Label], float]:
     """Title, what is shown, legend; returns the shapes and the height they take."""
@@ -338,7 +338,7 @@ def _header(
         if folded
         else ""
     )
-    legend, bottom = _legend(tree, MARGIN + 46, width)
+    legend, bottom = _draw_legend(tree, MARGIN + 46, width)
     words = [
         Label(MARGIN, MARGIN + 12, name, 17, bold=True),
         Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT),
@@ -346,7 +346,7 @@ def _header(
     return [*words, *legend], bottom + 22
 
 
-def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
+def _draw_legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
     """Return a swatch, the name and the weight per class, those without a colour of their own as
     one; of numbers a light-to-dark scale.
     """

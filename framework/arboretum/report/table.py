@@ -37,9 +37,12 @@ def text_table(
         for i, title in enumerate(titles)
     ]
     if width is not None:
-        _shrink(
+        _shrink_columns(
             sizes,
-            [_least(title, [row[i] for row in cells], right[i]) for i, title in enumerate(titles)],
+            [
+                _least_width(title, [row[i] for row in cells], right[i])
+                for i, title in enumerate(titles)
+            ],
             right,
             width,
         )
@@ -112,7 +115,7 @@ def _numeric(values: Iterable[object]) -> bool:
     )
 
 
-def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
+def _least_width(title: str, cells: Sequence[str], numeric: bool) -> int:
     """Return the width a column keeps: all of its numbers; of its texts what tells them apart, and
     8.
     """
@@ -126,7 +129,9 @@ def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
     return least
 
 
-def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], width: int) -> None:
+def _shrink_columns(
+    sizes: list[int], least: Sequence[int], numeric: Sequence[bool], width: int
+) -> None:
     """Take columns of the terminal until the line fits: from the headings of numbers, then from
     the widest texts.
     """

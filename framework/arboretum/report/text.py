@@ -46,11 +46,11 @@ def tree_text(
     numbers : a line begins with its node's number.  Ends with a newline.
     """
     root = outline(tree, max_depth, max_leaves, empty=True, labels=True)
-    tails = [_tail(tree, item, max(width // 3, 16)) for item in root.walk()]
+    tails = [_write_counts(tree, item, max(width // 3, 16)) for item in root.walk()]
     columns = [max((display_width(tail[i]) for tail in tails), default=0) for i in range(3)]
     room = max(width - sum(columns) - 6, 24)
     levels = min(INDENTED, max((room - WORDS) // 3, 4))
-    lines = _lines(tree, root, levels)
+    lines = _write_lines(tree, root, levels)
     widest = min(max(display_width(_joined(*line)) for line in lines), room)
     codes = (
         class_colours(tree, ANSI_CODES, ANSI_OTHER) if colour and tree.is_classification else None
@@ -67,7 +67,7 @@ def tree_text(
             padded(cell, size, i < 2)
             for i, (cell, size) in enumerate(zip(tail, columns, strict=True))
         )
-        left = _paint(*line, widest, codes[tree.label[item.node]] if codes else None)
+        left = _paint_line(*line, widest, codes[tree.label[item.node]] if codes else None)
         number = f"{'' if item.stays else item.node:>5}  " if numbers else ""
         rows.append(number + left + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
     return "\n".join(row.rstrip() for row in rows) + "\n"
@@ -77,7 +77,7 @@ def _joined(prefix: str, *words: str) -> str:
     return prefix + " ".join(filter(None, words))
 
 
-def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str, str]]:
+def _write_lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str, str]]:
     """Prefix, what is asked, its outcome, answer ("" where branches follow) and note per item, in
     preorder.
 
@@ -107,7 +107,7 @@ def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str
     return found
 
 
-def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
+def _write_counts(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
     """Return the rows, share and counts of one line, the counts of many classes in at most ``room``
     columns.
     """
@@ -146,7 +146,7 @@ def percentage(part: float) -> str:
     )
 
 
-def _paint(
+def _paint_line(
     prefix: str, subject: str, edge: str, predicted: str, note: str, widest: int, code: int | None
 ) -> str:
     """Return the left part of a line, cut or filled to ``widest`` columns, then the answer
@@ -171,11 +171,11 @@ def _paint(
 
 def display_width(text: str) -> int:
     """Terminal columns that a text takes: wide characters count two, combining marks none."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_width_in_columns, text))
 
 
 @cache
-def _columns(character: str) -> int:
+def _width_in_columns(character: str) -> int:
     return (
         0
         if unicodedata.combining(character)

@@ -196,10 +196,10 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         record = Record.from_json(written)
         if tree is None:
             return record
-        record = _compared(Record.from_json(written, _tree(tree, record)), tree)
+        record = _compare_with_tree(Record.from_json(written, _read_tree(tree, record)), tree)
         if FRONTS[0] in files and record.solution is not None:
             front = Front.from_json(parse(files[FRONTS[0]]))
-            record = _compared(
+            record = _compare_with_tree(
                 attrs.evolve(record, solution=attrs.evolve(record.solution, front=front)),
                 files[FRONTS[0]],
                 FRONTS[0],
@@ -214,7 +214,7 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         raise StoreError(f"{where}: {reason}") from error
 
 
-def _compared(record: Record, tree: str, name: str = TREE) -> Record:
+def _compare_with_tree(record: Record, tree: str, name: str = TREE) -> Record:
     """Return the record, not verified any more where the tree (or the front) beside it is not the
     one that it has the checksum of.
     """
@@ -227,7 +227,7 @@ def _compared(record: Record, tree: str, name: str = TREE) -> Record:
     return attrs.evolve(record, verified=False, notes=(*record.notes, note))
 
 
-def _tree(text: str, record: Record) -> Tree:
+def _read_tree(text: str, record: Record) -> Tree:
     """Return the tree; a test of an installed plugin can be read once that is imported (files that
     a record names are not).
     """

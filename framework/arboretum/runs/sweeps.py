@@ -161,7 +161,7 @@ def records_of(folder: Path) -> list[Record]:
 
 def owner() -> str:
     """Return this process, as a parent run names who works on it: "HOST PID STARTED"."""
-    return f"{socket.gethostname()} {os.getpid()} {_started(os.getpid())}"
+    return f"{socket.gethostname()} {os.getpid()} {_start_of_process(os.getpid())}"
 
 
 def is_dead(named: str) -> bool:
@@ -177,10 +177,10 @@ def is_dead(named: str) -> bool:
         return True
     except OSError:
         pass  # somebody else's process
-    return _started(int(pid)) != started
+    return _start_of_process(int(pid)) != started
 
 
-def _started(pid: int) -> str:
+def _start_of_process(pid: int) -> str:
     """When a process began (ticks since the machine did, which has an id); "" where /proc does
     not tell.
     """

@@ -225,7 +225,7 @@ def perform(
     try:
         with (
             every(POLL_SECONDS, poll),
-            closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes,
+            closing(_run_pieces(job, waiting, min(workers, len(waiting)))) as outcomes,
         ):
             for i, (result, seconds, error) in outcomes:
                 if error:
@@ -243,7 +243,7 @@ def perform(
     return work
 
 
-def _outcomes(
+def _run_pieces(
     job: Job, keys: Mapping[int, str], workers: int
 ) -> Generator[tuple[int, tuple[str, float, str]], None, None]:
     """Yield what becomes of each piece, as :func:`attempt` says it.
@@ -257,7 +257,7 @@ def _outcomes(
         return
     from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
 
-    pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(workers, initializer=_begin_worker, initargs=(os.getpid(),))
     try:
         left = iter(keys.items())
         futures: dict[object, int] = {}
@@ -278,7 +278,7 @@ def _outcomes(
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _begin(parent: int) -> None:
+def _begin_worker(parent: int) -> None:
     """In a new process: Ctrl-C is for the command, which then ends its workers; what a library
     prints is no result.
     """

@@ -331,13 +331,13 @@ def two_way_problem(
             f"solver {solver} minimises weighted errors + λ · leaves; use objective=accuracy "
             "without objective.mu, or another solver"
         )
-    outcome, tests = _tests(objects, context)
+    outcome, tests = _distinct_tests(objects, context)
     context.check_time(PER_OUTCOME * outcome.size)
     keys = list(map(bytes, np.ascontiguousarray(np.packbits(outcome, axis=0).T)))
     place = {key: k for k, key in enumerate(sorted(set(keys)))}
     group = np.array([place[key] for key in keys], np.int64)
     first = np.unique(group, return_index=True)[1]
-    loss, leaf, unit = (costs or _costs)(problem, solver)
+    loss, leaf, unit = (costs or _whole_costs)(problem, solver)
     cost = np.zeros((len(first), objects.n_classes), np.int64)
     np.add.at(cost, group, loss)
     rows = np.bincount(group, objects.count, len(first)).astype(np.int64)
@@ -356,7 +356,7 @@ def columns_of(
     return found
 
 
-def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
+def _distinct_tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     """Return bool[tests, objects] and int64[tests]; without constant tests, repeated ones and
     complements.
     """
@@ -384,7 +384,7 @@ def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     return outcomes, np.array([test for test, _ in found.values()], np.int64)
 
 
-def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
+def _whole_costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
     """Return int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the
     decimals that were written down.
     """
