@@ -6,7 +6,8 @@ is taken, all larger ones have said what its trees may cost at most.  It asks fo
 some tree within that budget asks first, for which it needs the least cost of both sides; these are
 found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges
 (set, test, both sides): its unfoldings are the trees, and no tree is written down here.  With s a
-set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
+set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs (kernels take d, the
+level of a set; i and j, places of tests there; and side, ONE or REST)::
 
     the set of all objects waits, with the budget of the whole
     for n = number of objects … 1, while a set s of n objects waits:

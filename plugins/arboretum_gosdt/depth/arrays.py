@@ -8,6 +8,8 @@ binary digits::
     weight of k in a set = Σ over b of 2ᵇ · rows of (k, b) in it
     fingerprint of a set and of the depth d of its trees = sum of its rows' words + d · TURN
 
+Kernels take v, the level of a set; f, g and h, features; and literal, 0 for outcome 1 of a feature.
+
 Invariants: rows are in the order of their groups; of two classes groups take turns (class 0, 1 of
 one weight), of more they are by class; in both the weight falls to 1.  The place after the last row
 is that of zeros, which fill up words.  Level v of ``DepthLevels`` has the set v literals below the

@@ -40,7 +40,10 @@ class AdditiveSearch:
         return cls(problem, limits, all_tests(problem, context=context), units_of(problem))
 
     def choose_search(self, which: Which, context: Context, *options: Any) -> AdditiveSearch:
-        """Itself, with a search.   options : as of :func:`.choice.choose`."""
+        """Choose the search, and return this problem with it.
+
+        options : as of :func:`.choice.choose_search`.
+        """
         given = self.problem, self.limits, self.tests, self.units
         self.chosen = choose_search(*given, which, context, *options)
         return self
@@ -50,12 +53,12 @@ class AdditiveSearch:
         return sure(self.chosen).search.run(context.deadline, context.memory_bytes, report)
 
     def tree(self) -> Tree:
-        """The best tree known."""
+        """Return the best tree known."""
         nodes = sure(self.chosen).tests(sure(self.chosen).search.tree())
         return build_tree(self.problem, self.tests, self.units, nodes)
 
     def value(self, integer: int) -> float:
-        """Of a cost in 1/q losses, without constants."""
+        """Return the objective's value of a cost in 1/q losses, without constants."""
         return self.units.value(integer + self.units.q * sure(self.chosen).base)
 
     @property
@@ -65,7 +68,7 @@ class AdditiveSearch:
 
     @property
     def upper(self) -> float:
-        """Of the best tree known."""
+        """Value of the best tree known."""
         return self.value(sure(self.chosen).search.upper)
 
     @property

@@ -43,19 +43,19 @@ class Search(Protocol):
 
     @property
     def lower(self) -> int:
-        """No tree costs less."""
+        """The proven bound: no tree costs less."""
 
     @property
     def upper(self) -> int:
-        """What the best tree known costs."""
+        """The cost of the best tree known."""
 
     @property
     def subproblems(self) -> int:
-        """How many were looked into."""
+        """Number of sets of objects that were solved or bounded."""
 
     @property
     def bytes_used(self) -> int:
-        """Of its arrays."""
+        """Bytes of its arrays."""
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
@@ -65,8 +65,8 @@ class Search(Protocol):
         """
 
     def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: (feature or column, −1 for a leaf; cut; node of outcome 1 or rank ≤
-        cut; the other), root first.
+        """Return the best tree known, int64[nodes, 4]: (feature or column, −1 for a leaf; cut;
+        node of outcome 1 or rank ≤ cut; the other), root first.
         """
 
 

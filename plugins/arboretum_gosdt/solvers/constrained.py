@@ -229,12 +229,12 @@ class ConstrainedSearch:
 
     @property
     def lower(self) -> float:
-        """No tree that keeps the limits has a lower value."""
+        """The proven bound: no tree that keeps the limits has a lower value."""
         return self.found.value(min(self.least, self.cost_of_best) + self.found.equivalent_cost)
 
     @property
     def upper(self) -> float:
-        """Of the best tree known."""
+        """Value of the best tree known."""
         return self.found.value(self.cost_of_best + self.found.equivalent_cost)
 
     def _keep_tree(self, nodes: np.ndarray, features: bool = False) -> None:
@@ -346,8 +346,10 @@ class ConstrainedSearch:
     def _sums_of_rates(
         self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
     ) -> list[list[int]]:
-        """Sums of each rate over the leaves of a tree (see build_tree) that say yes, where each has
-        its best answer.
+        """Return the sums of each rate over the leaves of a tree (see build_tree) that say yes,
+        where each has its best answer.
+
+        nodes : int64[nodes, 3].
 
         cost : int64[objects, answers].
         """

@@ -238,7 +238,7 @@ class NonDominatedSearch:
 
     @property
     def lower(self) -> float:
-        """What additive costs say of all trees, and those that were gone through."""
+        """The proven bound, of additive costs and of the trees that were gone through."""
         return max(self.bound, self.loss.lower_bound(self.upper))
 
     def _minimise_costs(self) -> str:
@@ -357,6 +357,6 @@ class NonDominatedSearch:
         return ""
 
     def tree(self) -> Tree:
-        """The best tree known, its leaves labelled by their answers."""
+        """Return the best tree known, its leaves labelled by their answers."""
         best = [(test, -1 if self.loss.curves else answer) for test, answer in self.best]
         return build_labelled_tree(self.problem, self.tests, self.units, self.merged.tests, best)

@@ -200,7 +200,8 @@ class TreeSet:
         solver: str = "rashomon",
         without: str = "",
     ) -> TreeSet:
-        """Raises CapabilityError for rules and prices that the set is not known for.
+        """Return a problem's set, not searched yet.  Raises CapabilityError for rules and prices
+        that the set is not known for.
 
         without : a column that no test asks.
         """
@@ -305,7 +306,7 @@ class TreeSet:
         return ""
 
     def preorders(self) -> Iterator[np.ndarray]:
-        """The trees, best first, by their tests in preorder."""
+        """Return the trees, best first, by their tests in preorder."""
         return self.all_trees.trees(self.tree_counts)
 
     def first_preorders(self, most: int) -> Iterator[np.ndarray]:
@@ -365,15 +366,15 @@ class TreeSet:
         return self.all_trees.shares_of_answers(self.tree_counts)
 
     def _columns(self) -> dict[str, np.ndarray]:
-        """bool[tests] of every column: which tests ask it."""
+        """Return, for every column, bool[tests]: which tests ask it."""
         names = [self.tests.rule(int(test)).columns[0] for test in self.merged.tests]
         return {name: np.array([one == name for one in names]) for name in dict.fromkeys(names)}
 
     def _reliance(
         self, columns: dict[str, np.ndarray], compared: int
     ) -> tuple[int, dict[str, tuple[float, float]]]:
-        """(trees, by how much their loss grows, least and most), of the best trees where a column's
-        values are those of any object instead of its own.
+        """Return (number of trees, by how much their loss grows, least and most), of the best trees
+        where a column's values are those of any object instead of its own.
 
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
         2019), no shuffle.
@@ -472,7 +473,7 @@ def _answers_of_tree(
     loss: np.ndarray,
     labels: dict[int, int],
 ) -> np.ndarray:
-    """int64[objects, patterns]: the answer of a tree, where the tests ``other[0]`` have the
+    """Return int64[objects, patterns], the answer of a tree, where the tests ``other[0]`` have the
     outcomes of each pattern (``other[1]``) instead.
 
     labels : leaf → answer, filled by the plain tree (without ``other``).
