@@ -147,13 +147,13 @@ def judge(results: Keyed) -> Judgement:
     """
     found = [result for key, result in results if "dimension" not in key]
     drawn = {key["dimension"]: result for key, result in results if "dimension" in key}
-    parts = [_judged(found[0])] if found else []
+    parts = [_judge_thresholds(found[0])] if found else []
     return Judgement.joined(
         [*parts, *([_by_dimension(dict(sorted(drawn.items())))] if drawn else [])]
     )
 
 
-def _judged(found: Plain) -> Judgement:
+def _judge_thresholds(found: Plain) -> Judgement:
     """Judge each way of making thresholds against Figure 1: the thresholds, the errors at depths 1
     and 3, and what each method proves over them.
     """

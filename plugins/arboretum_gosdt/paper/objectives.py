@@ -181,7 +181,7 @@ def judge(results: Keyed) -> Judgement:
         if len(found) == len(OBJECTIVES)
         else []
     )
-    claims += [*_left(grid), *_ranked(by)]
+    claims += [*_left(grid), *_judge_values(by)]
     if not found:
         return Judgement(claims=claims)
     rows = [
@@ -311,7 +311,7 @@ def _efficient(found: Plain) -> Claim:
     )
 
 
-def _ranked(by: Mapping[str, Plain]) -> list[Claim]:
+def _judge_values(by: Mapping[str, Plain]) -> list[Claim]:
     """Judge whether PyGOSDT finds the values of the exact solvers, where both prove theirs; open
     while it has not proven all of them and none differs.
     """

@@ -191,7 +191,7 @@ def judge(results: Keyed) -> Judgement:
             curves[key["way"], key["dataset"], key["method"]] = one["points"]
     claims += (
         _logarithmic(curves)
-        + _saturated(curves)
+        + _judge_different_rows(curves)
         + _limits(curves)
         + _factorial(curves)
         + _slowing(curves)
@@ -255,7 +255,7 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def finished(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
+def finished_points(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
     """Return the points of a curve up to the first that is not finished."""
     found = []
     for point in points:
@@ -308,8 +308,8 @@ def _logarithmic(curves: Curves) -> list[Claim]:
     return claims
 
 
-def _saturated(curves: Curves) -> list[Claim]:
-    """Different rows against work, on bar-7."""
+def _judge_different_rows(curves: Curves) -> list[Claim]:
+    """Judge the growth of different rows against that of work, on bar-7."""
     claims = []
     for method in ("gosdt_reference", "pygosdt"):
         points = curves.get(("samples", "bar-7", method))
@@ -336,7 +336,7 @@ def _limits(curves: Curves) -> list[Claim]:
     cases: list[tuple[bool | None, str]] = []
     for name in DATA:
         own = {
-            m: int(done[-1][4]) if (done := finished(curves["features", name, m])) else 0
+            m: int(done[-1][4]) if (done := finished_points(curves["features", name, m])) else 0
             for m in METHODS
             if m != "cart" and ("features", name, m) in curves
         }
@@ -362,7 +362,7 @@ def _factorial(curves: Curves) -> list[Claim]:
     for name in DATA:
         points = [
             point
-            for point in finished(curves.get(("features", name, "gosdt_reference"), ()))
+            for point in finished_points(curves.get(("features", name, "gosdt_reference"), ()))
             if point[2] > 0
         ]
         if len(points) >= 4:
@@ -395,7 +395,9 @@ def _slower_by(
     """
     for way in ways:
         for name in DATA:
-            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", method)]
+            both = [
+                finished_points(curves.get((way, name, m), ())) for m in ("gosdt_reference", method)
+            ]
             n = min(map(len, both))
             if n > 1:
                 own, theirs = (
@@ -459,7 +461,7 @@ def _faster(curves: Curves) -> list[Claim]:
         cases, ways = [], _rows_and_features(curves)
         for way in ways:
             for name in DATA:
-                one = finished(curves.get((way, name, ahead), ()))
+                one = finished_points(curves.get((way, name, ahead), ()))
                 other = curves.get((way, name, behind), ())
                 n = min(len(one), len(other))
                 if n:
@@ -477,7 +479,7 @@ def _faster(curves: Curves) -> list[Claim]:
 
 def _ratios(curves: Curves, way: str, name: str, method: str) -> list[float]:
     """Seconds of DL8.5 over those of a method, at every size that both finished."""
-    own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
+    own, other = (finished_points(curves.get((way, name, m), ())) for m in (method, "dl85"))
     return [
         max(theirs[1], LEAST) / max(ours[1], LEAST)
         for ours, theirs in zip(own, other, strict=False)

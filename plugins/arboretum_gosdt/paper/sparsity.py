@@ -170,7 +170,7 @@ def judge(results: Keyed) -> Judgement:
         *_frontier(folds),
         *_almost(folds, all(whole.values())),
         *_monk2(folds),
-        *_finished(found, places),
+        *_judge_finished_settings(found, places),
         *_how_close(folds),
         *_insignificant(folds, all(whole.values())),
         *_generalises(folds, whole),
@@ -417,10 +417,10 @@ def _monk2(folds: Sequence[Fold]) -> list[Claim]:
     ]
 
 
-def _finished(
+def _judge_finished_settings(
     found: Mapping[tuple[str, int], Plain], places: Sequence[tuple[str, int]]
 ) -> list[Claim]:
-    """Settings that end in time, of OSDT and of GOSDT as printed, on the folds that both did."""
+    """Judge which of OSDT and GOSDT as printed ends more settings in time, on the folds of both."""
     both = [found[place] for place in places if {"osdt", "gosdt_reference"} <= set(found[place])]
     if not both:
         return []

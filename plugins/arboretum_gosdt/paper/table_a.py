@@ -215,7 +215,7 @@ def _optimises(recipe: Recipe, services: Services) -> Answer:
         return found("Greedy Search", "a method without a solver")
     if recipe.method not in DP:
         return stated("ILP", "an integer program")
-    own, every = _visited(services, recipe.method)
+    own, every = _count_visited_sets(services, recipe.method)
     what = "sets of rows" if recipe.method == "gosdt_reference" else "itemsets"
     return (
         found("DP", f"it lists all {every:,} {what}")
@@ -224,8 +224,10 @@ def _optimises(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _visited(services: Services, method: str) -> tuple[int, int]:
-    """Itemsets or sets of rows of a table that needs no file, and how many there are."""
+def _count_visited_sets(services: Services, method: str) -> tuple[int, int]:
+    """Return how many itemsets or sets of rows of a table that needs no file a method visits, and
+    how many there are.
+    """
     table, held = loaded(services, "play-tennis"), {"objective.lam": 0.0}
     every = run(services, table, "dl8", {**held, "solver.row_sets": True}, 60.0).details
     if method == "gosdt_reference":
@@ -267,7 +269,7 @@ def _support_sets(recipe: Recipe, services: Services) -> Answer:
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
     if recipe.method == "gosdt_reference":
-        own, every = _visited(services, recipe.method)
+        own, every = _count_visited_sets(services, recipe.method)
         return found(
             YES if own <= every else NO, f"{own:,} entries of {every:,} sets of rows that differ"
         )
@@ -334,7 +336,7 @@ def _overfitting(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _regularised(recipe: Recipe, services: Services) -> Answer:
+def _answers_regularised(recipe: Recipe, services: Services) -> Answer:
     """Answer whether a price of leaves makes the tree smaller."""
     if recipe.method == "gosdt_reference" or recipe.pruner:
         return stated(NA, "it is")
@@ -385,7 +387,7 @@ ROWS: Mapping[str, Callable[[Recipe, Services], Answer]] = dict(
             _cores,
             _partial,
             _overfitting,
-            _regularised,
+            _answers_regularised,
             _imbalance,
         ),
         strict=True,

@@ -149,7 +149,7 @@ def judge(results: Keyed) -> Judgement:
     for key, result in results:
         if "figure" not in key and "absent" not in result:
             found.setdefault(key["dataset"], {})[key["method"]] = result
-    parts = [_judged(name, found[name]) for name in DATA if found.get(name)]
+    parts = [_judge_trees(name, found[name]) for name in DATA if found.get(name)]
     if graph:
         reported = (
             f"Figure 10: the dependency graph of {GRAPH['dataset']} with λ = {GRAPH['lam']:g} "
@@ -167,7 +167,7 @@ def judge(results: Keyed) -> Judgement:
     return Judgement.joined(parts)
 
 
-def _judged(name: str, own: Plain) -> Judgement:
+def _judge_trees(name: str, own: Plain) -> Judgement:
     """Judge the trees of a data set against its figure and what the paper says of them."""
     figure, cells, claims = f"Figure {FIGURES[name]}", [], []
     correct = {method: one["rows"] - one["errors"] for method, one in own.items()}
