@@ -38,6 +38,12 @@ QUESTIONS = {
         "np.argsort(np.argsort(x[:, 0] + draw.normal(size=20_000) / 5)) // 20\n",
         "TreeClassifier(method='cart', max_depth=8)",
     ),
+    "c45": (NOISE, "TreeClassifier(method='j48')"),
+    "c45, a fifth missing": (
+        NOISE + "x[draw.random(x.shape) < 0.2] = np.nan\n",
+        "TreeClassifier(method='j48')",
+    ),
+    "ec45": (NOISE, "TreeClassifier(method='ec45')"),
 }
 """Name → (how the table is made, what is fitted)."""
 CHILD = """
