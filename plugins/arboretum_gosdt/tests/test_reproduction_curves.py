@@ -367,7 +367,7 @@ def test_work_of_small_pieces(services):
         -1
     ][4]
     done = repro_progress.work(
-        {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 5.0}, 0, services
+        {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 60.0}, 0, services
     )
     assert done["curve"][-1][1] == pytest.approx(done["curve"][-1][2]) and done["finished"]
     assert [k for k, _ in repro_scaling.sizes(services, "iris", "combined", 0)] == [
