@@ -16,7 +16,7 @@ rounded.
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 # two of the bins: rows of a table, and no fields
 LAST_BIN = 254
@@ -46,7 +46,7 @@ def assign_bins(values, n, row_stride, column_stride, edges, codes, single):
             )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _bins_of_column(column, low, high, e, codes, width, f, single):
     """The rows low … high − 1, eight at a time: a search is a chain of eight waits, eight searches
     wait together.  At the end the last row is looked up several times.
@@ -93,7 +93,7 @@ def _bins_of_column(column, low, high, e, codes, width, f, single):
             )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def _on(e, p, v, step):
     """One step of a binary search, without a branch: on by that many edges where these are all
     below v.

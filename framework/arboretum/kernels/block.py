@@ -29,7 +29,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_batch
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum.kernels.tables import BLOCK, slack
 
 STATE = np.dtype(
@@ -83,7 +83,7 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def reset(block):
     """Forget the tables of a block, and the best test."""
     state = block.state[0]
@@ -91,7 +91,7 @@ def reset(block):
     state.feature, state.index, state.side, state.best = -1, 0, 0, -np.inf
 
 
-@jit(inline=True, borrow=True)
+@inline
 def score(n, arity, block, scoring):
     """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
     width, count_width, own = (
@@ -121,7 +121,7 @@ def score(n, arity, block, scoring):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def flush(block, scoring):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it
     beats it by more than ties differ.
@@ -152,7 +152,7 @@ def flush(block, scoring):
     state.best = top
 
 
-@jit(inline=True, borrow=True)
+@inline
 def make_room(arity, block, scoring):
     """Empty the block where it is full, or holds tables of another arity; return where the next
     table goes: one that is not listed to the last place.
@@ -169,7 +169,7 @@ def make_room(arity, block, scoring):
     return state.used
 
 
-@jit(inline=True, borrow=True)
+@inline
 def named(t, f, index, side, price, block):
     """Say whose table number t is, and count it, unless the path cannot pay its price (∞)."""
     block.price[t] = price

@@ -37,7 +37,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_batch
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, bar_of, enough_rows, enough_weight
 
 FEW_CLASSES = 3  # up to which the tables of all cuts are cheaper
@@ -95,7 +95,7 @@ def sums_for(form: int, address: int, classes: int, n: int) -> Sums:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def error_of(form, n, classes, mass, unit):
     """By how much mass × impurity of both outcomes may differ from the table's; see the module."""
     if form == GINI and unit and mass * mass < EXACT:
@@ -106,7 +106,7 @@ def error_of(form, n, classes, mass, unit):
     return error * (math.log2(classes) + abs(math.log2(mass)) + 48.0)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def term(form, w):
     """φ(w): w² for GINI, w log₂ w for ENTROPY, 0 at w = 0."""
     if form == GINI:
@@ -114,7 +114,7 @@ def term(form, w):
     return w * math.log2(w) if w > 0.0 else 0.0
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_entries(form, run, span, sums, keys, moved, least, at, out):
     """Add entries one after the other; return mass and Σφ.
 
@@ -136,7 +136,7 @@ def add_entries(form, run, span, sums, keys, moved, least, at, out):
     return mass, terms
 
 
-@jit(inner=True, borrow=True)
+@inner
 def fill_costs(form, run, known, keys, moved, least, at, out):
     """Mass × impurity of every prefix and suffix of a run, whose first ``known`` entries have a
     value.
@@ -155,7 +155,7 @@ def fill_costs(form, run, known, keys, moved, least, at, out):
             at[np.uintp(np.uint64(entry) >> keys.to_class & keys.class_mask)] = 0.0
 
 
-@jit(inner=True, borrow=True)
+@inner
 def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
     """List the cuts that may be best: none before costs less, by more than sums may be off.
 
@@ -195,7 +195,7 @@ def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
     return n
 
 
-@jit(inner=True, borrow=True)
+@inner
 def score_sums(n, shift, costs, price, scoring, scratch, out):
     """Score n sums, each greater by ``shift``."""
     given, given_c, given_e, scores = (
@@ -222,7 +222,7 @@ def score_sums(n, shift, costs, price, scoring, scratch, out):
             out[first + t] = scores[t]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def first_that_counts(n, best, scoring, scratch):
     """The last listed cut that beats all before it whatever was rounded: these do not matter then.
 
@@ -239,7 +239,7 @@ def first_that_counts(n, best, scoring, scratch):
     return start, top
 
 
-@jit(inner=True, borrow=True)
+@inner
 def best_cut(run, known, keys, moved, whole, least, price, scoring, best, scratch):
     """The best cut of a run, its missing entries, which end it, once left, then right, at last
     alone.
@@ -270,7 +270,7 @@ def best_cut(run, known, keys, moved, whole, least, price, scoring, best, scratc
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring, best, scratch):
     """Score the tables of listed cuts that may be best; see :func:`best_cut`."""
     left_w, left_c, lost_w, lost_c = scratch.left_w, scratch.left_c, scratch.lost_w, scratch.lost_c
@@ -301,7 +301,7 @@ def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring
     return at, side, best
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_entry(entry, keys, moved, w, c):
     """Add an entry to a row of a table, as every scan does, one object after the other."""
     k = np.uintp(np.uint64(entry) >> keys.to_class & keys.class_mask)
@@ -310,7 +310,7 @@ def add_entry(entry, keys, moved, w, c):
     w[k] = float(c[k]) if moved.unit else w[k] + moved.weight[i]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def put_table(whole, left_w, left_c, lost_w, lost_c, with_missing, weights, counts):
     """Write the table of a cut; missing rows are left of it if ``with_missing``."""
     all_w, all_c = whole

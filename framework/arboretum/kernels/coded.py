@@ -34,7 +34,7 @@ import numpy as np
 
 from arboretum.kernels.block import flush, make_room, named, reset
 from arboretum.kernels.function_pointers import call_column
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, scoring_of
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
@@ -111,7 +111,7 @@ def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def count_bins(features, chosen, rows, objects, bins):
     """Add up a node's rows by bin and class; for units in ``counts`` alone."""
     label, y, weight, count, unit = (
@@ -148,7 +148,7 @@ def count_bins(features, chosen, rows, objects, bins):
                 bin_c[b, 0] += count[i]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_column(features, rows, objects, column_address, node, bins):
     """Add up the criterion's own column by bin, over the rows where it is not 0; False if some
     value is not finite.
@@ -167,7 +167,7 @@ def count_column(features, rows, objects, column_address, node, bins):
     return n >= 0
 
 
-@jit(inline=True, borrow=True)
+@inline
 def rows_of(counts, b):
     """Rows in bin b: its counts summed over the classes."""
     n = counts[b, 0]
@@ -176,7 +176,7 @@ def rows_of(counts, b):
     return n
 
 
-@jit(inline=True, borrow=True)
+@inline
 def weight_of(weights, counts, b):
     """Weight of bin b; its rows where ``weights`` is empty, as every object then weighs 1."""
     if len(weights) == 0:
@@ -184,7 +184,7 @@ def weight_of(weights, counts, b):
     return mass_of(weights, b, counts.shape[1] != weights.shape[1])
 
 
-@jit(inline=True, borrow=True)
+@inline
 def scan_multiway(f, features, bins, allowed, block, scoring):
     """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
     Return whether it may divide a node further down.
@@ -256,7 +256,7 @@ def scan_multiway(f, features, bins, allowed, block, scoring):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def scan_binary(f, features, bins, allowed, block, scoring):
     """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
     in outcome 0, then 1.  Return whether one of them may divide a node further down.
@@ -409,7 +409,7 @@ def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out)
         )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def outcome(code, family, index, known, side):
     """Where a test sends a code; ``side`` where the value is missing."""
     if code >= known:

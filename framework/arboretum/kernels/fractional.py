@@ -38,7 +38,7 @@ import numpy as np
 from arboretum.kernels.block import flush, named, reset, score
 from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
 from arboretum.kernels.function_pointers import call_impurity
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import (
     CLASS,
@@ -78,7 +78,7 @@ count width], and int64[·, count width], how many they are.
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def load(rows, low, high, objects, shares):
     """Write what the entries of a node weigh, by object, and their sum."""
     clear(shares.sums, WHOLE)
@@ -100,7 +100,7 @@ def load(rows, low, high, objects, shares):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def lacking(rows, outcomes, goes):
     """Whether a row has no outcome."""
     found = False
@@ -109,7 +109,7 @@ def lacking(rows, outcomes, goes):
     return found
 
 
-@jit(inner=True, borrow=True)
+@inner
 def hand_on(rows, low, outcomes, goes, start, shares):
     """Write the shares of the children's entries; rows without an outcome are divided as the
     others weigh.
@@ -128,7 +128,7 @@ def hand_on(rows, low, outcomes, goes, start, shares):
             )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def clear(sums, row):
     """Set a row of the sums to 0."""
     for k in range(sums.weights.shape[1]):
@@ -137,7 +137,7 @@ def clear(sums, row):
         sums.rows[row, k], sums.tally[row, k] = 0.0, 0
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add(sums, row, i, k, objects, shares):
     """Add the entry of an object of class k, or of a number, k = 0."""
     if len(objects.y) > 0:
@@ -148,7 +148,7 @@ def add(sums, row, i, k, objects, shares):
     sums.tally[row, k] += 1
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_word(sums, row, word, by_units, objects, shares):
     """Add an entry of a run; of objects that all weigh 1 one value is looked up."""
     i, k = word & OBJECT, np.int64(word >> TO_CLASS & CLASS)
@@ -160,7 +160,7 @@ def add_word(sums, row, word, by_units, objects, shares):
         add(sums, row, i, k, objects, shares)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_row(sums, to, other):
     """Row ``to`` takes in another."""
     for k in range(sums.weights.shape[1]):
@@ -170,7 +170,7 @@ def add_row(sums, to, other):
         sums.tally[to, k] += sums.tally[other, k]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def subtract(sums, to, whole, part):
     """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is
     left.
@@ -189,7 +189,7 @@ def subtract(sums, to, whole, part):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, scoring):
     """The same as for whole objects (:func:`arboretum.kernels.subtree.score_all`)."""
     first, stop = segment[3], segment[4]
@@ -217,7 +217,7 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
     return kept if room else stop - first
 
 
-@jit(inline=True, borrow=True)
+@inline
 def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring, block):
     """Score the tests of a feature; the best so far stands in the block.   Return whether it may
     divide a node further down.
@@ -383,7 +383,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
     return True
 
 
-@jit(inline=True, borrow=True)
+@inline
 def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
     """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so
     they have been added to LEFT.
@@ -435,7 +435,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
     return True
 
 
-@jit(inline=True, borrow=True)
+@inline
 def put(sums, first, outcomes, to, name, price, rules, block, scoring):
     """Write the table of a test, if it divides the node into branches that are large enough.
 

@@ -8,7 +8,7 @@ without fast-math (sums must not be reordered: ties depend on them), and kept in
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numba
@@ -93,6 +93,14 @@ def jit(
     )
     keep(dispatcher)
     return dispatcher
+
+
+inner = partial(jit, inner=True, borrow=True)
+"""Decorates what most helpers are: only kernels call it, and it neither allocates nor returns
+arrays (``jit(inner=True, borrow=True)``).
+"""
+inline = partial(jit, inline=True, borrow=True)
+"""The same, merged into its callers (``jit(inline=True, borrow=True)``)."""
 
 
 class _Unused:

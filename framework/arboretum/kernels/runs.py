@@ -37,7 +37,7 @@ import numpy as np
 
 from arboretum.kernels.block import flush, named, score
 from arboretum.kernels.class_sums import Keys, Moved, best_cut
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.presort import sorted_rows
 from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import BLOCK, NO_SIDE, Least
@@ -100,20 +100,20 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
                 reach[f, r] = to
 
 
-@jit(inline=True, borrow=True)
+@inline
 def separated(entry, after, reach, close):
     """Whether there is room for a threshold between two neighbouring entries."""
     low, high = entry >> TO_RANK, after >> TO_RANK
     return high != low and (not close or np.int64(high) >= reach[low])
 
 
-@jit(inline=True, borrow=True)
+@inline
 def piece_of(m):
     """Entries per piece of a run of that length."""
     return np.int64(16 if m < 1024 else 32 if m < 8192 else 64)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def probe(r, features, low, high, price, min_leaf, runs, block, scoring):
     """Bound the scores of a run of unit objects piece by piece, without looking into the pieces;
     return the best cut found between them.
@@ -183,7 +183,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, scoring):
     return best
 
 
-@jit(inner=True, borrow=True)
+@inner
 def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, scoring):
     """Put the tables of all cuts of a run into the block; with missing entries, each cut with them
     left, then right, at last these alone right.
@@ -301,7 +301,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, scoring):
     """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts
     that may be best.
@@ -356,7 +356,7 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
     return True
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add(entry, objects, moments, w, c):
     """Add the object of an entry to a row of a table; return its number of rows."""
     i = entry & OBJECT
@@ -376,7 +376,7 @@ def add(entry, objects, moments, w, c):
     return objects.count[i]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def alone(run, j, known):
     """Whether the entries j and j + 1 have values that no other entry has; between such of one
     class no cut is best: a criterion that is convex along rows of one class scores one of its
@@ -389,7 +389,7 @@ def alone(run, j, known):
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, scoring):
     """The commonest case of a scan with all sums in registers: two classes, every object of
     weight 1 with a value.
@@ -435,7 +435,7 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         named(block.state[0].used, f, left - 1, NO_SIDE, price, block)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moments, block):
     """Write the table of a cut.   counted : weights are counts."""
     t, width, count_width = block.state[0].used, len(all_w), len(all_c)
@@ -456,7 +456,7 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
         block.weights[w + k], block.weights[w + width + k] = here, 0.0 if gone else all_w[k] - here
 
 
-@jit(inner=True, borrow=True)
+@inner
 def split_run(run, goes, start, wanted, spare):
     """Divide a run stably by outcome.
 

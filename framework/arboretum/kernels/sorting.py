@@ -14,7 +14,7 @@ places before and after a division; spare has room for all items that are writte
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 
 @jit(inner=True)
@@ -24,7 +24,7 @@ def sort_run(keys, rows):
     keys[:], rows[:] = keys[order], rows[order]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def split_two(items, mask, goes, spare):
     """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how
     many are left.
@@ -43,14 +43,14 @@ def split_two(items, mask, goes, spare):
     return left
 
 
-@jit(inline=True, borrow=True)
+@inline
 def take_back(items, left, spare):
     """Put what :func:`split_two` moved aside behind the rest."""
     for j in range(np.uintp(len(items)) - left):
         items[left + np.uintp(j)] = spare[j]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def split_many(items, mask, goes, start, spare):
     """Sort items stably by outcome, in place.
 
@@ -67,7 +67,7 @@ def split_many(items, mask, goes, start, spare):
         items[j] = spare[j]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def split_shared(items, m, mask, goes, start, spare):
     """The same of the first m items, of which those of outcome ``arity`` go to every outcome
     that has others, in their order.
@@ -84,7 +84,7 @@ def split_shared(items, m, mask, goes, start, spare):
         items[j] = spare[j]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def split(items, mask, goes, start, spare):
     """Sort items stably by outcome, in place; arguments as for the two ways of doing it."""
     if len(start) == 3:

@@ -42,7 +42,7 @@ from arboretum.kernels.coded import (
 )
 from arboretum.kernels.fractional import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import (
     MISSING,
@@ -460,7 +460,7 @@ def grow_subtree(
     return DONE
 
 
-@jit(inner=True, borrow=True)
+@inner
 def score_all(
     features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, scoring
 ):
@@ -517,7 +517,7 @@ def score_all(
     return kept if room else stop - first
 
 
-@jit(inner=True, borrow=True)
+@inner
 def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes, shares):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may
     be divided on the stack, and return its height.
@@ -585,7 +585,7 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
     return waiting
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bar_prices(v, nodes, above, max_cost, prices):
     """Write the prices at node v: ∞ where its path cannot pay them any more (Limits.most_paid)."""
     spent, up = above.spent, nodes.parent[v]
@@ -597,7 +597,7 @@ def bar_prices(v, nodes, above, max_cost, prices):
         prices[i] = above.listed[i] if spent + above.listed[i] <= most else np.inf
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mark_paid(v, owner, nodes, paid, free):
     """Say of each feature whether its column was asked on the path to node v."""
     for f in range(len(free)):
@@ -610,7 +610,7 @@ def mark_paid(v, owner, nodes, paid, free):
         up = nodes.parent[up]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mark_asked(v, features, nodes, asked, value):
     """Say of the tests asked on the path to node v, below the given one, that they were, or take
     it back.
@@ -623,7 +623,7 @@ def mark_asked(v, features, nodes, asked, value):
         up = nodes.parent[up]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def send(features, f, index, side, rows, low, high, goes):
     """Write the outcome of a test by object, ``side`` without a value; return the lowest rank,
     or code, above a cut.
@@ -646,7 +646,7 @@ def send(features, f, index, side, rows, low, high, goes):
     return beyond
 
 
-@jit(inline=True, borrow=True)
+@inline
 def split_rows(rows, low, high, outcomes, goes, shares, scratch):
     """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place
     of outcome o, from ``low``.

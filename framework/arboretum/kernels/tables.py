@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_batch, make_node
-from arboretum.kernels.jit import jit, merged
+from arboretum.kernels.jit import inline, jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode
 
 NOTHING = -1  # in place of a position: no test is admissible
@@ -116,7 +116,7 @@ def add_moments(sums, v, w, y):
     sums[v, 2] += w * y * y
 
 
-@jit(inline=True, borrow=True)
+@inline
 def mass_of(table, v, moments):
     """Weight of row v of a table."""
     mass = table[v, 0]

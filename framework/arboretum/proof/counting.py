@@ -43,7 +43,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 HEAD = 5
 """Words of a record before its literals."""
@@ -130,7 +130,7 @@ mask, path : uint64[·].
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def path_set(ground, words, at, out):
     """The objects of the path of the record at a word; False where it names a literal that there
     is not.
@@ -151,14 +151,14 @@ def path_set(ground, words, at, out):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def part(ground, mask, column, side, out):
     """The objects of a mask on one side of a column."""
     for w in range(mask.shape[0]):
         out[w] = mask[w] & (ground.packed[column, w] if side == 1 else ~ground.packed[column, w])
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mark_of(ground, mask):
     """Fingerprint of a mask: the sum of word · random word, modulo 2⁶⁴.
 
@@ -170,7 +170,7 @@ def mark_of(ground, mask):
     return mark
 
 
-@jit(inner=True, borrow=True)
+@inner
 def slot_of(log, mark):
     """Where a fingerprint is, or would be."""
     mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
@@ -184,13 +184,13 @@ def slot_of(log, mark):
     return at
 
 
-@jit(inner=True, borrow=True)
+@inner
 def serves(have, want):
     """Whether a limit is as loose as another; −1: none."""
     return have < 0 or 0 <= want <= have
 
 
-@jit(inner=True, borrow=True)
+@inner
 def is_about(ground, log, record, mask, room):
     """Whether a record is about the objects of a mask."""
     same = path_set(ground, log.words, log.start[record], room)
@@ -224,7 +224,7 @@ def known_of(ground, log, mask, mark, depth, leaves, room):
         trusted = False
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_of(words, at):
     """The bound, an integer, of the record that begins at a word."""
     return np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
@@ -238,7 +238,7 @@ def learn(log, first, end):
         log.before[number], log.slots[at] = log.slots[at], number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def take_place(ground, log, number, mask, room):
     """A record, of the objects of a mask, is known in place of those that say less of them;
     returns how many others stay.
@@ -264,13 +264,13 @@ def take_place(ground, log, number, mask, room):
     return kept
 
 
-@jit(inner=True, borrow=True)
+@inner
 def levels_of(leaves):
     """Levels of a set: one for each number of leaves of a side, 1 without a limit (−1)."""
     return np.int64(1) if leaves < 0 else max(leaves - 1, np.int64(0))
 
 
-@jit(inner=True, borrow=True)
+@inner
 def busy_of(ground, path, saved, rows, mass):
     """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.
 
@@ -280,7 +280,7 @@ def busy_of(ground, path, saved, rows, mass):
     return saved * ground.unit + path * mass > ground.p and rows >= ground.least
 
 
-@jit(inner=True, borrow=True)
+@inner
 def paths_of(ground, node, depth):
     """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what
     they save (rule 1).
@@ -294,7 +294,7 @@ def paths_of(ground, node, depth):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def lay_word(ground, rows, block, word, ones, shift):
     """A word of up to 64 objects for each column; its ones are added up."""
     for part in range(ground.bits.shape[1]):
@@ -390,7 +390,7 @@ def enter(ground, log, node, scratch, depth, leaves):
     bound_sides(ground, log, node, scratch)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mass_of(ground, node, c, s):
     """Of a side of a column; 0 where tests cost nothing."""
     plane = ground.labels + 1
@@ -398,7 +398,7 @@ def mass_of(ground, node, c, s):
     return with_c if s == 1 else node.totals[plane] - with_c
 
 
-@jit(inner=True, borrow=True)
+@inner
 def leaf_of(ground, node, c, s):
     """What a side of a column costs as a leaf."""
     whole, most = np.int64(0), np.int64(0)
@@ -409,7 +409,7 @@ def leaf_of(ground, node, c, s):
     return (whole - most) * ground.unit + ground.p
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_sides(ground, log, node, scratch):
     """What the sides of the columns cost by one leaf and by records."""
     n, leaves, mark = node.numbers.columns, node.numbers.leaves, mark_of(ground, node.mask)
@@ -433,7 +433,7 @@ def bound_sides(ground, log, node, scratch):
                 node.state[c] |= RECORDED if found > 0 else 0
 
 
-@jit(inner=True, borrow=True)
+@inner
 def fewer(leaves, level):
     """Leaves that a side may have on a level."""
     return np.int64(-1) if leaves < 0 else np.int64(level + 1)
@@ -505,7 +505,7 @@ def count_column(ground, node, scratch, c):
             node.low[place] = max(node.low[place], cost)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def cell_of(node, scratch, plane, c, s, t):
     """What a plane counts in the cells of side s of a column and side t of the others: (ones,
     pairs, a, x, y), a + x · ones + y · pairs.
@@ -526,7 +526,7 @@ def cell_of(node, scratch, plane, c, s, t):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_cells(ground, node, scratch, c, s, t):
     """The cells of side s of a column, counted against all, and side t of the others."""
     n, labels, cell = node.numbers.columns, ground.labels, (2 * s + t) * node.numbers.columns
@@ -584,7 +584,7 @@ def propagate_to_sides(ground, node, scratch, c):
                     low[f] = max(low[f], bound - less)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def joined_cost(low, test_cost, numbers, c):
     """What trees cost that begin with a column (rule 2).
 
@@ -610,7 +610,7 @@ def cheapest(node):
     return least, at
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_columns(ground, node, scratch, goal, thorough):
     """Count columns until the bound follows; returns how many columns are open.
 

@@ -37,7 +37,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum.kernels.jit import jit, merged
+from arboretum.kernels.jit import inner, jit, merged
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
@@ -123,7 +123,7 @@ def node_of(nodes, d):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def ask(ground, node, memory, depth, goal):
     """What is remembered of the sides of columns that are open, in ``node.claimed``.
 
@@ -163,7 +163,7 @@ def ask(ground, node, memory, depth, goal):
             node.claimed[side * n + column] = memory.bound[number] if number >= 0 else 0
 
 
-@jit(inner=True, borrow=True)
+@inner
 def choose(ground, node, goal):
     """What is to be done next about an open column: (column, level, side, how, goal of the side);
     column −1 where nothing is left.
@@ -228,7 +228,7 @@ def choose(ground, node, goal):
     return column, level_there, side_there, way, wanted
 
 
-@jit(inner=True, borrow=True)
+@inner
 def take(ground, node, scratch, column, level, side, how, bound):
     """A bound of a side is shown."""
     place = (2 * level + side) * node.numbers.columns + column
@@ -239,7 +239,7 @@ def take(ground, node, scratch, column, level, side, how, bound):
         propagate_to_sides(ground, node, scratch, column)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write(ground, log, frames, spelled, mask, d, number):
     """The record of a frame's set."""
     at = log.start[number]

@@ -30,7 +30,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
@@ -87,7 +87,7 @@ costs, the random words, how many; and costs of a set.
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def earlier(graph, a, b):
     """Return whether set a comes before set b."""
     return graph.key[a] < graph.key[b] or (
@@ -95,7 +95,7 @@ def earlier(graph, a, b):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def rise(graph, at):
     """Restore the order of the heap from a place upward."""
     n = graph.queue[at]
@@ -106,7 +106,7 @@ def rise(graph, at):
     graph.queue[at], graph.place[n] = n, at
 
 
-@jit(inner=True, borrow=True)
+@inner
 def pop(graph, state):
     """Return the set whose turn it is."""
     first, n = graph.queue[0], graph.queue[state.queued - 1]
@@ -126,7 +126,7 @@ def pop(graph, state):
     return first
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push(graph, state, settings, n, high):
     """Give a set a turn; one that waits already keeps its place, unless the new key is earlier."""
     rule, key = settings.rule, 0.0
@@ -155,7 +155,7 @@ def push(graph, state, settings, n, high):
     rise(graph, graph.place[n])
 
 
-@jit(inner=True, borrow=True)
+@inner
 def share_of(own, whole, rule):
     """Return a set's share of the weight, for ENTROPY and GINI times its impurity.
 
@@ -173,7 +173,7 @@ def share_of(own, whole, rule):
     return total / whole * (impurity if rule == ENTROPY or rule == GINI else 1.0)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def create(graph, n, own, least, whole, settings):
     """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is
     not divided).
@@ -189,7 +189,7 @@ def create(graph, n, own, least, whole, settings):
     graph.start[n] = graph.above[n] = graph.place[n] = NONE
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def add_rows(data, rows, sums):
     """Return the sum over the rows of a set, for every test those with outcome 1; and its own
     costs. Returns (least, one, two, size) of the set.
@@ -223,7 +223,7 @@ def add_rows(data, rows, sums):
     return least, one, two, size
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def expand(data, graph, sums, state, settings, p, whole):
     """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among
     their parents.

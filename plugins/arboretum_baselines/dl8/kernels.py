@@ -32,7 +32,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_baselines.dl8.planes import both, total
@@ -73,7 +73,7 @@ is tried (0: none yet), what the error must stay below, the best error, that of 
 """
 
 
-@jit(inline=True, borrow=True)
+@inline
 def error_of(sums, labels):
     """Of a leaf: that of its best label, λ not counted."""
     least = sums[0]
@@ -82,7 +82,7 @@ def error_of(sums, labels):
     return least
 
 
-@jit(inline=True, borrow=True)
+@inline
 def allowed(sums, labels, least):
     """Return whether a branch holds enough rows (the lane after the labels, where that is asked),
     and any that some label costs something.
@@ -93,7 +93,7 @@ def allowed(sums, labels, least):
     return weight > 0 and (least <= 1 or sums[labels] >= least)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def stump(planes, rows, sums, one, settings):
     """Return (least cost of a tree of one test, the test), −1 where a leaf is as good."""
     labels, least, lam, feature = settings.labels, settings.least, settings.lam, LEAF
@@ -110,7 +110,7 @@ def stump(planes, rows, sums, one, settings):
     return best, feature
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def descend(planes, words, levels, level, side):
     """Lay the branch of a level's test on the next level."""
     f, rows, bits = levels.feature[level], levels.rows[level], planes.bits[levels.feature[level]]
@@ -125,7 +125,7 @@ def descend(planes, words, levels, level, side):
         levels.key[level + 1, h] = levels.key[level, h] + words[2 * f + side, h]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def known(cache, levels, level, state, settings):
     """Return the number of a level's itemset; a new one is entered as a leaf."""
     one, two, n = levels.key[level, 0], levels.key[level, 1], state.known
@@ -148,7 +148,7 @@ def known(cache, levels, level, state, settings):
     return number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter(planes, cache, levels, level, state, settings, limit):
     """Ask for the least error of a level's itemset, below a limit: the error, NOTHING where none
     is, OPENED where it has to be searched.
@@ -173,7 +173,7 @@ def enter(planes, cache, levels, level, state, settings, limit):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def next_test(planes, levels, level, settings):
     """Go on to the next test of a level that divides its rows; False when there is none."""
     labels, least = settings.labels, settings.least

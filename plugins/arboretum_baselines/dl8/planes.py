@@ -16,7 +16,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.bits import popcount
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline
 
 Planes = namedtuple("Planes", "full bits lane shift start")
 """full : uint64[words], the set of all rows.
@@ -61,7 +61,7 @@ def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def both(planes, rows, test, sums):
     """sums[lane] = weight of the rows of a set that have outcome 1."""
     bits = planes.bits[test]
@@ -73,7 +73,7 @@ def both(planes, rows, test, sums):
         sums[planes.lane[b]] += ones << planes.shift[b]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def total(planes, rows, sums):
     """sums[lane] = weight of a set."""
     sums[:] = 0

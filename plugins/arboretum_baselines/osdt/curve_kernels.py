@@ -24,7 +24,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 
 FIXED, LOOKAHEAD, EQUIVALENT, SPLITTING, PROGRESS, PERMUTED, SUPPORT, SUBTREES = (
     1 << k for k in range(8)
@@ -39,7 +39,7 @@ to be divided, entries of a set.
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def area_loss(room, k, settings):
     """Return 1 − area under the curve of k segments, the steepest first."""
     positives, negatives, area = np.int64(0), np.int64(0), 0.0
@@ -59,7 +59,7 @@ def area_loss(room, k, settings):
     return 1.0 - area / settings.unit
 
 
-@jit(inner=True, borrow=True)
+@inner
 def hull_loss(data, room, k):
     """No labels of the k segments, however cut, lose less: the loss at the (FP, FN) of the
     curve, FN rounded up.
@@ -76,7 +76,7 @@ def hull_loss(data, room, k):
     return least
 
 
-@jit(inner=True, borrow=True)
+@inner
 def labelled_loss(data, room, k):
     """Return the loss of k leaves with the labels that are best, whichever they are: of all labels
     those of least FN for each FP.
@@ -97,7 +97,7 @@ def labelled_loss(data, room, k):
     return least
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_loss(data, leaves, room, size, settings, used):
     """Return a lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1,
     2.2, B.1; with EQUIVALENT, B.9 and C.3).
@@ -144,7 +144,7 @@ def bound_loss(data, leaves, room, size, settings, used):
     return area_loss(room, k, settings) if data.loss.shape[0] == 0 else hull_loss(data, room, k)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def value_of(data, leaves, room, size, settings, most):
     """R(d) of the leaves in ``room.item``; where that is not below ``most``, maybe only a bound
     that is not either.
@@ -159,7 +159,7 @@ def value_of(data, leaves, room, size, settings, most):
     return value if value >= most else labelled_loss(data, room, size) + paid
 
 
-@jit(inner=True, borrow=True)
+@inner
 def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
     """Return the most that any tree gains by a leaf's division into a part of p_a, n_a with the
     greater share and the rest.
@@ -188,7 +188,7 @@ def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
     return pairs / (np.float64(data.p.sum()) * np.float64(data.n.sum()) * settings.unit)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def leaf_gain_bound(data, settings, p, n, divided):
     """Return the most that a tree loses when a leaf is cut off and its rows join its sibling's
     leaves; ``divided``: for all leaves of a subtree, summed.

@@ -16,7 +16,7 @@ leaves known; ``follow`` ends where there is no room.
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM
 from arboretum_baselines.osdt.curve_kernels import LEAF, LEVEL, value_of
 from arboretum_baselines.osdt.leaf_kernels import (
@@ -37,7 +37,7 @@ from arboretum_baselines.osdt.set_kernels import (
 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def grow(data, leaves, sets, room, state, settings, s, leaf, test):
     """The set s with a leaf split by a test; if it is the best tree, it is kept as that."""
     others(leaves, sets, room, s, leaf)

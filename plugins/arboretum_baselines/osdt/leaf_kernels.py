@@ -27,7 +27,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
@@ -99,7 +99,7 @@ Sums = namedtuple("Sums", "p n count all one two stack cursor")
 """Room: per test over the rows with outcome 1; and for a walk downward."""
 
 
-@jit(inner=True, borrow=True)
+@inner
 def saving(data, p, n):
     """g of a leaf."""
     g = 0.0
@@ -108,7 +108,7 @@ def saving(data, p, n):
     return g
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_leaf(data, leaves, settings, leaf):
     """Bound what a leaf costs, and what its subtrees do: a split pays two leaves and saves at most
     what its groups do.
@@ -121,7 +121,7 @@ def bound_leaf(data, leaves, settings, leaf):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def room_for_leaves(data, leaves, state):
     """Return whether the arrays can take the children of one more leaf by every test."""
     entries = 2 * data.mask.shape[1]
@@ -131,7 +131,7 @@ def room_for_leaves(data, leaves, state):
     )
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def split_leaf(data, leaves, sums, state, settings, leaf):
     """Enter the children of a leaf by every test; both sides must hold so many training rows."""
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]
@@ -188,7 +188,7 @@ def split_leaf(data, leaves, sums, state, settings, leaf):
                 bound_leaf(data, leaves, settings, c)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def ensure_split(data, leaves, sums, state, settings, leaf):
     """FINISHED when the children of a leaf are known, else why not."""
     if leaves.start[leaf] < 0:
@@ -201,7 +201,7 @@ def ensure_split(data, leaves, sums, state, settings, leaf):
     return FINISHED
 
 
-@jit(inner=True, borrow=True)
+@inner
 def look_ahead(data, leaves, sums, state, settings, leaf, levels):
     """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not:
     what was found is kept.

@@ -42,7 +42,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_baselines.osdt.curve_kernels import (
@@ -90,7 +90,7 @@ queue : binary heap.
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def may_split(data, leaves, room, others, settings, leaf, depth):
     """Return whether a leaf may have to be split, beside ``others`` in ``room.sorted``: impure,
     with rows for two, it could gain λ (B.6, C.2).
@@ -114,7 +114,7 @@ def may_split(data, leaves, room, others, settings, leaf, depth):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def put_sorted(leaves, item, size, entry):
     """Put a leaf into its place by share; returns the new size."""
     at, share = size, leaves.share[entry & LEAF]
@@ -125,7 +125,7 @@ def put_sorted(leaves, item, size, entry):
     return size + 1
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def mixed(word):
     """Return a 64-bit word like random (splitmix64)."""
     word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -133,7 +133,7 @@ def mixed(word):
     return word ^ word >> np.uint64(31)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def key_of(leaves, room, size, bound, value, state, settings):
     """Return the place of a set in the queue, the least first."""
     rule = settings.rule
@@ -162,7 +162,7 @@ def key_of(leaves, room, size, bound, value, state, settings):
     return bound * total / max(fixed, 1.0) if rule == CURIOSITY else impurity / total
 
 
-@jit(inner=True, borrow=True)
+@inner
 def earlier(sets, a, b):
     """Return whether set a comes before set b in the queue: the least key first, then the first
     pushed.
@@ -170,7 +170,7 @@ def earlier(sets, a, b):
     return sets.key[a] < sets.key[b] or (sets.key[a] == sets.key[b] and sets.turn[a] < sets.turn[b])
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push(sets, state, n):
     """Put set n into the queue, a binary heap by :func:`earlier`, and count it."""
     at = state.queued
@@ -181,7 +181,7 @@ def push(sets, state, n):
     sets.queue[at] = n
 
 
-@jit(inner=True, borrow=True)
+@inner
 def pop(sets, state):
     """Take the first set, ``sets.queue[0]``, out of the queue."""
     state.queued -= 1
@@ -197,7 +197,7 @@ def pop(sets, state):
     sets.queue[at] = n
 
 
-@jit(inner=True, borrow=True)
+@inner
 def record(sets, room, state, made, size, bound):
     """Return a new set, of the entries in ``room.item``; not in the queue."""
     s = state.sets
@@ -210,7 +210,7 @@ def record(sets, room, state, made, size, bound):
     return s
 
 
-@jit(inner=True, borrow=True)
+@inner
 def improve(state, s, value, ladder):
     """A better tree: the leaves of set s."""
     state.best, state.best_set = value, s
@@ -218,7 +218,7 @@ def improve(state, s, value, ladder):
         state.most = value - state.const
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def known_before(sets, room, size, state):
     """Return whether a set with these entries was made before (B.8); else it is now."""
     one, two = np.uint64(0), np.uint64(0)
@@ -229,7 +229,7 @@ def known_before(sets, room, size, state):
     return find_or_enter(sets.slots, one, two, state.sets) != state.sets
 
 
-@jit(inner=True, borrow=True)
+@inner
 def subtrees_bound(data, leaves, room, size, state, settings):
     """Return (Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what
     is known of its leaves' subtrees.
@@ -255,7 +255,7 @@ def subtrees_bound(data, leaves, room, size, state, settings):
     return total, data.ladder[0, low - 1] if low > 0 else -np.inf
 
 
-@jit(inner=True, borrow=True)
+@inner
 def consider(data, leaves, sets, room, state, settings, made, size, splits, value, above):
     """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be split; it enters the
     queue unless they are too high.
@@ -283,7 +283,7 @@ def consider(data, leaves, sets, room, state, settings, made, size, splits, valu
     push(sets, state, s)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def others(leaves, sets, room, s, leaf):
     """Write the entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
     them must be split.
@@ -297,7 +297,7 @@ def others(leaves, sets, room, s, leaf):
     return splits
 
 
-@jit(inner=True, borrow=True)
+@inner
 def with_children(leaves, room, size, zero, other):
     """The entries in ``room.sorted`` and two more, into ``room.item``."""
     for i in range(size - 1):
@@ -305,7 +305,7 @@ def with_children(leaves, room, size, zero, other):
     put_sorted(leaves, room.item, put_sorted(leaves, room.item, size - 1, zero), other)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def expand(data, leaves, sets, sums, room, state, settings, s, leaf):
     """Divide a leaf of a set by every test, and each part again or not."""
     size, n_tests, used = sets.size[s], data.mask.shape[1], settings.used
@@ -383,7 +383,7 @@ def expand(data, leaves, sets, sums, room, state, settings, s, leaf):
             )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def chosen(leaves, sets, s):
     """Of the leaves of a set that must be split, the heaviest."""
     found, most = NONE, np.int64(-1)
@@ -394,7 +394,7 @@ def chosen(leaves, sets, s):
     return found
 
 
-@jit(inner=True, borrow=True)
+@inner
 def room_for_sets(data, sets, state, size):
     """Return whether the arrays can take PER_TEST more sets for every test, each a leaf longer than
     one of ``size``.

@@ -41,7 +41,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.api import NO_OUTCOME as LOST
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.runs import CLASS, OBJECT, TO_CLASS, TO_RANK, separated
 from arboretum_classic.c45.criterion import MOST_OBJECTS, SLACK, TOLERANCE
 
@@ -120,7 +120,7 @@ left, total, slope : float64[classes].
 """
 
 
-@jit(inline=True, borrow=True)
+@inline
 def log(x, logs):
     """log2 of a weight in bits; 0 below TOLERANCE.
 
@@ -132,13 +132,13 @@ def log(x, logs):
     return np.log2(x) if x >= TOLERANCE else 0.0
 
 
-@jit(inline=True, borrow=True)
+@inline
 def xlog(x, logs):
     """x log2 x of a weight x, by :func:`log`; 0 where x is 0."""
     return x * log(x, logs)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def gain_of(without, within, known, whole):
     """Return the gain in bits from K times the entropy of the known rows without and within the
     branches.
@@ -147,7 +147,7 @@ def gain_of(without, within, known, whole):
     return numerator / known if abs(numerator) >= TOLERANCE else 0.0
 
 
-@jit(inner=True, borrow=True)
+@inner
 def split_of(branches, known, whole, logs):
     """W times the split information; rows without a value are a branch of their own.
 
@@ -156,7 +156,7 @@ def split_of(branches, known, whole, logs):
     return xlog(whole, logs) - branches - xlog(whole - known, logs)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def score_multiway_test(bins, whole, rule, logs):
     """Return (gain, split, usable) of the test with a branch per bin.
 
@@ -182,7 +182,7 @@ def score_multiway_test(bins, whole, rule, logs):
     return gain, split_of(branches, known, whole, logs), True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def best_one_value_test(bins, n_tests, whole, rule, logs, pair):
     """Return (gain, split, bin, usable) of the best test "value k or not", by its ratio.
 
@@ -202,7 +202,7 @@ def best_one_value_test(bins, n_tests, whole, rule, logs, pair):
     return kept[0], kept[1], at, at >= 0
 
 
-@jit(inline=True, borrow=True)
+@inline
 def weight_of(entry, own, unit):
     """Return the weight at the node of the row that an entry of a run names; 1 where ``unit``.
 
@@ -211,7 +211,7 @@ def weight_of(entry, own, unit):
     return 1.0 if unit else own[entry & OBJECT]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def best_cut(run, reach, close, logs, whole, rule, scratch):
     """Return (gain, split, position, cuts) of the best cut of a run; position −1 where none can be
     used.
@@ -294,7 +294,7 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     return best, split, at, cuts
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_bins(who, columns, objects, scratch):
     """Add up the classes by bin of all nominal columns, in one pass over the rows."""
     bins, codes, offset, unit = scratch.bins, columns.codes, columns.offset, len(objects.logs) > 0
@@ -307,7 +307,7 @@ def count_bins(who, columns, objects, scratch):
             bins[np.uintp(offset[f]) + np.uintp(codes[r, f]), k] += mass
 
 
-@jit(inner=True, borrow=True)
+@inner
 def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found, pair):
     """Find the best test of each column at a node.   known : int64[numbers], of ``Open``."""
     low, logs = node.low, objects.logs
@@ -351,7 +351,7 @@ def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found,
                 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def choose_column(found, in_average, whole, rule):
     """Return (column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests
     whose gain is not below the average.
@@ -377,7 +377,7 @@ def choose_column(found, in_average, whole, rule):
     return at, best
 
 
-@jit(inner=True, borrow=True)
+@inner
 def send_rows(pool, node, known, columns, c, found, goes):
     """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns
     the number of branches.
@@ -398,7 +398,7 @@ def send_rows(pool, node, known, columns, c, found, goes):
     return bins if columns.tests[f] == 0 else 2
 
 
-@jit(inner=True, borrow=True)
+@inner
 def weigh_branches(pool, low, high, objects, goes, below):
     """Add up what goes to each branch; rows without a value in proportion to the others' weight.
 
@@ -436,7 +436,7 @@ def is_leaf(node, weights, rule, bounds):
     return light or total - weights.max() < TOLERANCE or node.depth >= bounds.depth
 
 
-@jit(inner=True, borrow=True)
+@inner
 def place_rows_in_branches(low, high, scratch, size, below):
     """Give each row its place in its branch, and each open branch its segment; rows without a value
     come behind the others.
@@ -457,7 +457,7 @@ def place_rows_in_branches(low, high, scratch, size, below):
     return end
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_branches(pool, low, high, known, scratch, size, ends, below):
     """Write the rows and runs of the open branches over those of the node.
 
@@ -503,14 +503,14 @@ def write_branches(pool, low, high, known, scratch, size, ends, below):
             copy(spare[nodes[v].low : ends[v]], run[nodes[v].low : ends[v]])
 
 
-@jit(inline=True, borrow=True)
+@inline
 def copy(source, out):
     """Where places are known not to be negative many are copied at once."""
     for i in range(len(out)):
         out[i] = source[i]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def copy_branch(run, to, out):
     """Copy the entries of one branch; return how many.
 
@@ -526,7 +526,7 @@ def copy_branch(run, to, out):
     return np.int64(n)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def deal_to_branches(run, size, ends, nodes, scratch, spare):
     """Copy the entries of a run to all open branches in one pass, however many.
 

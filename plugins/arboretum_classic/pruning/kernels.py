@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.api import MISSING_SPLITS, MISSING_STOPS
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 SMALL = 1e-6  # what two weights may differ by and still count as equal, as in Weka
 
@@ -125,7 +125,7 @@ class Nodes(NamedTuple):
     known: np.ndarray
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _binomial_at_most(n, e, p):
     """Return P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 −
     p; n − e, e + 1), by its continued fraction.
@@ -153,7 +153,7 @@ def _binomial_at_most(n, e, p):
     return 1.0 - tail if swapped else tail
 
 
-@jit(inner=True, borrow=True)
+@inner
 def extra_errors(n, e, limit):
     """Return how many errors more than the e among n rows are to be expected of later ones."""
     if n <= SMALL or (limit.exact and e >= n):
@@ -173,7 +173,7 @@ def extra_errors(n, e, limit):
     return _by_normal(n, e, limit)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _by_normal(n, e, limit):
     """Return the normal approximation with continuity correction, of at least one error."""
     if e + 0.5 >= n:
@@ -184,7 +184,7 @@ def _by_normal(n, e, limit):
     ) - e
 
 
-@jit(inline=True, borrow=True)
+@inline
 def _outcome_of_row(rule, row, tests):
     """Return the outcome of a row, −1 for none."""
     first, last = tests.start[rule], tests.start[rule + 1] - 1
@@ -205,7 +205,7 @@ def _outcome_of_row(rule, row, tests):
     return tests.outcome[first + low]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _write_outcomes(node, low, high, entries, weight, tests, shape, nodes):
     """Write where entries go at a node of the tree as grown: outcomes of its test or of its
     surrogates, else what becomes of missing values; add up the branches.  Returns how many are
@@ -231,7 +231,7 @@ def _write_outcomes(node, low, high, entries, weight, tests, shape, nodes):
     return lost
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _order_by_outcome(node, low, high, top, lost, entries, shape, nodes):
     """Order asked entries by outcome, behind ``top``; back to where they were, if none is split.
 
@@ -301,7 +301,7 @@ def _enlarge_buffers(need, entries):
     return longer
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _add(low, high, entries, label, weight, found):
     """Add the class weights of entries to ``found``."""
     who, share, _ = entries
@@ -309,7 +309,7 @@ def _add(low, high, entries, label, weight, found):
         found[label[who[i]]] += share[i] * weight[who[i]]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def _estimate_errors(weights, label, limit):
     """Return the errors to be expected where a class (−1: the heaviest) is predicted for these
     class weights.

@@ -52,7 +52,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
 from arboretum_decision_tables.exact.parts import ClosedForm, Table, n_classes
 
@@ -210,7 +210,7 @@ def huffman_length(heap, n_weights, arity):
     return total
 
 
-@jit(inner=True, borrow=True)
+@inner
 def heuristic_impurity(class_weight, spread, mass, heuristic):
     """Return how mixed a part is, by the heuristic: its entropy (less ``spread``) or Gini impurity
     times its mass, else the mass of its pairs of different classes.
@@ -293,7 +293,7 @@ def fill_literals(table, rows, low, high, literals):
     return words
 
 
-@jit(inner=True, borrow=True)
+@inner
 def weight_if_light(part, literal, rows, setting):
     """Return the weight of the rows in both sets where the leaf rule may let them be a leaf for
     their weight or number, else −1.
@@ -313,7 +313,7 @@ def weight_if_light(part, literal, rows, setting):
     return mass
 
 
-@jit(inline=True, borrow=True)
+@inline
 def classify_mixed_part(part, literal, rows, setting):
     """Return what ``inspect_part`` says of rows of several classes: (1, their weight) where they
     may be a leaf as they are light, else (2, 0.0).
@@ -325,7 +325,7 @@ def classify_mixed_part(part, literal, rows, setting):
     return 2, 0.0
 
 
-@jit(inline=True, borrow=True)
+@inline
 def inspect_part(part, literal, rows, setting):
     """Return (0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)
     of the rows in both sets.
@@ -357,7 +357,7 @@ def inspect_part(part, literal, rows, setting):
     return 1, mass
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     """Return a lower bound of ψ of the rows of a literal, which are mixed: the least over tests
     that divide them; at most about ``enough``, where looking stops to be of use.
@@ -554,7 +554,7 @@ def conjunction_bound(n, depth, features, ahead, form, setting, most):
     return (form.per_node + form.per_mass * length) * least + 2.0 * form.leaf
 
 
-@jit(inner=True, borrow=True)
+@inner
 def lagrangian_bound_at(multiplier, n_rows, depth, kind, row_weight, of_class, arity, free, most):
     """Return Σ w_r min_d (d + λ / G_r(d)) − λ, with λ = ``multiplier``: a lower bound of the total
     path length for every λ ≥ 0.

@@ -27,7 +27,7 @@ import numpy as np
 
 from arboretum.api import Form
 from arboretum.kernels.function_pointers import call_impurity
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum.kernels.solving.rows import (
     INSIDE,
     MIXED,
@@ -165,7 +165,7 @@ def n_classes(table: Table) -> int:
     return int(table.rows["label"].max(initial=0)) + 1
 
 
-@jit(inline=True, borrow=True)
+@inline
 def is_too_small_to_divide(counts, rule):
     """Return whether a subtable is a leaf for its size: it has fewer than rule.rows rows, or fewer
     than rule.objects objects.
@@ -178,7 +178,7 @@ def is_too_small_to_divide(counts, rule):
     return counts < rule.rows
 
 
-@jit(inner=True, borrow=True)
+@inner
 def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
     """Return whether one branch of a test is a leaf by its mass or impurity; summed in the order of
     rows, so that the answer does not depend on the way that led to the subtable.
@@ -196,7 +196,7 @@ def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
     return mass <= table.rule.light or is_pure_enough(table, vector)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def is_pure_enough(table, weights):
     """Return whether the leaf rule makes a leaf of class weights, float64[classes], for their
     impurity.
@@ -205,7 +205,7 @@ def is_pure_enough(table, weights):
     return not np.isnan(most) and call_impurity(table.impurity, weights) <= most
 
 
-@jit(inline=True, borrow=True)
+@inline
 def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
     """Return whether a part, one branch of a test of rows[low:high], is a leaf by the rule."""
     part = parts.sets[slot]
@@ -216,7 +216,7 @@ def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
     return False
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the objects of each outcome of a two-way test (of each bin of its feature where
     index < 0); returns how many occur.
@@ -254,14 +254,14 @@ def fill_parts(table, f, index, rows, low, high, parts):
     return seen
 
 
-@jit(inner=True, borrow=True)
+@inner
 def clear_parts(parts, seen):
     """Empty the slots of the first ``seen`` bins touched, for the next feature."""
     for k in range(seen):
         parts.sets[parts.touched[k]].tally = 0
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def unite_parts(parts, to, first, second):
     """Make slot ``to`` the union of slots ``first`` and ``second``.  Only sums, no differences: a
     class that is absent weighs 0.
@@ -287,13 +287,13 @@ def unite_parts(parts, to, first, second):
     part.alone, part.spread = one.alone + other.alone, one.spread + other.spread
 
 
-@jit(inline=True, borrow=True)
+@inline
 def write_test(test, index, inside, outside):
     """Write a two-way test, and the slots of its outcomes, to an entry of ``parts.tests``."""
     test.index, test.slots[0], test.slots[1] = index, inside, outside
 
 
-@jit(inner=True, borrow=True)
+@inner
 def list_tests(table, f, seen, parts):
     """List the tests of a two-way feature that divide the rows, of whose bins ``seen`` were filled
     in; returns how many.

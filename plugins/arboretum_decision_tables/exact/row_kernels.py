@@ -40,7 +40,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
@@ -132,7 +132,7 @@ def expand_subtables(table, track, graph, limit, parts, base):
         state.stream = at
 
 
-@jit(inline=True, borrow=True)
+@inline
 def room_for_bundles(features, n):
     """Return how many entries of the stream (and so nodes, and pending children) the bundles of n
     rows may need.
@@ -143,7 +143,7 @@ def room_for_bundles(features, n):
     return need
 
 
-@jit(inline=True, borrow=True)
+@inline
 def push_frame(state, frames, low, high, below, is_base):
     """Push a frame of rows[low:high], which become those of the topmost subtable."""
     frame = frames[state.frames]
@@ -152,7 +152,7 @@ def push_frame(state, frames, low, high, below, is_base):
     state.rows = high
 
 
-@jit(inline=True, borrow=True)
+@inline
 def copy_rows_of_child(table, frame, child, rows, top):
     """Copy the rows of a pending child from its parent's to the top of the stack; feature −1
     takes all.
@@ -166,7 +166,7 @@ def copy_rows_of_child(table, frame, child, rows, top):
         rows[top + k - low] = rows[k]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
     """Return the node of one branch, entered and put on the pending stack when it is new; −1 for a
     leaf.
@@ -186,7 +186,7 @@ def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
     return node
 
 
-@jit(inline=True, borrow=True)
+@inline
 def write_bundles(table, f, low, high, track, graph, seen, parts, at):
     """Write the bundles of one feature, whose bins were filled in; returns the end of the
     stream.

@@ -54,7 +54,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
@@ -181,7 +181,7 @@ def new_task(table: Table, form: ClosedForm, setting: Setting) -> Task:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def own_cost(form, mass, price):
     """Return what an inner node adds to its branches: (per_node + per_mass · mass) · price.
 
@@ -191,13 +191,13 @@ def own_cost(form, mass, price):
     return own * price if form.priced else own
 
 
-@jit(inline=True, borrow=True)
+@inline
 def combine_branches(form, one, other):
     """Return what two branches cost together: the larger, or the sum, as the form says."""
     return max(one, other) if form.largest else one + other
 
 
-@jit(inline=True, borrow=True)
+@inline
 def bounds_of_part(task, slot, leaf, literal, ahead):
     """Return (lower, upper) bound of ψ of a part.
 
@@ -229,7 +229,7 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
     return known, upper
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
     """Return (floor, upper bound, sum or maximum of the parts' heuristic impurity) of the test
     listed at ``t``, or of the multiway test, of which ``seen`` outcomes occur.
@@ -262,7 +262,7 @@ def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
     return own + least, own + greatest, mixed
 
 
-@jit(inner=True, borrow=True)
+@inner
 def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     """List all tests that divide the rows, from ``at`` on; returns (end, least upper bound, its
     test).
@@ -290,7 +290,7 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     return at, best, best_test
 
 
-@jit(inner=True, borrow=True)
+@inner
 def keep_best_tests(first, end, width, stacks):
     """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new
     end.
@@ -435,14 +435,14 @@ def search_subtables(task, width, unwind, limit, stacks):
     return FINISHED
 
 
-@jit(inline=True, borrow=True)
+@inline
 def pop_frame(state, frame):
     """Take the topmost frame off the stacks; its rows lie on top, as do its tests."""
     state.frames -= 1
     state.rows, state.tests = frame.low, frame.first
 
 
-@jit(inner=True, borrow=True)
+@inner
 def heuristic_impurity_of_rows(rows, low, high, table, mass, heuristic, totals):
     """Return how mixed rows[low:high] are, as ``heuristic_impurity`` of ``bound_kernels``.
 
@@ -459,7 +459,7 @@ def heuristic_impurity_of_rows(rows, low, high, table, mass, heuristic, totals):
     return heuristic_impurity(totals, spread, mass, heuristic)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
     """Put one part of the topmost subtable on the stacks, and in the memory if it is new there
     with its bound ``least``.

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.exact.parts import (
@@ -164,14 +164,14 @@ def new_base(table: Table) -> Base:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def set_of_first_rows(n):
     """Return the set of the first n ≥ 1 rows of a base, a word of bits."""
     last = ONE << np.uint64(n - 1)
     return (last - ONE) | last
 
 
-@jit(inner=True, borrow=True)
+@inner
 def fill_base(table, rows, low, high, base):
     """Fill in what a base holds of rows[low:high]."""
     n, by_code, touched = high - low, base.by_code, base.touched
@@ -205,7 +205,7 @@ def fill_base(table, rows, low, high, base):
     base.epoch[0] += ONE
 
 
-@jit(inner=True, borrow=True)
+@inner
 def subset_is_leaf(c, low, table, rows, vector):
     """Return whether the leaf rule makes a leaf of a set of rows of several classes of the base.
 
@@ -224,7 +224,7 @@ def subset_is_leaf(c, low, table, rows, vector):
     )
 
 
-@jit(inline=True, borrow=True, wraps=True)
+@inline(wraps=True)
 def node_of_subset(c, low, table, ruled, track, graph, base, at):
     """Return the node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2,
     and ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
@@ -255,7 +255,7 @@ def node_of_subset(c, low, table, ruled, track, graph, base, at):
     return np.int64(-2)
 
 
-@jit(inline=True, borrow=True, wraps=True)
+@inline(wraps=True)
 def look_up_noted_subsets(low, table, graph, base):
     """Find nodes of the noted subsets, entered and put on the pending stack where they are new."""
     state, slots, late = graph.state[0], graph.slots, base.late
@@ -279,7 +279,7 @@ def look_up_noted_subsets(low, table, graph, base):
         near.subset, near.node = c, (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def enter_node(graph, node, size, mass):
     """Write what is known of a new node, and put it on the pending stack; returns its place
     there.
@@ -294,13 +294,13 @@ def enter_node(graph, node, size, mass):
     return child
 
 
-@jit(inline=True, borrow=True)
+@inline
 def place_in_cache(c):
     """Return where the cache keeps a set."""
     return np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
 
 
-@jit(inline=True, borrow=True)
+@inline
 def next_code(s, pieces, j):
     """Return the code that follows in a set that of piece j, which is not its last."""
     j += 1
@@ -309,7 +309,7 @@ def next_code(s, pieces, j):
     return pieces[j].code
 
 
-@jit(inline=True, borrow=True)
+@inline
 def write_bundles_of_subset(s, low, table, ruled, track, graph, base, at):
     """Write all bundles of a set of rows of the base; returns the end of the stream."""
     first_row, stream, price, same = lowest(s), graph.stream, table.price, base.same

@@ -20,10 +20,10 @@ Invariants:
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_complexity
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, jit
 
 
-@jit(inline=True, borrow=True)
+@inline
 def bundle_value(stream, at, form, address, mass, price, value, buffer):
     """Return F of the bundle that begins at ``stream[at]``.
 

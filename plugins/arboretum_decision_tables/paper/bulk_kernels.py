@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, jit
 
 SOLVED, NEED_ROOM, TOO_WIDE, NOT_DISTINCT, TOO_MANY_ROWS = range(5)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -100,7 +100,7 @@ def least(a, b):
     return (b & mask) | (a & ~mask)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def of_three(c, packed, code_bits, lanes, other):
     """Return the minimum of three rows of several classes.
 
@@ -297,13 +297,13 @@ def solve_nodes(known, n_rows, size, best, deep, start, stream, order):
 # -- witnesses -------------------------------------------------------------------------------------
 
 
-@jit(inline=True, borrow=True)
+@inline
 def lane(word, cost):
     """Return the path length, nodes, inner nodes or leaves, for cost 1 to 4."""
     return np.int64((word >> np.uint64(16 * (cost - 1))) & LANE)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
     """Return the minimum for a subtable, as the solver left it; more than any tree costs for one
     that it never met.

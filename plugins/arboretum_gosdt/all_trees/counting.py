@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 FREE = np.int64(-1)
@@ -104,7 +104,7 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
     return FINISHED
 
 
-@jit(inline=True, borrow=True, wraps=True)
+@inline(wraps=True)
 def place_of_cost(slots, mask, cost):
     """Return the slot of a cost, or the free one where it would be."""
     at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
@@ -113,7 +113,7 @@ def place_of_cost(slots, mask, cost):
     return at
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_trees_of_cost(bag, mask, n, cost, count, modulus):
     """Add ``count`` trees of a cost to the table; returns how many costs are in it.
 
@@ -129,7 +129,7 @@ def add_trees_of_cost(bag, mask, n, cost, count, modulus):
     return n
 
 
-@jit(inner=True, borrow=True)
+@inner
 def free_slots(bag, n, mask):
     """Free the slots of the n costs in the table; all are found before the first is freed, which
     would hide others.
@@ -251,7 +251,7 @@ def list_trees(graph, counted, nodes, state, tests, starts):
     return written
 
 
-@jit(inner=True, borrow=True)
+@inner
 def complete_tree(graph, counted, nodes, at):
     """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there
     are.

@@ -54,7 +54,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
@@ -227,7 +227,7 @@ STATE = np.dtype(
 )
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def sum_sides_of_tests(table, levels, scratch, d):
     """Sum excess, keys, mass, rows and the worst answer over the objects with outcome 1 of each
     test (``scratch.sums``) and over all (``scratch.side``), and list the tests that divide the set;
@@ -281,7 +281,7 @@ def sum_sides_of_tests(table, levels, scratch, d):
     return width
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_masked(into, value, mask):
     """Add the value where the mask is −1, in the type of the lanes."""
     lane = into.dtype.type(value)
@@ -289,7 +289,7 @@ def add_masked(into, value, mask):
         into[j] += lane & mask[j]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_pairs(table, levels, scratch, d, m, limit):
     """Sum ``excess[r, c]`` over the objects r of the set with both tests i and j into both[c, i,
     j], and the greatest excess into both[answers, i, j].
@@ -429,7 +429,7 @@ def bound_sides_of_tests(table, levels, scratch, memo, d):
                 propagate_to_siblings(table, levels, d, i, side)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def losses_of_two_and_three_leaves(one, other, first, second, with_1, with_2, all_1, all_2, side):
     """Return the least loss of two leaves on a side of a test, and the least of one leaf beside
     others (of three leaves and more), over all second tests, for two answers.
@@ -452,31 +452,31 @@ def losses_of_two_and_three_leaves(one, other, first, second, with_1, with_2, al
     return two, three
 
 
-@jit(inline=True, borrow=True)
+@inline
 def cost_limit(node, d):
     """Return what trees of the set of level d may cost by a test that is still asked."""
     return node.budget if d == 0 else min(node.budget, node.best - 1)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def is_open(levels, d, side, i):
     """Return whether the least cost of a side of test i is not proven yet."""
     return levels.low[d, side, i] < levels.high[d, side, i]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def lightest_side(levels, d, i):
     """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
 
-@jit(inline=True, borrow=True)
+@inline
 def cost_of_sides(costs, d, i):
     """Return what both sides of test i cost."""
     return costs[d, ONE, i] + costs[d, REST, i]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def raise_bound_of_side(levels, d, side, i, lower):
     """Enter a lower bound of a side of test i; return whether it is higher than the known one."""
     low = levels.low[d, side, i]
@@ -484,7 +484,7 @@ def raise_bound_of_side(levels, d, side, i, lower):
     return lower > low
 
 
-@jit(inline=True, borrow=True)
+@inline
 def refresh_bound_of_test(levels, d, i):
     """Compute the bound of the trees that ask test i first, and the best tree's cost, anew."""
     node, test_cost = levels.node[d], levels.test_cost[d, i]
@@ -492,7 +492,7 @@ def refresh_bound_of_test(levels, d, i):
     node.best = min(node.best, cost_of_sides(levels.high, d, i) + test_cost)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def propagate_to_siblings(table, levels, d, i, side):
     """Raise the bounds of the sides S of all open tests by that of one side T:
     R(S) ≥ R(T) − q · w(T ∖ S) (B.10).
@@ -511,7 +511,7 @@ def propagate_to_siblings(table, levels, d, i, side):
             refresh_bound_of_test(levels, d, j)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_side(table, levels, d, i, side, budget):
     """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, cost ≤
     ``budget``.
@@ -533,7 +533,7 @@ def push_side(table, levels, d, i, side, budget):
         child.key[word] = levels.side_key[d, side, i, word]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def most_balanced_open_test(levels, d, limit):
     """Return the most balanced test within the limit of which a side is not solved; −1: none."""
     found, most = np.int64(-1), np.int64(-1)
@@ -547,7 +547,7 @@ def most_balanced_open_test(levels, d, limit):
     return found
 
 
-@jit(inner=True, borrow=True)
+@inner
 def number_of_set(memo, state, one, two, depth):
     """Return the number of a set, given to it where it is new."""
     number = find_or_enter(
@@ -559,7 +559,7 @@ def number_of_set(memo, state, one, two, depth):
     return number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def place_in_graph(table, levels, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``."""
     one = levels.side_key[0, side, i, 0]
@@ -590,7 +590,7 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
     return at
 
 
-@jit(inner=True, borrow=True)
+@inner
 def take_next_set(levels, graph, state):
     """Make the next set of the graph that of level 0."""
     at, end = graph.waiting[state.objects], np.int64(0)
@@ -610,7 +610,7 @@ def take_next_set(levels, graph, state):
         node.key[word] = graph.set[at].key[word]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_edges(table, levels, memo, graph, state):
     """Keep the tests of level 0 that some tree within its budget asks first, as edges."""
     node, at = levels.node[0], graph.order[state.taken - 1]

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 
@@ -49,7 +49,7 @@ class PartialSolutions(NamedTuple):
     origin: np.ndarray
 
 
-@jit(inner=True, borrow=True)
+@inner
 def curve_reaches(partial, a, x, y):
     """Return whether the curve of solution a lies at y or above, at x."""
     right, up = np.int64(0), np.int64(0)
@@ -61,7 +61,7 @@ def curve_reaches(partial, a, x, y):
     return y <= up
 
 
-@jit(inner=True, borrow=True)
+@inner
 def beats(partial, a, b, curves, equal):
     """Return whether solution a is at least as good as solution b, and costs no more.
 
@@ -82,7 +82,7 @@ def beats(partial, a, b, curves, equal):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_values(partial, a, b, own, n, curves):
     """Add the values of solutions a and b of two sides (curves: their Minkowski sum), as number n
     of ``own``.
@@ -113,7 +113,7 @@ def add_values(partial, a, b, own, n, curves):
     own.size[n] = size
 
 
-@jit(inner=True, borrow=True)
+@inner
 def copy_solution(partial, a, own, n):
     """Copy solution a as number n of ``own``."""
     own.size[n], own.leaves[n], own.cost[n] = partial.size[a], partial.leaves[a], partial.cost[a]
@@ -123,7 +123,7 @@ def copy_solution(partial, a, own, n):
         own.value[n, i, 0], own.value[n, i, 1] = partial.value[a, i, 0], partial.value[a, i, 1]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def keep_unless_beaten(own, n, curves, equal):
     """Keep the solution that was written as number n, unless one before beats it, and drop those
     that it beats; returns how many there are.
@@ -142,7 +142,7 @@ def keep_unless_beaten(own, n, curves, equal):
     return left + 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
     """Write set s as a leaf with an answer as number n of ``own``."""
     own.value[n] = 0
@@ -160,7 +160,7 @@ def write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves)
         own.cost[n] = graph.set[s].alone
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_tree(partial, a, b, e, cost, own, n, curves):
     """Write the tree of solutions a and b of the sides of edge e as number n of ``own``."""
     add_values(partial, a, b, own, n, curves)

@@ -21,7 +21,7 @@ Nodes of a column are linked by ``after`` in the order of their ranks.  ``choose
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum_gosdt.continuous.lists import collect_bounds
 from arboretum_gosdt.continuous.parts import (
     NOTHING,
@@ -31,7 +31,7 @@ from arboretum_gosdt.continuous.parts import (
 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_node(state, top, column, cut, mass, left, right):
     """Add a node, which follows none yet, and return its place."""
     frame = state.frames[top]
@@ -49,13 +49,13 @@ def add_node(state, top, column, cut, mass, left, right):
     return at
 
 
-@jit(inline=True, borrow=True)
+@inline
 def bound_between(a, b):
     """Return a bound that no cut between two nodes loses less than."""
     return max(a.low_left + b.low_right, b.low_left + a.low_right - (b.mass - a.mass))
 
 
-@jit(inner=True, borrow=True)
+@inner
 def keep_interval(state, top, a, b, hint):
     """Keep an interval that is still open, or take its bound into the frame's."""
     frame = state.frames[top]
@@ -68,7 +68,7 @@ def keep_interval(state, top, a, b, hint):
         frame.open += 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_column(plan, tables, state, top):
     """Make nodes of the frame's column as far as bounds are known, and its intervals.
 
@@ -102,7 +102,7 @@ def start_column(plan, tables, state, top):
             held = q
 
 
-@jit(inner=True, borrow=True)
+@inner
 def choose_cut(plan, tables, state, top, a, b, hint):
     """Return the cut of an interval to judge next, the middle by weight of those that its ends do
     not close; -1 if they close all.
@@ -134,7 +134,7 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     return first_cut_above(counts, starts, low, high, (light + heavy) // 2 - 1)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def weight_up_to_cut(counts, starts, cut):
     """Return the weight of the rows up to a cut.
 
@@ -145,7 +145,7 @@ def weight_up_to_cut(counts, starts, cut):
     return np.int64(counts[place]) if place >= 0 else np.int64(0)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def first_cut_above(counts, starts, low, high, mass):
     """Return the first cut from low to high - 1 up to which the rows weigh more than ``mass``, or
     high, where none is.

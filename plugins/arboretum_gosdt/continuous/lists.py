@@ -17,13 +17,13 @@ whole.
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 from arboretum_gosdt.continuous.parts import (
     weight_up_to,
 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_list(plan, state, top):
     """Begin a frame's list, in its parent's room; -1 where there is none left."""
     frame, parent = state.frames[top], state.frames[top - 1]
@@ -36,7 +36,7 @@ def start_list(plan, state, top):
         lists[fill + 1] = parent.used
 
 
-@jit(inner=True, borrow=True)
+@inner
 def list_nodes_of_column(plan, state, top, column):
     """Write the nodes of a column to the frame's list, and go on without a list where they do
     not fit.
@@ -62,7 +62,7 @@ def list_nodes_of_column(plan, state, top, column):
     parent.used = fill
 
 
-@jit(inner=True, borrow=True)
+@inner
 def collect_bounds(plan, tables, state, top, column):
     """Collect bounds for the frame's rows from the lists of a subset and a superset, in state.seeds
     by rank; returns how many.

@@ -48,7 +48,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.continuous.cuts import add_node, choose_cut, keep_interval, start_column
 from arboretum_gosdt.continuous.lists import list_nodes_of_column, start_list
@@ -99,7 +99,7 @@ def search_intervals(plan, tables, state, limit):
     return FINISHED
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter_frame(plan, tables, state, top):
     """Solve the rows with one level less: at depth 2 this is one pass."""
     frame = state.frames[top]
@@ -115,7 +115,7 @@ def enter_frame(plan, tables, state, top):
         start_with_loss(state, top, state.out[0])
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_with_loss(state, top, value):
     """Begin a frame's bounds with ``value``, the loss with one level less, or a bound that is no
     less than the budget.
@@ -128,7 +128,7 @@ def start_with_loss(state, top, value):
         close_frame(state, top)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def close_frame(state, top):
     """Pop the frame, and leave its parent (``now.value``) the loss if it is less than the budget,
     else a bound that is not.
@@ -146,7 +146,7 @@ def close_frame(state, top):
             now.given = frame.list
 
 
-@jit(inner=True, borrow=True)
+@inner
 def next_column(plan, tables, state, top):
     """Go on to the next column; the first frame has the intervals of all columns open at once."""
     frame = state.frames[top]
@@ -166,7 +166,7 @@ def next_column(plan, tables, state, top):
     start_column(plan, tables, state, top)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def work_off_intervals(plan, tables, state, top, limit):
     """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
     measured at once, above it is judged.
@@ -212,14 +212,14 @@ def work_off_intervals(plan, tables, state, top, limit):
         close_frame(state, top)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def copy_heap(heap, to):
     """Copy the upper levels of a tree."""
     for k in range(len(heap)):
         to[k, 0], to[k, 1] = heap[k, 0], heap[k, 1]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def solve_sides_of_cut(plan, tables, state, top):
     """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
     frame, now = state.frames[top], state.now[0]
@@ -242,7 +242,7 @@ def solve_sides_of_cut(plan, tables, state, top):
     add_cut(state, top)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def lists_of_side(state, i, j, side):
     """Return the lists of a subset and of a superset of the rows on a side of a cut between two
     nodes.
@@ -251,7 +251,7 @@ def lists_of_side(state, i, j, side):
     return state.nodes[within].sub[side], state.nodes[around].super[side]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_cut(state, top):
     """Make the cut that was judged or measured a node between two new intervals."""
     frame = state.frames[top]
@@ -272,7 +272,7 @@ def add_cut(state, top):
     keep_interval(state, top, new, j, NOTHING)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def join_trees(state, top, column, cut):
     """Make the best tree of a frame of a cut and the trees of its sides, which are heaps of one
     level less.

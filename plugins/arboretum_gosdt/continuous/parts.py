@@ -26,7 +26,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum_gosdt.continuous.column_passes import (
     keep_signs_of_side,
     measure_many_classes,
@@ -129,7 +129,7 @@ order : int32[rows].
 """
 
 
-@jit(inline=True, borrow=True)
+@inline
 def table_level(plan, top):
     """Return the level of the table in which a frame's rows stand: one of depth 2 has that of its
     parent.
@@ -137,13 +137,13 @@ def table_level(plan, top):
     return max(np.int64(0), top - 1) if plan.depth - top == 2 else top
 
 
-@jit(inline=True, borrow=True)
+@inline
 def data_level(plan, top):
     """Return which of ``signs`` and ``counts`` are a frame's."""
     return max(np.int64(1), plan.depth - 2) if plan.depth - top == 2 else top
 
 
-@jit(inline=True, borrow=True)
+@inline
 def weight_up_to(plan, tables, top, column, cut):
     """Return the weight of the frame's rows with rank <= cut."""
     if cut < 0:
@@ -152,13 +152,13 @@ def weight_up_to(plan, tables, top, column, cut):
     return np.int64(tables.counts[data_level(plan, top), place]) if place >= 0 else np.int64(0)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def cut_above_all(plan):
     """Return a cut above every rank."""
     return np.int64((1 << 15) - 1 if plan.lanes > 16 else (1 << 31) - 1)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def measure_sides(plan, tables, state, top, column, cut, mass):
     """Measure the losses of both sides of a cut with one more split each, into state.out[:2].
 
@@ -197,7 +197,7 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
         out[0], out[1] = mass - out[0], rest - out[1]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_side(plan, tables, state, top, column, cut, left, budget):
     """Put the rows of a frame on one side of a cut into a new one above it; the first one, above
     none, has all of them.
@@ -230,7 +230,7 @@ def push_side(plan, tables, state, top, column, cut, left, budget):
     start_frame(plan, tables, state, child, budget)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_frame(plan, tables, state, top, budget):
     """Begin a new frame for rows whose signs and counts are there."""
     state.now[0].top = top

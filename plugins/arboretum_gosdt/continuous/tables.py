@@ -22,7 +22,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 
 Plan = namedtuple("Plan", "columns classes lanes blocks vectors two depth slots")
 """What does not change in a search, as numbers.
@@ -110,7 +110,7 @@ def write_layout(plan, tables, level, n, order):
             last[u] = end
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_rows_of_side(plan, tables, level, column, cut, left, order):
     """Write the table of the next level: the rows whose rank in the column is <= cut, or those
     whose is not.
@@ -130,7 +130,7 @@ def write_rows_of_side(plan, tables, level, column, cut, left, order):
     write_layout(plan, tables, level + 1, m, order)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def ranks_of_column(plan, tables, level, column):
     """Return the row of ``tables.ranks`` with the ranks of a column; made if it is not there, in
     place of the oldest.

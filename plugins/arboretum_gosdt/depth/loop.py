@@ -51,7 +51,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import LOWER, UPPER, find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.depth.arrays import (
@@ -81,7 +81,7 @@ from arboretum_gosdt.depth.passes import (
 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def finish_split(task, v):
     """Set the bounds of both literals of the current feature to their losses of depth 2, which are
     known, and finish the feature.
@@ -103,7 +103,7 @@ def finish_split(task, v):
     finish_feature(task, v, f)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def fingerprint_of_literal(levels, v, f, literal):
     """Return both words of the fingerprint of the rows that have a literal, before the depth is
     added.
@@ -115,7 +115,7 @@ def fingerprint_of_literal(levels, v, f, literal):
     return one, two
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter_cell(cells, one, two, loss):
     """Enter the loss of depth 2 of a set into ``cells``; returns 1 where the line had room.
 
@@ -133,7 +133,7 @@ def enter_cell(cells, one, two, loss):
     return new
 
 
-@jit(inline=True, borrow=True)
+@inline
 def loss_in_cells(cells, one, two):
     """Return the loss of depth 2 that is remembered of a set, or −1."""
     mask = np.uint64(cells.shape[0] // WAYS - 1)
@@ -158,7 +158,7 @@ def move_cells(old, new):
     return number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def finish_feature(task, v, f):
     """Close feature f, of which nothing more is to be learnt: its tree may be the best known, and
     its bounds go to all literals.
@@ -184,7 +184,7 @@ def finish_feature(task, v, f):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
     """Raise the bounds of all h and ¬h by R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h), for both
     literals ℓ of f.
@@ -200,7 +200,7 @@ def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
         low0[h] = max(low0[h], max(b - (t - w), a - w))
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def look_up_literals(task, v, depth):
     """Bound the literals of an opened set by what the memory knows of them."""
     levels, memory, setting = task.levels, task.memory, task.setting
@@ -233,7 +233,7 @@ def look_up_literals(task, v, depth):
             levels.todo[v, f] = not done
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_opened_set(task, v):
     """Bound the set and its literals, all pairs of which are counted, and keep which features come
     first.
@@ -260,7 +260,7 @@ def bound_opened_set(task, v):
     frame.phase = CHOOSE
 
 
-@jit(inner=True, borrow=True)
+@inner
 def choose_feature(task, v):
     """Return the feature to search next, or −1: the least sum of bounds; the most right rows with
     depth 2 among equals.
@@ -287,7 +287,7 @@ def choose_feature(task, v):
     return found
 
 
-@jit(inner=True, borrow=True)
+@inner
 def close_set(task, v):
     """Enter the bounds of the set of level v into the memory, pop it, and bound its parent's
     literal.
@@ -307,7 +307,7 @@ def close_set(task, v):
         tighten_bounds_of_literal(levels, memory, v - 1, node)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def tighten_bounds_of_literal(levels, memory, v, node):
     """Bound the current literal of level v by what the memory knows of set ``node``."""
     f, literal = levels.frame[v].current, levels.frame[v].side
@@ -315,13 +315,13 @@ def tighten_bounds_of_literal(levels, memory, v, node):
     levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
 
 
-@jit(inline=True, borrow=True)
+@inline
 def outcome_of_row(table, row, f):
     """Return a row's outcome of feature f, 0 or 1."""
     return np.int64(table.bits[table.place[row] + (f >> 5)] >> (f & 31)) & 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_child(task, v, node, budget, words):
     """Push the rows with the current literal of level v as level v + 1.
 
@@ -344,7 +344,7 @@ def push_child(task, v, node, budget, words):
     task.state[0].level = v + 1
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def search_children(task, v):
     """Search one side of the current feature, the heavier one first, or be done with the
     feature.

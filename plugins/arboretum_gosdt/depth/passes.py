@@ -39,7 +39,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner
 from arboretum_gosdt.depth.arrays import (
     COST_OF_PASS,
     LARGE,
@@ -64,7 +64,7 @@ from arboretum_gosdt.depth.pair_counts import (
 )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def loss_from_correct(setting, weight, right):
     """Return the loss of what gets ``right`` right, as :func:`correct_by_first_feature` and leaves
     count that.
@@ -72,7 +72,7 @@ def loss_from_correct(setting, weight, right):
     return (weight - right) >> 1 if setting.two else weight - right
 
 
-@jit(inner=True, borrow=True)
+@inner
 def correct_of_leaf(setting, whole):
     """Return what a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is
     D, |D|, which is what it gets right less what it gets wrong.
@@ -85,7 +85,7 @@ def correct_of_leaf(setting, whole):
     return most
 
 
-@jit(inner=True, borrow=True)
+@inner
 def list_places_of_rows(task, rows, number, start, entries):
     """List the places of ``number`` rows by word: every group begins a word, and what is left of
     its last one is filled up; returns the number of words.
@@ -106,19 +106,19 @@ def list_places_of_rows(task, rows, number, start, entries):
     return at // width
 
 
-@jit(inner=True, borrow=True)
+@inner
 def pack_set(words, layout, bits, entries, number):
     """Pack ``number`` words; a kernel of its own, as it is long and used twice."""
     pack_rows(words, layout, bits, entries, 0, number)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def sum_margins_of_set(packed, layout, low, high, into, at):
     """:func:`sum_margins` as a kernel of its own."""
     sum_margins(packed, layout, low, high, into, at)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def correct_of_depth_two(task, v, side, number):
     """:func:`correct_by_first_feature` as a kernel of its own, for the counts of level v; keys go
     to the scratch.
@@ -128,7 +128,7 @@ def correct_of_depth_two(task, v, side, number):
     return correct_by_first_feature(pairs, task.layout, side, number, scratch.key)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def open_set(task, v):
     """Pack the rows of level v, count its features, sum fingerprints."""
     table = task.table
@@ -186,7 +186,7 @@ def open_set(task, v):
     task.state[0].opened += 1
 
 
-@jit(inline=True, borrow=True)
+@inline
 def next_part_of_pairs(layout, words, at):
     """Return (end, work) of the next features from ``at`` on whose windows are counted in one
     go.
@@ -202,7 +202,7 @@ def next_part_of_pairs(layout, words, at):
     return end, work
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_pairs_of_set(task, v):
     """Count a stretch of all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
@@ -216,7 +216,7 @@ def count_pairs_of_set(task, v):
     return work
 
 
-@jit(inner=True, borrow=True)
+@inner
 def read_row_of_pairs(values, base, layout, f, out, at):
     """Copy the count of every pair {f, h} to out[at + h], from the window of whichever of the two
     has it; the first are repeated behind the last.
@@ -236,7 +236,7 @@ def read_row_of_pairs(values, base, layout, f, out, at):
         out[at + features + h] = out[at + h]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def collect_rows_of_side(task, v, f, outcome):
     """List the rows with that outcome by word, groups of two classes together; returns (words,
     weight of class 0).
@@ -281,7 +281,7 @@ def collect_rows_of_side(task, v, f, outcome):
     return at // width, less
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_split(task, v, f):
     """Prepare the pass over both sides of feature f of the set of level v."""
     table = task.table
@@ -309,7 +309,7 @@ def start_split(task, v, f):
     frame.side_words, frame.less = words, less
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_pairs_of_split(task, v):
     """Count a stretch of all pairs of both sides of a split of level v; returns the work."""
     layout = task.layout

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, jit
 
 
 @jit
@@ -103,7 +103,7 @@ class Setting(NamedTuple):
     deep: bool
 
 
-@jit(inline=True, borrow=True)
+@inline
 def split_cost(count, size, mass, members, setting):
     """Return the least that a set costs if it is split; FAR where it must be a leaf."""
     few = size < 2 or count < max(setting.split, 2 * setting.least)

@@ -16,7 +16,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
 TOO_LONG = 3
@@ -47,7 +47,7 @@ slots : int64[2^k], −1, more than there are tests.
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def same_test(outcome, plane, bit):
     """Return whether a test divides all rows as a kept one, or as its complement.
 
@@ -104,7 +104,7 @@ def pack_tests(coded, room):
     return found
 
 
-@jit(inner=True, borrow=True)
+@inner
 def same_row(planes, a, b):
     """Return whether two rows have all bits in common."""
     for w in range(planes.shape[0]):

@@ -17,10 +17,10 @@ is appended once.  Objects have to be sorted by target, and have positive weight
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 
 
-@jit(inner=True, borrow=True)
+@inner
 def cost_of_interval(table, prefix, i, j):
     """Return the cost of the objects i … j − 1 of a sorted list as one leaf.
 

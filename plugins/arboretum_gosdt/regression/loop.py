@@ -52,7 +52,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
@@ -102,7 +102,7 @@ STATE = np.dtype(
 """Where a search is."""
 
 
-@jit(inline=True, borrow=True, wraps=True)
+@inline(wraps=True)
 def key_with_limits(one, depth, leaves):
     """Return the first word of a set whose trees have limits."""
     return (
@@ -112,13 +112,13 @@ def key_with_limits(one, depth, leaves):
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def depth_below(depth):
     """Return the depth that remains to a side of a set with so much."""
     return depth if depth >= UNLIMITED else depth - 1
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def bound_sides_of_tests(table, levels, scratch, memo, d):
     """Bound the least cost of both sides of every test of a set: by the memo, by pairs of tests,
     and by one another.
@@ -190,7 +190,7 @@ def bound_sides_of_tests(table, levels, scratch, memo, d):
                 propagate_to_siblings(table, levels, d, i, side)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def refresh_best_tree(levels, d, i):
     """Keep the best tree by test i, where it is better than the best so far."""
     node = levels.node[d]
@@ -201,25 +201,25 @@ def refresh_best_tree(levels, d, i):
             node.ub, node.first, node.given = cost, levels.test[d, i], a
 
 
-@jit(inline=True, borrow=True)
+@inline
 def lightest_side(levels, d, i):
     """Return the side of test i that weighs less."""
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
 
-@jit(inline=True, borrow=True)
+@inline
 def cost_of_sides(costs, d, i, a, many):
     """Return what both sides of test i cost; a of ``many`` leaves are on that of outcome 1."""
     return costs[d, ONE, i, a] + costs[d, REST, i, many - a]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def is_open(levels, d, side, i, k):
     """Return whether the least cost of a side of test i, of at most k leaves, is not proven yet."""
     return levels.low[d, side, i, k] < levels.high[d, side, i, k]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def raise_bound_of_side(levels, d, side, i, k, lower):
     """Enter a lower bound of a side of test i, of at most k leaves."""
     levels.low[d, side, i, k] = max(
@@ -227,7 +227,7 @@ def raise_bound_of_side(levels, d, side, i, k, lower):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def propagate_to_siblings(table, levels, d, i, side):
     """Raise the bounds of the sides S of all tests by that of one side T:
     R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S).
@@ -245,7 +245,7 @@ def propagate_to_siblings(table, levels, d, i, side):
             raise_bound_of_side(levels, d, REST, j, k, low - common)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def tighten_bounds_of_side(table, levels, d, i, side, k, lower, upper):
     """Tighten the bounds of a side by those of its trees of at most k leaves."""
     low, high = levels.low[d, side, i], levels.high[d, side, i]
@@ -257,7 +257,7 @@ def tighten_bounds_of_side(table, levels, d, i, side, k, lower, upper):
     refresh_best_tree(levels, d, i)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_side(table, levels, d, i, side, k, budget):
     """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, at most
     k leaves, cost ≤ ``budget``.
@@ -276,7 +276,7 @@ def push_side(table, levels, d, i, side, k, budget):
         child.key[word] = levels.side_key[d, side, i, word]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def most_balanced_open_test(levels, d, limit):
     """Return (test, leaves of its side of outcome 1), the most balanced within the limit of which a
     side is not solved; test −1: none.
@@ -293,7 +293,7 @@ def most_balanced_open_test(levels, d, limit):
     return found, given
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_by_intervals(table, levels, scratch, d, i, side):
     """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
     overcharges the most leaves that it may have.
@@ -323,7 +323,7 @@ def bound_by_intervals(table, levels, scratch, d, i, side):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter_in_memo(memo, state, node, lower):
     """Enter the bounds of a set and its first test into the memo; returns its number."""
     number = find_or_enter(
@@ -343,7 +343,7 @@ def enter_in_memo(memo, state, node, lower):
     return number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def lower_bound_of_set(levels, d):
     """Return the proven bound of the set of level d: the least that any of its tests can cost."""
     node = levels.node[d]

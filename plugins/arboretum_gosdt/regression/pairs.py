@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist."""
@@ -136,7 +136,7 @@ class RegressionScratch(NamedTuple):
     queue: np.ndarray
 
 
-@jit(inline=True, borrow=True)
+@inline
 def squares_saved_by_leaf(scale, total, weight):
     """Return what a leaf saves of the squares, scale · total² / weight."""
     return np.rint(scale * total * total / max(weight, 1.0))
@@ -159,7 +159,7 @@ def leaf_cost(table, objects):
     return np.int64(raw * table.scale)
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def sum_sides_of_tests(table, levels, scratch, d):
     """Sum over each test's objects with outcome 1, and list the tests that divide the set; returns
     how many.
@@ -196,14 +196,14 @@ def sum_sides_of_tests(table, levels, scratch, d):
     return width
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_masked(sums, value, mask):
     """Add a value to the sums where the mask is −1."""
     for j in range(len(mask)):
         sums[j] += value & mask[j]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_pairs(table, levels, scratch, d, m, deep):
     """Sum weight, total and ``worst`` over the objects with outcome 1 of both tests i and j into
     both[c, i, j].
@@ -241,7 +241,7 @@ def count_pairs(table, levels, scratch, d, m, deep):
                 both[c, i * m + j] = both[c, j * m + i]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def find_tree_of_two_levels(table, levels, scratch, d):
     """Find the best tree of two levels, from pairs alone, and keep it with the node of level d."""
     node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.p, table.scale
@@ -279,7 +279,7 @@ def find_tree_of_two_levels(table, levels, scratch, d):
                 node.ub, node.first, node.given = cost, f, node.leaves // 2
 
 
-@jit(inner=True, borrow=True)
+@inner
 def savings_of_two_leaves(table, scratch, m):
     """Write the most that two leaves for a side of test j save to two[side, j]."""
     scale, sums, whole, two = table.scale, scratch.sums, scratch.whole, scratch.two
@@ -303,7 +303,7 @@ def savings_of_two_leaves(table, scratch, m):
             rest[j] = outside if outside > rest[j] else rest[j]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def deviations_of_cells(table, levels, scratch, d, m):
     """Write Σ w |y − median| of the objects with outcome a of test i and b of test j > i to
     cells[2, i, a, b, j]; j = m: of a side alone.
@@ -337,7 +337,7 @@ def deviations_of_cells(table, levels, scratch, d, m):
                             run[j] += w * mine
 
 
-@jit(inner=True, borrow=True)
+@inner
 def deviations_of_two_leaves(table, scratch, m):
     """Write the least that two leaves for a side of test j cost to two[side, j]."""
     two, loss, scale = scratch.two, scratch.cells[2], table.scale

@@ -29,7 +29,7 @@ trees of three leaves and more.  All but ``raise_bounds_of_supersets`` write ``s
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 from arboretum_gosdt.sparse.node import (
     NEVER,
     SIMILAR,
@@ -50,7 +50,7 @@ from arboretum_gosdt.sparse.pair_counts import (
 )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def inherit_bounds_from_parent(data, levels, scratch, d):
     """Bound the children of the node of level d by the bounds of its parent's children.
 
@@ -90,7 +90,7 @@ def inherit_bounds_from_parent(data, levels, scratch, d):
             low[place] = max(low[place], min(bound, upper[place]))
 
 
-@jit(inner=True, borrow=True)
+@inner
 def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     """Bound the children of other features, which have most of its rows, by a bound of child (side,
     i).
@@ -145,7 +145,7 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def raise_bounds_of_supersets(data, levels, d):
     """Raise ``low`` and ``many`` of the children of level d by those of the node just closed, still
     in row d + 1: its children have fewer rows, and cost no more (G.1).
@@ -175,7 +175,7 @@ def raise_bounds_of_supersets(data, levels, d):
         )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def cost_of_two_leaves(data, levels, scratch, d, i, side):
     """Return the least cost of two leaves for child (side, i), where tests have prices."""
     q = data.numbers.q
@@ -194,7 +194,7 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
     return best + 2 * p
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_three_leaves(data, levels, scratch, d, i, side, most):
     """Return what a tree of three leaves for child (side, i) costs at least, above three leaves and
     one test of the lowest price, if that is at most ``most``, else more than that; where tests have

@@ -42,7 +42,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 from arboretum_gosdt.sparse.bounds import inherit_bounds_from_parent
 from arboretum_gosdt.sparse.node import (
     COUNTING,
@@ -64,7 +64,7 @@ from arboretum_gosdt.sparse.pair_counts import count_pairs_of_feature, fill_leaf
 from arboretum_gosdt.sparse.rows import pack_words_of_node
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_by_features(data, levels, scratch, d):
     """Write what the features of a node say one by one; then its pairs are to be counted, unless it
     must be a leaf.
@@ -142,7 +142,7 @@ def bound_by_features(data, levels, scratch, d):
             scratch.alive[f] = alive[f]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_by_pairs(data, levels, scratch, d):
     """Write what its pairs, now counted, say of a node."""
     raise_bounds_from_pairs(data, levels, scratch, d)
@@ -168,7 +168,7 @@ def bound_by_pairs(data, levels, scratch, d):
             node.best, node.best_feature = cost, levels.features[d, f]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def raise_bounds_from_pairs(data, levels, scratch, d):
     """Write what the pairs of level d say of two leaves, and of three and more, below every
     literal.
@@ -203,7 +203,7 @@ def raise_bounds_from_pairs(data, levels, scratch, d):
             many[place] = more
 
 
-@jit(inner=True, borrow=True)
+@inner
 def set_prices_and_masses(data, levels, scratch, d):
     """Fill ``levels.mass[d]`` (by literal), ``levels.test_cost[d]`` (price · ``node.mass``) and
     ``node.cheapest``; clear ``alive[f]`` where a side has no mass.
@@ -235,7 +235,7 @@ def set_prices_and_masses(data, levels, scratch, d):
     node.cheapest = 0 if node.cheapest == NEVER else node.cheapest
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_pairs(data, levels, scratch, d, work):
     """Count on the pairs of the features that may be asked first within the limit, some ``work``
     long: half of all pairs, or whole rows of few features.

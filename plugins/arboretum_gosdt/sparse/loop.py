@@ -56,7 +56,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import (
@@ -123,13 +123,13 @@ it is read, the best of fewer leaves is an upper bound.
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def key_with_depth(one, depth):
     """Return the first word of a set's fingerprint, mixed with the depth that its tree may have."""
     return one + np.uint64(depth) * DEPTH_KEY
 
 
-@jit(inner=True, borrow=True)
+@inner
 def equivalent_loss_of_child(data, levels, d, i, side):
     """Return what every tree for child (side, i) loses, whatever its labels: the memo's costs have
     it, those of the levels do not.
@@ -141,13 +141,13 @@ def equivalent_loss_of_child(data, levels, d, i, side):
     return data.numbers.q * weight
 
 
-@jit(inner=True, borrow=True)
+@inner
 def depth_below(depth):
     """Return the depth that remains to children of a node with so much."""
     return depth if depth == UNLIMITED else depth - 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def tighten_bounds_of_child(data, levels, d, i, side, lower, upper):
     """Tighten the bounds of child (side, i) by a lower and an upper one, and what follows for the
     node: its best tree, its least cost, the bound of feature i.
@@ -167,7 +167,7 @@ def tighten_bounds_of_child(data, levels, d, i, side, lower, upper):
     raise_bound_of_test(data, levels, d, i)
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def fingerprint_children(data, levels, memo, d, i):
     """Write the fingerprint of child (1, i) into ``keys``, and prefetch the memo's slots of both
     children, which are read soon.
@@ -183,7 +183,7 @@ def fingerprint_children(data, levels, memo, d, i):
     prefetch(memo.slots, np.int64(key_with_depth(levels.node_key[d, 0] - one, depth) & mask))
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def look_up_children(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i, and tighten bounds by what it knows."""
     depth, one, two = depth_below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
@@ -208,7 +208,7 @@ def look_up_children(data, levels, scratch, memo, d, i):
             )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter_in_memo(memo, state, one, two, lower, upper, test):
     """Enter bounds and test of a set into the memo, or tighten those that are there; returns its
     number.
@@ -224,7 +224,7 @@ def enter_in_memo(memo, state, one, two, lower, upper, test):
     return number
 
 
-@jit(inner=True, borrow=True)
+@inner
 def close_node(data, levels, memo, state, d):
     """Enter bounds and test of the node of level d, which is solved, into memo and log; returns its
     number there.
@@ -248,7 +248,7 @@ def close_node(data, levels, memo, state, d):
     return number
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def push_child(data, levels, scratch, d, i, side, budget):
     """Make child (side, i) the node of level d + 1."""
     enter_child(data, levels, scratch, d, i, side)
@@ -261,7 +261,7 @@ def push_child(data, levels, scratch, d, i, side, budget):
     child.least = levels.low[d, side * node.stride + i]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def search_three_leaves(data, levels, scratch, d, i, side):
     """Find the least cost of child (side, i) with three leaves, where it matters; returns the work
     that took, 0 where it was not looked for.
@@ -285,7 +285,7 @@ def search_three_leaves(data, levels, scratch, d, i, side):
     return work + 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def most_balanced_feature(levels, d, limit):
     """Return the most balanced feature whose bound does not exceed the limit, −1 where there is
     none.
@@ -301,7 +301,7 @@ def most_balanced_feature(levels, d, limit):
     return stride - best % RANK if best > 0 else np.int64(-1)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
     """Take one step for feature i: ask the memo, look for small trees, or say which child is to be
     solved and with which budget.

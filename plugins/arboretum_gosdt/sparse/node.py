@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner
 from arboretum_gosdt.sparse.pair_counts import Words, fill_losses_of_cells, has_prices
 
 NEVER = np.int64(1) << 60
@@ -202,7 +202,7 @@ pairs are counted; row i of ``both`` is there for all features, not only from i'
 """
 
 
-@jit(inner=True, borrow=True)
+@inner
 def words_of_level(data, levels, d):
     """Return the words of level d with their groups."""
     numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
@@ -216,7 +216,7 @@ def words_of_level(data, levels, d):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def evaluate_cells_of_child(data, levels, scratch, d, i, side):
     """Write what child (side, i) loses and saves with and without each feature into
     ``scratch.cells``, and the mass of these cells into ``scratch.gone``.
@@ -264,13 +264,13 @@ def evaluate_cells_of_child(data, levels, scratch, d, i, side):
                 gone[stride + f] += size - with_f
 
 
-@jit(inner=True, borrow=True)
+@inner
 def test_cost_of(data, levels, d, f):
     """Return what it costs to ask feature f of all rows of level d."""
     return levels.test_cost[d, f] if has_prices(data.price) else np.int64(0)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def raise_bound_of_test(data, levels, d, i):
     """Raise the bound of feature i: a tree that is not among those known has at least three leaves
     on one side.
@@ -282,7 +282,7 @@ def raise_bound_of_test(data, levels, d, i):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def set_mass_and_least_saving(data, levels, scratch, d):
     """Write the mass of the node of level d, what a path below it may cost (``node.path``), and
     what a leaf must save there (``node.saving``).

@@ -27,7 +27,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum_gosdt.sparse.node import (
     PART,
     evaluate_cells_of_child,
@@ -108,7 +108,7 @@ def write_root_rows(bits, planes, group_class, data, random, level, virtual):
                 found += 1
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def begin_root(data, levels, scratch):
     """Write the root's fingerprint, and its features that leave both sides enough to save;
     everything else is there.
@@ -131,7 +131,7 @@ def begin_root(data, levels, scratch):
     assign_lanes(data, levels, scratch, 0, 0, valid, kept)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def enter_child(data, levels, scratch, d, i, side):
     """Write rows, totals and features of child (side, i) of level d into level d + 1.
 
@@ -177,7 +177,7 @@ def enter_child(data, levels, scratch, d, i, side):
     assign_lanes(data, levels, scratch, d + 1, d, valid, kept)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def assign_lanes(data, levels, scratch, d, above, valid, kept):
     """Assign lanes of level d to the ``kept`` features of the level above (or itself) that are
     valid.
@@ -209,7 +209,7 @@ def assign_lanes(data, levels, scratch, d, above, valid, kept):
         unpack_word_into_rows(words, 0, stride // PART, positions, levels.rows[d], w * bits)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def pack_words_of_node(data, levels, d):
     """Write the words of level d for its rows and features, and what each class weighs with a
     feature.

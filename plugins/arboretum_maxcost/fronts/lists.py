@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 
 POINT = np.dtype(
     [
@@ -86,14 +86,14 @@ class Buffers(NamedTuple):
     three: np.ndarray
 
 
-@jit(inline=True, borrow=True)
+@inline
 def copy_points(source, low, high, target, at):
     """Copy points source[low:high] to target[at:]."""
     for k in range(high - low):
         target[at + k] = source[low + k]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def write_point(point, error, cost, leaves, test):
     """Write all fields of a point."""
     point.error, point.cost, point.leaves, point.test = error, cost, leaves, test
@@ -104,7 +104,7 @@ def point_values(points: np.ndarray) -> np.ndarray:
     return points.view(np.int64).reshape(-1, 4)[:, :3]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def merge_levels(
     first, first_low, first_high, second, second_low, second_high, error, cost, largest, cap, out
 ):
@@ -153,7 +153,7 @@ def merge_levels(
         first_low += 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def start_of_level(points, low, high, leaves):
     """Return the index of the first of points[low:high] with at least ``leaves`` leaves, ``high``
     where none has.
@@ -167,7 +167,7 @@ def start_of_level(points, low, high, leaves):
     return low
 
 
-@jit(inner=True, borrow=True)
+@inner
 def append_level(level, n_points, leaves, buffers, n_below, out, top):
     """Append a level to ``out`` but for the points that fewer leaves achieve as well; returns (new
     length of ``out``, new length of ``below``).
@@ -206,7 +206,7 @@ def append_level(level, n_points, leaves, buffers, n_below, out, top):
     return top, n_below
 
 
-@jit(inner=True, borrow=True)
+@inner
 def add_fronts(
     first, first_low, first_high, second, second_low, second_high, cap, form, buffers, out
 ):
@@ -256,7 +256,7 @@ def add_fronts(
     return top
 
 
-@jit(inner=True, borrow=True)
+@inner
 def unite_fronts(first, first_low, first_high, second, second_low, second_high, buffers, out):
     """Write the points of first[first_low:first_high] and second[second_low:second_high] to ``out``
     but for those that are dominated; returns the length of ``out``, or FULL.
@@ -295,7 +295,7 @@ def unite_fronts(first, first_low, first_high, second, second_low, second_high, 
     return top
 
 
-@jit(inner=True, borrow=True)
+@inner
 def is_dominated(points, low, high, error, cost, leaves):
     """Return whether some of points[low:high] is at or below these values."""
     for k in range(low, high):

@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import EQUALS, INSIDE, MULTIWAY, OUTSIDE, THRESHOLDS, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
@@ -134,7 +134,7 @@ class Stacks(NamedTuple):
     table: np.ndarray
 
 
-@jit(inline=True, borrow=True)
+@inline
 def add_row_to_counts(table, r, to):
     """Add a row to class weights, then the weight that no tree gets right, the rows and the
     objects: int64[classes + 3].
@@ -146,7 +146,7 @@ def add_row_to_counts(table, r, to):
     to[k + 2] += 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_bins(table, rows, low, high, f, counts):
     """Sum up rows[low:high] in each bin of a feature.
 
@@ -159,7 +159,7 @@ def count_bins(table, rows, low, high, f, counts):
         add_row_to_counts(table, rows[i], counts[codes[rows[i]]])
 
 
-@jit(inline=True, borrow=True)
+@inline
 def sum_rows(table, rows, low, high, whole):
     """Sum up rows[low:high] in ``whole``, int64[classes + 3], as ``add_row_to_counts`` has it."""
     whole[:] = 0
@@ -167,7 +167,7 @@ def sum_rows(table, rows, low, high, whole):
         add_row_to_counts(table, rows[i], whole)
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def find_or_enter_node(table, stacks, low, high, depth):
     """Return the number of the subtable of rows[low:high], which are weighed; a new one where it is
     not known.
@@ -189,7 +189,7 @@ def find_or_enter_node(table, stacks, low, high, depth):
     return node
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mass_majority_squares(one, other, sign, n_classes):
     """Return (weight, weight of the majority class, Σ squares) of the class weights one + sign ·
     other.
@@ -203,7 +203,7 @@ def mass_majority_squares(one, other, sign, n_classes):
     return mass, most, squares
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_candidates(table, form, stacks, low, high, whole, at):
     """Push the tests that divide rows[low:high], the best first, from ``at`` on; returns the end.
 
@@ -278,7 +278,7 @@ def push_candidates(table, form, stacks, low, high, whole, at):
     return top
 
 
-@jit(inner=True, borrow=True)
+@inner
 def open_frame(table, form, stacks, low, high, node, left):
     """Open a frame for rows[low:high], which are weighed, and which more than one leaf could
     serve better.
@@ -307,7 +307,7 @@ def open_frame(table, form, stacks, low, high, node, left):
     state.visits += 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def sum_branches(frame, test, stacks, form, upper, buffers):
     """Add up the branches' points (corners, unless ``upper``) and the node's own cost, one point
     per branch in every way, in ``buffers.one``; returns its length, or FULL.   test : global number
@@ -334,7 +334,7 @@ def sum_branches(frame, test, stacks, form, upper, buffers):
     return n
 
 
-@jit(inner=True, borrow=True)
+@inner
 def unite_in_place(lists, low, high, n_points, buffers):
     """Unite lists[low:high] with ``buffers.one[:n]`` in place; returns its end, or FULL."""
     n_points = unite_fronts(
@@ -346,7 +346,7 @@ def unite_in_place(lists, low, high, n_points, buffers):
     return low + n_points
 
 
-@jit(inner=True, borrow=True)
+@inner
 def include_sums_of_candidate(frame, test, stacks, form, buffers):
     """Take the sums of the candidate at hand, all branches of which are known, into the frame's
     lists. Returns False where there is no room.
@@ -374,7 +374,7 @@ def include_sums_of_candidate(frame, test, stacks, form, buffers):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def candidate_is_dominated(frame, stacks, form):
     """Return whether every tree that begins with the candidate at hand is at or above a point of
     the frame.
@@ -388,7 +388,7 @@ def candidate_is_dominated(frame, stacks, form):
     )
 
 
-@jit(inner=True, borrow=True)
+@inner
 def include_bound_of_candidate(frame, stacks, form, buffers):
     """Take what is known of the candidate at hand without its branches into the frame's corners.
     Returns False where there is no room.
@@ -406,7 +406,7 @@ def include_bound_of_candidate(frame, stacks, form, buffers):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def store_list(lists, low, high, span, stacks):
     """Keep a list in the pool, in the place of a node's old one where that is long enough;
     False where there is no room.
@@ -423,7 +423,7 @@ def store_list(lists, low, high, span, stacks):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def close_frame(frame, stacks, buffers):
     """Keep the frame's lists, which are finished, with the node.  Returns False where there is no
     room.

@@ -17,14 +17,14 @@ number from 0 to all tests, and one more.
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.rows import EQUALS, MULTIWAY
 
 LONGEST = 64
 """Rivals of an object at most."""
 
 
-@jit(inner=True, borrow=True)
+@inner
 def tests_dividing_pair(table, one, other, used, stamp, mark):
     """Return (number of tests that divide two objects, price of the cheapest), or (−1, ·) where one
     of these tests is used already.
@@ -53,7 +53,7 @@ def tests_dividing_pair(table, one, other, used, stamp, mark):
     return number, least
 
 
-@jit(inner=True, borrow=True)
+@inner
 def count_tests_dividing_from(table, x, apart, number):
     """Write into ``number``, int64[n], how many tests divide each object from x; 0 for one that is
     no rival: of the same class, or ``apart``, bool[n].

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.function_pointers import call_impurity
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.rows import INSIDE, MIXED, OUTSIDE, goes, union
 
@@ -196,7 +196,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
     )
 
 
-@jit(inline=True, borrow=True)
+@inline
 def empty_part(parts, slot, who):
     """Make a slot a set of no rows, of the purity class ``who``."""
     part = parts.sets[slot]
@@ -206,7 +206,7 @@ def empty_part(parts, slot, who):
     parts.class_mass[slot] = 0
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def add_row_to_part(table, r, slot, parts):
     """Add a row to a slot."""
     part, row = parts.sets[slot], table.rows[r]
@@ -222,7 +222,7 @@ def add_row_to_part(table, r, slot, parts):
     parts.class_mass[slot, row.label] += row.mass
 
 
-@jit(inner=True, borrow=True)
+@inner
 def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the rows of each bin of a feature (index < 0), or of each outcome of its two-way
     test; returns how many occur.
@@ -240,7 +240,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
     return seen
 
 
-@jit(inner=True, borrow=True)
+@inner
 def clear_parts(parts, seen):
     """Empty the slots of the first ``seen`` bins that were touched: with a count of 0 they are
     filled anew.
@@ -249,7 +249,7 @@ def clear_parts(parts, seen):
         parts.sets[parts.touched[k]].tally = 0
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def add_part(parts, to, other, fresh):
     """Add the sums of slot ``other`` to slot ``to``, which is empty when ``fresh``."""
     part, more = parts.sets[to], parts.sets[other]
@@ -265,7 +265,7 @@ def add_part(parts, to, other, fresh):
         parts.class_mass[to, c] += parts.class_mass[other, c]
 
 
-@jit(inner=True, borrow=True, wraps=True)
+@inner(wraps=True)
 def subtract_part(parts, to, whole, other, who):
     """Make slot ``to`` the rows of ``whole`` that are not in ``other``, with purity class
     ``who``.
@@ -281,7 +281,7 @@ def subtract_part(parts, to, whole, other, who):
         parts.class_mass[to, c] = parts.class_mass[whole, c] - parts.class_mass[other, c]
 
 
-@jit(inline=True, borrow=True)
+@inline
 def impurity_at_slot(task, address, slot):
     """Return the impurity whose kernel is at ``address``, of the class weights in a slot (masses
     times the unit).
@@ -292,7 +292,7 @@ def impurity_at_slot(task, address, slot):
     return call_impurity(address, parts.vector)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def write_leaf_loss(task, slot):
     """Write what a leaf of these rows loses: the mass outside the majority class, or 1 where it
     breaks the leaf rule.
@@ -310,7 +310,7 @@ def write_leaf_loss(task, slot):
         part.loss = 0 if lawful else 1
 
 
-@jit(inner=True, borrow=True)
+@inner
 def impurity_bound(task, slot, alpha):
     """Return F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of
     mass.
@@ -325,7 +325,7 @@ def impurity_bound(task, slot, alpha):
     return 0.5 * (total * total - squares)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def mass_times_gini(parts, slot):
     """Return mass times gini of the class masses in a slot."""
     squares = 0.0
@@ -385,7 +385,7 @@ def keep_fact(memory, node, budget, loss, test, state):
     fact.budget, fact.loss, fact.test = budget, loss, test
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bounds_of_test(task, n_parts, left, needed):
     """Bound the loss of a test whose first ``n_parts`` ``chosen`` slots are settled, with ``left``
     to spend below it.
@@ -417,7 +417,7 @@ def bounds_of_test(task, n_parts, left, needed):
     return lower, reach, upper, cost, unsolved, unsolved_low
 
 
-@jit(inner=True, borrow=True)
+@inner
 def reach_of_bound(chosen, n_parts, spare):
     """Return up to which budget the first ``n_parts`` chosen parts together lose what they do now,
     less ``spare``: bounds of least reach are given up first.

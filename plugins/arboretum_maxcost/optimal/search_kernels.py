@@ -61,7 +61,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import (
     MULTIWAY,
@@ -138,14 +138,14 @@ class Stacks(NamedTuple):
     tests: np.ndarray
 
 
-@jit(inline=True, borrow=True)
+@inline
 def give_up_test(frame, loss, reach):
     """Give up a test of a frame: it loses at least ``loss`` at any budget up to ``reach``."""
     frame.least_loss = min(frame.least_loss, loss)
     frame.reach = min(frame.reach, reach)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_test(task, frame, f, index, n_parts, whole, alpha, stacks):
     """Bound a test whose parts are the first ``n_parts`` of the ``chosen`` slots, and push it on
     the stack of tests; one that costs more than the frame has left is given up at once.
@@ -180,7 +180,7 @@ def push_test(task, frame, f, index, n_parts, whole, alpha, stacks):
         keep_fact(task.memory, frame.node, price + cost, upper, number, stacks.state)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def push_tests(task, frame, all_of_it, whole, alpha, stacks):
     """Push all tests that divide the rows of a frame; of those that divide alike, the cheapest.
 
@@ -220,7 +220,7 @@ def push_tests(task, frame, all_of_it, whole, alpha, stacks):
         clear_parts(parts, seen)
 
 
-@jit(inner=True, borrow=True)
+@inner
 def sort_one_more_by_ratio(task, first, n_tests, place, stacks):
     """Swap the test of least price/Δ among places ``place`` … n_tests − 1 of ``order`` to
     ``place``.
@@ -234,7 +234,7 @@ def sort_one_more_by_ratio(task, first, n_tests, place, stacks):
     order[place], order[best] = order[best], order[place]
 
 
-@jit(inner=True, borrow=True)
+@inner
 def knapsack_cover_price(task, first, n_tests, required, without, budget, placed, stacks):
     """Return (least price of tests that lower F by ``required`` together, in the fractional
     relaxation; how many places of ``order`` are sorted now).  A price above ``budget`` is not
@@ -268,7 +268,7 @@ def knapsack_cover_price(task, first, n_tests, required, without, budget, placed
     return EVER, placed
 
 
-@jit(inner=True, borrow=True)
+@inner
 def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
     """Give up the tests that the frame cannot afford, by the lemma of the module: the drops of F
     that are still needed cost more than is left.  Returns True when that is every test.
@@ -300,7 +300,7 @@ def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
     return False
 
 
-@jit(inner=True, borrow=True)
+@inner
 def bound_by_conflict_sets(task, frame, needed, stacks):
     """Bound the loss of a subtable by its conflict sets; give all its tests up and return True when
     it is ``needed`` or more.
@@ -344,7 +344,7 @@ def bound_by_conflict_sets(task, frame, needed, stacks):
     return True
 
 
-@jit(inner=True, borrow=True)
+@inner
 def open_subtable(task, frame, stacks):
     """List the tests of a subtable that may answer the question put to it, the most promising
     first.

@@ -20,7 +20,7 @@ makes it longer in time (``rehash``).  These kernels take nothing out.  Numbers 
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline, jit
 
 SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's seed
 UPPER = np.uint64(0xFFFFFFFF00000000)
@@ -38,7 +38,7 @@ def random_words(n: int) -> np.ndarray:
     return (words ^ words >> np.uint64(31)).reshape(n, 2)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def find_or_enter(slots, one, two, number):
     """The number under which a fingerprint is known; it is entered under ``number`` when it is new.
 

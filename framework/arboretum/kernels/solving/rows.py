@@ -13,7 +13,7 @@ rows, MIXED with several classes.
 
 import numpy as np
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import inline
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
 INSIDE, OUTSIDE = np.int64(0), np.int64(1)
@@ -23,7 +23,7 @@ kernel anew.
 NOBODY, MIXED = -1, -2  # class of no rows, and of rows of several classes
 
 
-@jit(inline=True, borrow=True)
+@inline
 def union(a, b):
     """Class of two sets of rows together."""
     if a == NOBODY:
@@ -33,7 +33,7 @@ def union(a, b):
     return np.int64(MIXED)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def goes(family, code, index, outcome):
     """Whether a code has that outcome under test ``index`` of its feature."""
     if family == MULTIWAY:
@@ -43,7 +43,7 @@ def goes(family, code, index, outcome):
     return (code == index) == (outcome == INSIDE)
 
 
-@jit(inline=True, borrow=True)
+@inline
 def take_rows(column, family, index, outcome, rows, low, high, top):
     """Copy those of rows[low:high] that have the outcome to rows[top:]; returns the end."""
     for k in range(low, high):
@@ -54,7 +54,7 @@ def take_rows(column, family, index, outcome, rows, low, high, top):
     return top
 
 
-@jit(inline=True, borrow=True)
+@inline
 def cheapest(price, first, low, high):
     """The cheapest of the tests low … high − 1 of a feature, ties to the lowest."""
     best = low
@@ -64,7 +64,7 @@ def cheapest(price, first, low, high):
     return best
 
 
-@jit(inline=True, borrow=True)
+@inline
 def sort_few(values, n):
     """Sort the first n values by insertion."""
     for k in range(1, n):
