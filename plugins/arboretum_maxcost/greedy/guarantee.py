@@ -101,7 +101,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
         )
     last, apart = 1.0, 1.0
     each = [prices.of(test) for test in range(len(prices.tests) + len(prices.raw))]
-    for _test, paid in enumerate(each):
+    for paid in each:
         if len(paid) > 2:
             apart = max(apart, max(paid) / min(paid) if min(paid) > 0.0 else math.inf)
     if shift < delta:
