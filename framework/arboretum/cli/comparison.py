@@ -409,10 +409,8 @@ def _solved(records: Sequence[Record]) -> Facts:
     value, bound = (
         sum(getattr(one, name) for one in found) / len(found) for name in ("value", "lower_bound")
     )
-    states, claimed = (
-        Counter(one.word for one in found),
-        sum(one.checked is Checked.claimed for one in found),
-    )
+    states = Counter(one.word for one in found)
+    claimed = sum(one.checked is Checked.claimed for one in found)
     proven = sum(one.status is Status.optimal for one in found)
     status = (
         next(iter(states))

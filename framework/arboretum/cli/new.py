@@ -118,10 +118,8 @@ def _lab(name: str, into: Path) -> int:
     """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is
     written.
     """
-    option, templates = (
-        checked_name(name, "criterion"),
-        files("arboretum.cli").joinpath("templates"),
-    )
+    option = checked_name(name, "criterion")
+    templates = files("arboretum.cli").joinpath("templates")
     words = {
         "option": option,
         "cls": "".join(word.capitalize() for word in option.split("_")),

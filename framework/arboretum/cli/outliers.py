@@ -83,11 +83,9 @@ class Outliers:
 
     def cells(self) -> list[Facts]:
         """A row of cells per row given up."""
-        classes, label, answer = (
-            self.tree.classes,
-            self.train.target.codes,
-            self.tree.predict(self.train),
-        )
+        classes = self.tree.classes
+        label = self.train.target.codes
+        answer = self.tree.predict(self.train)
         return [
             {
                 "row": int(self.rows[i]),
@@ -105,11 +103,9 @@ class Outliers:
 
     def text(self, width: int) -> str:
         """What is printed."""
-        n, most, unlimited = (
-            len(self.rows),
-            (self.tree.price_to + self.tree.price)[self.tree.is_end].max(),
-            self.full.max(),
-        )
+        n = len(self.rows)
+        most = (self.tree.price_to + self.tree.price)[self.tree.is_end].max()
+        unlimited = self.full.max()
         share = f"{len(self.wrong)} of {n} rows ({100 * len(self.wrong) / n:.3g} %) are given up"
         head = f"{share}: no path pays more than {most:g}; " + (
             self.unknown or f"without limits the costliest pays {unlimited:g}"

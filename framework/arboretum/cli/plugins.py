@@ -240,11 +240,9 @@ def _telling(item: Entry | Preset) -> tuple[bool, ...]:
 
 
 def _kind(kind: str, registry: Registry) -> str:
-    entries, presets, chosen = (
-        list(registry.entries(kind)),
-        registry.presets(kind),
-        DEFAULT_CHOICES.get(kind, ""),
-    )
+    entries = list(registry.entries(kind))
+    presets = registry.presets(kind)
+    chosen = DEFAULT_CHOICES.get(kind, "")
     head = paragraph(
         f"{kind}: {EVERY_KIND[kind]}"
         + (f" (default {_listed(chosen)})" if chosen not in NOTHING else ""),
@@ -330,11 +328,9 @@ def _component(entry: Entry, registry: Registry) -> str:
     fields = fields_of(entry.cls)
     lines.append("parameters" if fields else "no parameters")
     for name, field in fields.items():
-        meta, default, type_ = (
-            field.metadata,
-            default_of(field),
-            type_text(field_types(entry.cls)[name]),
-        )
+        meta = field.metadata
+        default = default_of(field)
+        type_ = type_text(field_types(entry.cls)[name])
         shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
         bounds = (meta.get("bounds") or type_).replace("one of ", "")
         words = dict.fromkeys(
@@ -365,10 +361,8 @@ def _component(entry: Entry, registry: Registry) -> str:
 
 def type_text(wanted: type) -> str:
     """A field's type for people: "int or null", "list of float", the names of an enumeration."""
-    origin, arguments = (
-        typing.get_origin(wanted),
-        [a for a in typing.get_args(wanted) if a is not ...],
-    )
+    origin = typing.get_origin(wanted)
+    arguments = [a for a in typing.get_args(wanted) if a is not ...]
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
         return " | ".join(member.name for member in wanted)
     if origin in (tuple, list):

@@ -165,10 +165,8 @@ class Application:
             else None
         )
         self.arguments, self.lab = arguments, current()
-        self.files, start = (
-            plugin_files((*self.lab.plugins, *arguments.plugin)),
-            start_in(self.lab, arguments.overrides),
-        )
+        self.files = plugin_files((*self.lab.plugins, *arguments.plugin))
+        start = start_in(self.lab, arguments.overrides)
         self.registry = installed(self.files)
         self.session = Session(self.registry)
         if record is not None:
@@ -198,10 +196,8 @@ class Application:
         from hydra.types import RunMode
 
         arguments = self.arguments
-        path, overrides = (
-            search_path(self.lab.conf, arguments.config_dir),
-            list(arguments.overrides),
-        )
+        path = search_path(self.lab.conf, arguments.config_dir)
+        overrides = list(arguments.overrides)
         with stored(self.registry, self.start):
             loader = Loader(path, self.registry)
             if arguments.cfg:
@@ -225,11 +221,9 @@ class Application:
     def _once(self, base: "DictConfig") -> int:
         from hydra.core.utils import env_override
 
-        resolved, folder, line = (
-            resolve(base, self.registry),
-            Path(base.hydra.run.dir).absolute(),
-            Line(),
-        )
+        resolved = resolve(base, self.registry)
+        folder = Path(base.hydra.run.dir).absolute()
+        line = Line()
         source = Path(self.arguments.run or "").expanduser().resolve()
         if self.arguments.run and folder.resolve() == (
             source.parent if source.name == RECORD else source

@@ -346,10 +346,8 @@ def certificate_lines(record: Record) -> list[str]:
     certificate, data = record.certificate, record.data
     if certificate is None:
         return []
-    n_objects, tests = (
-        data.get("n_objects"),
-        certificate.certifier.get("tests", f"{data.get('n_tests')} tests"),
-    )
+    n_objects = data.get("n_objects")
+    tests = certificate.certifier.get("tests", f"{data.get('n_tests')} tests")
     head = (
         f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} "
         f"objects and {tests}"

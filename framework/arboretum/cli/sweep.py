@@ -173,22 +173,18 @@ class Job:
                 Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)),
                 error,
             )
-        goal, warnings, metrics, values = (
-            resolved.settings.goal,
-            outcome.warnings,
-            outcome.record.metrics,
-            None,
-        )
+        goal = resolved.settings.goal
+        warnings = outcome.warnings
+        metrics = outcome.record.metrics
+        values = None
         try:
             goal = goal_of(goal, metrics)
             values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
         except ConfigError as error:
             warnings = (*warnings, str(error))
-        value, status, dataset = (
-            metrics.get(goal),
-            SKIPPED if outcome.skipped else DONE,
-            data_set_of(outcome.record),
-        )
+        value = metrics.get(goal)
+        status = SKIPPED if outcome.skipped else DONE
+        dataset = data_set_of(outcome.record)
         note = Note(
             number, status, label or resolved.label, str(outcome.folder), dataset, goal, value
         )

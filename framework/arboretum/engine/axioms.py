@@ -97,10 +97,8 @@ class Axiom:
         their number, then lexicographically.
         """
         most = EXHAUSTIVE[k] if most is None else most
-        sets, singles = (
-            vectors(self.sets * k, most - self.singles).reshape(-1, self.sets, k),
-            self.single_objects(k),
-        )
+        sets = vectors(self.sets * k, most - self.singles).reshape(-1, self.sets, k)
+        singles = self.single_objects(k)
         return np.concatenate(
             [np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1
         )
@@ -200,20 +198,16 @@ def _square(
     return [(1, v + a + c), (1, v + b + d), (-1, v + a + d), (-1, v + b + c)]
 
 
-NON_NEGATIVE, ZERO, UNIFORM, SYMMETRIC, CONCAVE = (
-    "non-negative",
-    "zero at purity",
-    "maximal at uniform",
-    "symmetric",
-    "concave",
-)
-DECOMPOSABLE, MONOTONE, SUPERMODULAR, GROWTH, SCALE_FREE = (
-    "decomposable",
-    "monotone",
-    "supermodular",
-    "log F = O(log n)",
-    "scale-free",
-)
+NON_NEGATIVE = "non-negative"
+ZERO = "zero at purity"
+UNIFORM = "maximal at uniform"
+SYMMETRIC = "symmetric"
+CONCAVE = "concave"
+DECOMPOSABLE = "decomposable"
+MONOTONE = "monotone"
+SUPERMODULAR = "supermodular"
+GROWTH = "log F = O(log n)"
+SCALE_FREE = "scale-free"
 AXIOMS = (
     Axiom(NON_NEGATIVE, "F(S) ≥ 0", lambda _, v: [(-1, v)]),
     Axiom(

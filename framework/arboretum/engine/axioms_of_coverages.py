@@ -26,14 +26,12 @@ EXHAUSTIVE, LARGE, RANDOM = (2, 3, 4, 5), 9, 40
 """Numbers of objects of which every labelling and every pair of subsets is tried; of the random
 tables, and how many of them.
 """
-RANGE, ROOT, ALONE, ORDER, MONOTONE, SUBMODULAR = (
-    "from 0 to 1",
-    "0 at the root",
-    "1 when alone",
-    "order-free",
-    "never falls",
-    "submodular",
-)
+RANGE = "from 0 to 1"
+ROOT = "0 at the root"
+ALONE = "1 when alone"
+ORDER = "order-free"
+MONOTONE = "never falls"
+SUBMODULAR = "submodular"
 SAYS = {
     RANGE: "0 ≤ f_i ≤ 1, and a number",
     ROOT: "f_i = 0 before a test is asked (or 1 of all: nothing to ask)",

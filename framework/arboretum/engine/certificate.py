@@ -161,10 +161,8 @@ def _of_value(
         )
         answer.unless_signalled()
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
-    value, slack = (
-        float(objective.value(tree, problem)),
-        max(OF_VALUES, _slack(problem.objects, tree)),
-    )
+    value = float(objective.value(tree, problem))
+    slack = max(OF_VALUES, _slack(problem.objects, tree))
     if value == math.inf:
         raise CapabilityError(
             f"objective {objective.name} is ∞ for the tree, so it is none of those that the "
@@ -385,11 +383,9 @@ def certified(
     trees, found = [tree, *(answer.tree for answer in answers if answer.tree is not None)], {}
     slack, promised = max(_slack(problem.objects, one) for one in trees), _promised(problem)
     for complexity, answer in zip(complexities, answers, strict=True):
-        name, value, optimal = (
-            complexity.name,
-            value_of(complexity, tree),
-            answer.status is Status.optimal,
-        )
+        name = complexity.name
+        value = value_of(complexity, tree)
+        optimal = answer.status is Status.optimal
         equal(f"the tree's {name}", metrics.get(name, value), value, slack)
         # every ψ is ≥ 0; NaN: nothing is proven
         bound = answer.lower_bound if answer.lower_bound > 0 else 0.0

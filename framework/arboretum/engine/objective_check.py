@@ -88,20 +88,16 @@ def _relabelled(objective: Objective, tree: Tree, problem: Problem) -> str:
     """A leaf with another label costs as much more as ``label_costs`` says."""
     if shape_of(objective) is not Shape.additive or not hasattr(objective, "label_costs"):
         return ""
-    costs, before = (
-        np.asarray(objective.label_costs(tree.weights, problem)),
-        float(objective.value(tree, problem)),
-    )
+    costs = np.asarray(objective.label_costs(tree.weights, problem))
+    before = float(objective.value(tree, problem))
     for node, label in itertools.product(
         np.flatnonzero(tree.is_leaf).tolist(), range(costs.shape[1])
     ):
         other = attrs.evolve(
             tree, label=np.where(np.arange(tree.n_nodes) == node, label, tree.label)
         )
-        more, own = (
-            float(objective.value(other, problem)) - before,
-            float(costs[node, label] - costs[node, tree.label[node]]),
-        )
+        more = float(objective.value(other, problem)) - before
+        own = float(costs[node, label] - costs[node, tree.label[node]])
         if math.isfinite(more) and abs(more - own) > CLOSE * max(
             1.0, abs(before), np.abs(costs).max()
         ):

@@ -312,17 +312,13 @@ def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> 
     if not (hasattr(rule, "significance") and hasattr(rule, "is_leaf_among")):
         return
     kernel, each = rule.significance()
-    score, params, value = (
-        as_plain_python(kernel),
-        numeric_fields(rule),
-        getattr(impurity, "value", None),
-    )
+    score = as_plain_python(kernel)
+    params = numeric_fields(rule)
+    value = getattr(impurity, "value", None)
     for counts, weight in itertools.product(tables_of(ground.n_classes), ground.weights):
         weights, total = weight * counts, counts[0].sum(axis=0)
-        mass, mixed = (
-            float(weight * total.sum()),
-            math.nan if value is None else float(value(weight * total)),
-        )
+        mass = float(weight * total.sum())
+        mixed = math.nan if value is None else float(value(weight * total))
         for n in (1, len(counts)):
             of = value or (lambda _: math.nan)
             seen = KernelNode(mass, 2.0 * mass, mixed, 1, 0.0, params, of)
@@ -446,10 +442,8 @@ def _complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[s
     branches = ([0.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0, 2.0], [5.0] * 4)
     for children, mass, price in itertools.product(branches, masses, prices):
         below = np.array(children)
-        reported, own = (
-            form.node(mass, price, below),
-            float(complexity.node(mass, price, below.copy())),
-        )
+        reported = form.node(mass, price, below)
+        own = float(complexity.node(mass, price, below.copy()))
         if not math.isclose(reported, own, rel_tol=CLOSE, abs_tol=CLOSE * mass):
             yield (
                 f"answers F(mass={mass:g}, price={price:g}, {children}) = {reported:.9g} in closed "

@@ -27,11 +27,9 @@ NEAR = 256
 """Numbers between 2⁻²⁵⁶ and 2²⁵⁶ stay as they are: their squares, and sums of a billion of them,
 are far from the ends of float64.
 """
-_SQUARED, _PRICED, _WEIGHED = (
-    ("mse",),
-    ("expected_cost", "max_cost", "covering_cost"),
-    ("total_path_length",),
-)
+_SQUARED = ("mse",)
+_PRICED = ("expected_cost", "max_cost", "covering_cost")
+_WEIGHED = ("total_path_length",)
 
 
 @attrs.frozen
@@ -167,10 +165,8 @@ def check_range(given: Table, scale: Scale) -> Table:
     """
     table, name = scale.table(given), given.name
     least, most = np.finfo(np.float64).tiny, np.finfo(np.float64).max
-    weight, way = (
-        table.row_weights(),
-        "multiply the whole column by a constant that brings it near 1",
-    )
+    weight = table.row_weights()
+    way = "multiply the whole column by a constant that brings it near 1"
     with np.errstate(over="ignore", under="ignore"):
         if weight.min() ** 2 < least or weight.sum() ** 2 > most:
             reach = (

@@ -115,13 +115,11 @@ def prune(grown: Grown, context: Context) -> Grown:
     if pruner is None or solution.tree is None:
         return grown
     context.progress(0, None, f"pruning with {pruner.name}")
-    selections, notes, tree, before, grown_all = (
-        dict(grown.selections),
-        list(solution.notes),
-        solution.tree,
-        pruner,
-        [solution.finished],
-    )
+    selections = dict(grown.selections)
+    notes = list(solution.notes)
+    tree = solution.tree
+    before = pruner
+    grown_all = [solution.finished]
 
     def grow(who: np.ndarray) -> Tree:
         found = _fitted(

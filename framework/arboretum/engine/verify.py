@@ -239,10 +239,8 @@ def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing 
                 f"row {int(row[lost.argmin()])} rests at node {node}, whose test "
                 f"{rule.describe()!r} it can answer: a leaf is left out there"
             )
-        even, known = (
-            np.ones(rule.arity),
-            np.array([tree.mass[child] if child >= 0 else 0.0 for child in tree.children(node)]),
-        )
+        even = np.ones(rule.arity)
+        known = np.array([tree.mass[child] if child >= 0 else 0.0 for child in tree.children(node)])
         if missing is not None and MISSING_STOPS not in (
             *missing.placements(even),
             *missing.placements(known),
@@ -321,12 +319,10 @@ class _Walker:
     """
 
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.steps, self.test, self.child = (
-            tree,
-            0,
-            tree.test.tolist(),
-            tree.child.tolist(),
-        )
+        self.tree = tree
+        self.steps = 0
+        self.test = tree.test.tolist()
+        self.child = tree.child.tolist()
         self.offset = tree.child_offset.tolist()
         self.surrogates = {
             node: tuple(one) for node, one in groupby(tree.surrogates, key=lambda each: each.node)
@@ -428,12 +424,10 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
     """
     allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]
-    test, price, parent, paid = (
-        tree.test.tolist(),
-        tree.price.tolist(),
-        tree.parent.tolist(),
-        tree.price_to.tolist(),
-    )
+    test = tree.test.tolist()
+    price = tree.price.tolist()
+    parent = tree.parent.tolist()
+    paid = tree.price_to.tolist()
     branch, offset = tree.edge_price.tolist(), tree.child_offset.tolist()
     # inner node → columns read there and above
     asked: dict[int, frozenset[str]] = {-1: frozenset()}
@@ -489,10 +483,8 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
     for node, above in enumerate(tree.parent[1:].tolist(), 1):
         depth[node], paid[node] = depth[above] + 1, paid[above] + price[tree.edge_to[node]]
     # where a row rests at an inner node, the test was asked, and had no branch for the answer
-    asked, spent = (
-        (depth + inner)[arrived.node],
-        (paid + np.where(inner, tree.price, 0.0))[arrived.node],
-    )
+    asked = (depth + inner)[arrived.node]
+    spent = (paid + np.where(inner, tree.price, 0.0))[arrived.node]
     mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
     rows = np.bincount(arrived.node, objects.count[arrived.who] * arrived.share, tree.n_nodes)
     # rows that rest at an inner node are a leaf
@@ -540,12 +532,10 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
     """
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
-    waiting, is_open, paid, compared = (
-        [(0, np.arange(objects.n_objects))],
-        np.zeros(objects.n_objects, np.bool_),
-        0.0,
-        0,
-    )
+    waiting = [(0, np.arange(objects.n_objects))]
+    is_open = np.zeros(objects.n_objects, np.bool_)
+    paid = 0.0
+    compared = 0
     while waiting:
         node, uncovered = waiting.pop()
         rows, share = arrived.at(node)
@@ -565,10 +555,9 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
                 compared += 1
                 off = np.abs(found - (itself := part.covered(objects, rows)))
                 if not (off <= 1e-9).all():
-                    i, rule = (
-                        int(off.argmax()),
-                        f"node {node}: coverage {part.name} answers alike, bound to its root "
-                        "or not",
+                    i = int(off.argmax())
+                    rule = (
+                        f"node {node}: coverage {part.name} answers alike, bound to its root or not"
                     )
                     fail(f"{rule}: {found[i]} when bound", float(itself[i]))
             still &= ~(found >= 1.0 - COVERED)

@@ -171,12 +171,10 @@ def _asked_again(
 
     seen : objects, their shares, share of the node's weight.
     """
-    objects, arity, width, (who, share, known) = (
-        problem.objects,
-        tree.rule(v).arity,
-        statistics.width,
-        seen,
-    )
+    objects = problem.objects
+    arity = tree.rule(v).arity
+    width = statistics.width
+    who, share, known = seen
     weight, count = statistics.weight[who] * share, statistics.count[who] * share
     if statistics.moments:
         y = statistics.y[who]

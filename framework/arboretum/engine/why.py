@@ -116,11 +116,9 @@ def _stopped_by(growth: Growth, item: Open) -> str:
     if item.candidate is None:
         if rule := growth.refused_by(item):
             return rule
-        limits, cell, prices = (
-            growth.limits,
-            item.cell,
-            growth.space.prices.at(item.cell.asked, item.cell.path_cost),
-        )
+        limits = growth.limits
+        cell = item.cell
+        prices = growth.space.prices.at(item.cell.asked, item.cell.path_cost)
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
             left = max(0.0, sure(limits.max_cost) - cell.path_cost)
             return f"max_cost {limits.max_cost:g} leaves {left:g}, and no test costs that little"
@@ -143,10 +141,8 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Sc
     for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
-            rule, reported = (
-                block.engine.rule(cell, block.candidate(i, score)),
-                {name: float(values[i]) for name, values in terms.items()},
-            )
+            rule = block.engine.rule(cell, block.candidate(i, score))
+            reported = {name: float(values[i]) for name, values in terms.items()}
             found.append(
                 ScoredTest(
                     rule,

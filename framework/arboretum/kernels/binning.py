@@ -58,32 +58,24 @@ def _bins_of_column(column, low, high, e, codes, width, f, single):
         b, c, d = min(a + np.uintp(1), last), min(a + np.uintp(2), last), min(a + np.uintp(3), last)
         r = min(a + np.uintp(4), last)
         s, t, u = min(a + np.uintp(5), last), min(a + np.uintp(6), last), min(a + np.uintp(7), last)
-        va, vb, vc, vd = (
-            values[start + a * down],
-            values[start + b * down],
-            values[start + c * down],
-            values[start + d * down],
-        )
-        vr, vs, vt, vu = (
-            values[start + r * down],
-            values[start + s * down],
-            values[start + t * down],
-            values[start + u * down],
-        )
+        va = values[start + a * down]
+        vb = values[start + b * down]
+        vc = values[start + c * down]
+        vd = values[start + d * down]
+        vr = values[start + r * down]
+        vs = values[start + s * down]
+        vt = values[start + t * down]
+        vu = values[start + u * down]
         pa = pb = pc = pd = pr = ps = pt = pu = np.uintp(0)
         for step in STEPS:
-            pa, pb, pc, pd = (
-                _on(e, pa, va, step),
-                _on(e, pb, vb, step),
-                _on(e, pc, vc, step),
-                _on(e, pd, vd, step),
-            )
-            pr, ps, pt, pu = (
-                _on(e, pr, vr, step),
-                _on(e, ps, vs, step),
-                _on(e, pt, vt, step),
-                _on(e, pu, vu, step),
-            )
+            pa = _on(e, pa, va, step)
+            pb = _on(e, pb, vb, step)
+            pc = _on(e, pc, vc, step)
+            pd = _on(e, pd, vd, step)
+            pr = _on(e, pr, vr, step)
+            ps = _on(e, ps, vs, step)
+            pt = _on(e, pt, vt, step)
+            pu = _on(e, pu, vu, step)
         some = (a, va, pa), (b, vb, pb), (c, vc, pc), (d, vd, pd)
         for i, v, p in (*some, (r, vr, pr), (s, vs, ps), (t, vt, pt), (u, vu, pu)):
             if v < e[p]:

@@ -94,11 +94,9 @@ def reset(block):
 @inline
 def score(n, arity, block, scoring):
     """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
-    width, count_width, own = (
-        block.shaped_w.shape[2],
-        block.shaped_c.shape[2],
-        block.shaped_e.shape[2],
-    )
+    width = block.shaped_w.shape[2]
+    count_width = block.shaped_c.shape[2]
+    own = block.shaped_e.shape[2]
     if arity == block.shaped_w.shape[1]:
         call_batch(
             scoring.batch,
@@ -137,18 +135,14 @@ def flush(block, scoring):
         s = block.scores[t] * scoring.factor
         if s != s and state.broken == 0:
             state.broken, top = 1, np.inf
-            state.feature, state.index, state.side = (
-                block.place[t, 0],
-                block.place[t, 1],
-                block.place[t, 2],
-            )
+            state.feature = block.place[t, 0]
+            state.index = block.place[t, 1]
+            state.side = block.place[t, 2]
         if s > top and (state.feature < 0 or s > top + slack(top, scoring.ties)):
             top = s
-            state.feature, state.index, state.side = (
-                block.place[t, 0],
-                block.place[t, 1],
-                block.place[t, 2],
-            )
+            state.feature = block.place[t, 0]
+            state.index = block.place[t, 1]
+            state.side = block.place[t, 2]
     state.best = top
 
 

@@ -147,10 +147,8 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
             return f, Found(np.int64(LAST_BIN), np.nan, np.nan, np.int64(1), np.nan)
         top = max(top, scores[f, 1, LAST_BIN])
     # look first where the bound is highest: what is found there spares other bins
-    found_f, found = (
-        np.int64(NOTHING),
-        Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf),
-    )
+    found_f = np.int64(NOTHING)
+    found = Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
     asked = np.int64(0)
     for f in range(n_columns):
         for b in range(
@@ -252,13 +250,11 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, blo
     m = pick_members(raw.codes, f, rows, wanted, members)
     label, _, weight, count, unit = objects
     all_w, all_c = whole
-    weights, counts, low, high, place = (
-        block.weights,
-        block.counts,
-        block.low,
-        block.high,
-        block.place,
-    )
+    weights = block.weights
+    counts = block.counts
+    low = block.low
+    high = block.high
+    place = block.place
     rows_least, gap = rules.least, rules.gap
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):

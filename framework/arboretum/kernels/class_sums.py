@@ -198,12 +198,10 @@ def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
 @inner
 def score_sums(n, shift, costs, price, scoring, scratch, out):
     """Score n sums, each greater by ``shift``."""
-    given, given_c, given_e, scores = (
-        scratch.given,
-        scratch.given_c,
-        scratch.given_e,
-        scratch.scores,
-    )
+    given = scratch.given
+    given_c = scratch.given_c
+    given_e = scratch.given_e
+    scores = scratch.scores
     for first in range(0, n, BLOCK):
         m = min(BLOCK, n - first)
         for t in range(m):

@@ -114,13 +114,11 @@ def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows:
 @inline
 def count_bins(features, chosen, rows, objects, bins):
     """Add up a node's rows by bin and class; for units in ``counts`` alone."""
-    label, y, weight, count, unit = (
-        objects.label,
-        objects.y,
-        objects.weight,
-        objects.count,
-        objects.unit,
-    )
+    label = objects.label
+    y = objects.y
+    weight = objects.weight
+    count = objects.count
+    unit = objects.unit
     across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
     by_class = len(label) > 0
     bin_w, bin_c = bins.weights, bins.counts
@@ -189,11 +187,9 @@ def scan_multiway(f, features, bins, allowed, block, scoring):
     """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
     Return whether it may divide a node further down.
     """
-    first, stop, least = (
-        features.offset[f],
-        features.offset[f + 1] - features.has_missing[f],
-        allowed.least,
-    )
+    first = features.offset[f]
+    stop = features.offset[f + 1] - features.has_missing[f]
+    least = allowed.least
     bin_w, bin_c, bin_e = bins.weights, bins.counts, bins.extra
     units, width, count_width = len(bin_w) == 0, block.shaped_w.shape[2], block.shaped_c.shape[2]
     number = features.price_offset[f]
@@ -212,10 +208,8 @@ def scan_multiway(f, features, bins, allowed, block, scoring):
         mass = np.float64(here) if units else weight_of(bin_w, bin_c, b)
         if mass > heaviest:
             if present > 1:  # the former heaviest gets no missing rows after all
-                lightest, smallest = (
-                    min(lightest, heaviest),
-                    min(smallest, rows_of(bin_c, first + at)),
-                )
+                lightest = min(lightest, heaviest)
+                smallest = min(smallest, rows_of(bin_c, first + at))
             heaviest, at = mass, b - first
         else:
             lightest, smallest = min(lightest, mass), min(smallest, here)
@@ -261,21 +255,17 @@ def scan_binary(f, features, bins, allowed, block, scoring):
     """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
     in outcome 0, then 1.  Return whether one of them may divide a node further down.
     """
-    prices, bin_w, bin_c, bin_e, least = (
-        features.prices,
-        bins.weights,
-        bins.counts,
-        bins.extra,
-        allowed.least,
-    )
-    all_w, all_c, all_e, left_w, left_c, left_e = (
-        bins.all_w,
-        bins.all_c,
-        bins.all_e,
-        bins.left_w,
-        bins.left_c,
-        bins.left_e,
-    )
+    prices = features.prices
+    bin_w = bins.weights
+    bin_c = bins.counts
+    bin_e = bins.extra
+    least = allowed.least
+    all_w = bins.all_w
+    all_c = bins.all_c
+    all_e = bins.all_e
+    left_w = bins.left_w
+    left_c = bins.left_c
+    left_e = bins.left_e
     width, count_width, by_class = len(all_w), len(all_c), len(all_w) == len(all_c)
     out_w, out_c, out_e = block.weights, block.counts, block.extra
     units, cuts = len(bin_w) == 0, features.family[f] != EQUALS
@@ -346,10 +336,8 @@ def scan_binary(f, features, bins, allowed, block, scoring):
             more = missing > 0  # bin ``stop`` goes to outcome s
             for k in range(count_width):
                 at, n = 2 * t * count_width + k, bin_c[stop, k] if more else np.int64(0)
-                out_c[at], out_c[at + count_width] = (
-                    left_c[k] + (0 if s else n),
-                    all_c[k] - left_c[k] + (n if s else 0),
-                )
+                out_c[at] = left_c[k] + (0 if s else n)
+                out_c[at + count_width] = all_c[k] - left_c[k] + (n if s else 0)
             for k in range(width):
                 at, heavy = 2 * t * width + k, 0.0
                 if more:

@@ -67,10 +67,8 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
         floor float64[judges], params float64[judges, most]. Written: start int64[judges + 1];
         trees; measures MEASURES[judges], 0 at first.
     """
-    rows, room = (
-        np.empty(len(features.codes) // max(1, features.row_stride), np.int32),
-        trees.integers.shape[1],
-    )
+    rows = np.empty(len(features.codes) // max(1, features.row_stride), np.int32)
+    room = trees.integers.shape[1]
     segment, stack = np.empty((2 * len(rows), 5), np.int64), np.empty(2 * len(rows), np.int32)
     at, progress = np.int64(0), np.zeros(2, np.int64)
     start[0] = 0
@@ -164,27 +162,21 @@ def check_forest(
     measures : MEASURES[trees], 0 at first, wrong : float64[trees] (weight outside the majority
         class of its leaf) and verdict : int64[trees] are written.
     """
-    family, offset, prices, owner = (
-        features.family,
-        features.offset,
-        features.prices,
-        features.owner,
-    )
-    feature, index, side, parent, branch = (
-        integers[0],
-        integers[1],
-        integers[2],
-        integers[3],
-        integers[4],
-    )
+    family = features.family
+    offset = features.offset
+    prices = features.prices
+    owner = features.owner
+    feature = integers[0]
+    index = integers[1]
+    side = integers[2]
+    parent = integers[3]
+    branch = integers[4]
     most = np.int64(0)
     for k in range(len(start) - 1):
         most = max(most, start[k + 1] - start[k])
-    first, after, reached = (
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.bool_),
-    )
+    first = np.empty(most, np.int32)
+    after = np.empty(most, np.int32)
+    reached = np.empty(most, np.bool_)
     held, path = np.empty((most, n_classes)), np.empty(most, np.int32)
     total = weight.sum()
     for t in range(len(start) - 1):

@@ -85,11 +85,9 @@ def load(rows, low, high, objects, shares):
     clear(shares.sums, NONE)
     for j in range(low, high):
         i, share = np.uintp(rows[j]), shares.share[j]
-        shares.of_object[i], shares.weight[i], shares.rows[i] = (
-            share,
-            objects.weight[i] * share,
-            objects.count[i] * share,
-        )
+        shares.of_object[i] = share
+        shares.weight[i] = objects.weight[i] * share
+        shares.rows[i] = objects.count[i] * share
         add(
             shares.sums,
             WHOLE,
@@ -224,15 +222,11 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
     """
     how, sums, (low, high) = shares.how, shares.sums, span
     family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
-    n_bins, known, at = (
-        features.offset[f + 1] - features.offset[f] - features.has_missing[f],
-        high - low,
-        features.price_offset[f],
-    )
-    entry, by_units = (
-        features.order[column if family == SORTED else 0, low:high],
-        objects.unit and not moments,
-    )
+    n_bins = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+    known = high - low
+    at = features.price_offset[f]
+    entry = features.order[column if family == SORTED else 0, low:high]
+    by_units = objects.unit and not moments
     if family == SORTED:
         if entry[0] >> TO_RANK == entry[known - 1] >> TO_RANK:
             return False
@@ -297,10 +291,8 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
         and (n_lost == 0 or how != HEAVIEST)
         and not (family == SORTED and features.close[column])
     )
-    bounded, after = (
-        rules.vertices and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES,
-        np.int64(0),
-    )
+    bounded = rules.vertices and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES
+    after = np.int64(0)
     for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
         test = at
         if family == SORTED:
@@ -325,10 +317,8 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
                 and alone(entry, j, known)
             ):
                 left, right = mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False)
-                before, rest = (
-                    left - shares.rows[entry[j] & OBJECT],
-                    right - left - shares.rows[entry[j + 1] & OBJECT],
-                )
+                before = left - shares.rows[entry[j] & OBJECT]
+                rest = right - left - shares.rows[entry[j + 1] & OBJECT]
                 if min(before, rest) >= rules.min_leaf:
                     # as in the kernel of subtrees: one of its neighbours is allowed, too, and
                     # scores no less
@@ -418,14 +408,10 @@ def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
         block.price[mask] = 0.0
         for k in range(width):
             side, at = LEFT if mask >> k & 1 else BEFORE, 2 * mask * width + k
-            block.weights[at], block.weights[at + width] = (
-                sums.weights[side, k],
-                sums.weights[KNOWN, k] - sums.weights[side, k],
-            )
-            block.counts[at], block.counts[at + width] = (
-                np.rint(sums.rows[side, k]),
-                np.rint(sums.rows[KNOWN, k] - sums.rows[side, k]),
-            )
+            block.weights[at] = sums.weights[side, k]
+            block.weights[at + width] = sums.weights[KNOWN, k] - sums.weights[side, k]
+            block.counts[at] = np.rint(sums.rows[side, k])
+            block.counts[at + width] = np.rint(sums.rows[KNOWN, k] - sums.rows[side, k])
     if not small:
         score(1 << width, 2, block, scoring)
     for mask in range(0 if small else 1 << width):
@@ -443,11 +429,9 @@ def put(sums, first, outcomes, to, name, price, rules, block, scoring):
     to : LOST joins that outcome, or is one more.
     name : feature, index.
     """
-    width, count_width, arity = (
-        sums.weights.shape[1],
-        sums.rows.shape[1],
-        outcomes + (to == outcomes),
-    )
+    width = sums.weights.shape[1]
+    count_width = sums.rows.shape[1]
+    arity = outcomes + (to == outcomes)
     if block.state[0].used >= min(BLOCK, max(1, 2 * BLOCK // arity)):
         flush(block, scoring)
     present, t = 0, block.state[0].used

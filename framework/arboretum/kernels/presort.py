@@ -77,11 +77,9 @@ def sorted_rows(values, bits):
     of the values.
     """
     n, passes = len(values), 3 if bits.itemsize == 4 else 6
-    keys, rows, counts = (
-        np.empty(n, bits.dtype),
-        np.empty(n, np.uint32),
-        np.empty((passes, BUCKETS), np.uint32),
-    )
+    keys = np.empty(n, bits.dtype)
+    rows = np.empty(n, np.uint32)
+    counts = np.empty((passes, BUCKETS), np.uint32)
     ordered_keys(values, bits, keys, rows, counts)
     if n <= FEW:
         sort_run(keys, rows)

@@ -73,12 +73,10 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
     """
     n = values.shape[1]
     for f in range(len(values)):
-        column, entries, own, rows = (
-            values[f],
-            order[f],
-            distinct[f],
-            sorted_rows(values[f], bits[f]),
-        )
+        column = values[f]
+        entries = order[f]
+        own = distinct[f]
+        rows = sorted_rows(values[f], bits[f])
         rank, close = np.int64(-1), False
         for j in range(n):
             i = rows[j]
@@ -316,11 +314,9 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
     while run[known - 1] >> TO_RANK == MISSING:
         known -= 1
         missing += 1 if objects.unit else objects.count[run[known] & OBJECT]
-    inner, least, left = (
-        rules.vertices and rules.min_weight == 0.0 and not close,
-        rules.min_leaf,
-        np.int64(0),
-    )
+    inner = rules.vertices and rules.min_weight == 0.0 and not close
+    least = rules.min_leaf
+    left = np.int64(0)
     for j in range(known if missing > 0 else known - 1):
         entry, after = run[j], run[j + 1]
         here = np.int64(1) if objects.unit else objects.count[entry & OBJECT]
@@ -423,13 +419,11 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         if block.state[0].used == BLOCK:
             flush(block, scoring)
         t = np.uintp(block.state[0].used)
-        c, w, a, b, t = (
-            block.counts,
-            block.weights,
-            all_c[0] - zeros,
-            all_c[1] - ones,
-            np.uintp(4) * t,
-        )
+        c = block.counts
+        w = block.weights
+        a = all_c[0] - zeros
+        b = all_c[1] - ones
+        t = np.uintp(4) * t
         c[t], c[t + np.uintp(1)], c[t + np.uintp(2)], c[t + np.uintp(3)] = zeros, ones, a, b
         w[t], w[t + np.uintp(1)], w[t + np.uintp(2)], w[t + np.uintp(3)] = zeros, ones, a, b
         named(block.state[0].used, f, left - 1, NO_SIDE, price, block)
@@ -445,10 +439,8 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
         block.counts[c + k], block.counts[c + count_width + k] = here, all_c[k] - here
     for k in range(width):
         if counted:
-            block.weights[w + k], block.weights[w + width + k] = (
-                block.counts[c + k],
-                block.counts[c + width + k],
-            )
+            block.weights[w + k] = block.counts[c + k]
+            block.weights[w + width + k] = block.counts[c + width + k]
             continue
         here = left_w[k] + (lost_w[k] if lost_left else 0.0)
         # where no row of a class is left its weight is 0 and not 1e-17

@@ -188,12 +188,10 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
             lost_c,
             sums,
         )
-    best_f, best_at, best_side, best = (
-        np.int64(NOTHING),
-        np.int64(NOTHING),
-        np.int64(NO_SIDE),
-        -np.inf,
-    )
+    best_f = np.int64(NOTHING)
+    best_at = np.int64(NOTHING)
+    best_side = np.int64(NO_SIDE)
+    best = -np.inf
     for f in range(len(runs.order)):
         if price[f] == np.inf:
             continue
@@ -319,10 +317,8 @@ def scan_column(
                     for k in range(widths[1]):
                         block_c[used, o, k] = counts[o, k]
                 if PREFIX:
-                    block_e[used, 0, 0], block_e[used, 1, 0] = (
-                        sums[2 * s, j],
-                        sums[2 * s + 1, j + 1],
-                    )
+                    block_e[used, 0, 0] = sums[2 * s, j]
+                    block_e[used, 1, 0] = sums[2 * s + 1, j + 1]
                 else:
                     for k in range(sums.shape[1]):
                         block_e[used, 0, k] = sums[0, k] + (sums[2, k] if s == 0 else 0.0)
@@ -350,20 +346,16 @@ def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
 
     sums : of ``class_sums``.
     """
-    scoring, (all_w, all_c), (_, _, weight, count, unit) = (
-        scoring_of(scorer),
-        whole,
-        objects,
-    )
+    scoring = scoring_of(scorer)
+    all_w, all_c = whole
+    _, _, weight, count, unit = objects
     table, moved = (all_w, all_c, all_c.sum(), all_w.sum()), Moved(weight, count, unit)
     object_mask = (np.uint64(1) << np.uint64(runs.shift)) - np.uint64(1)
     keys = Keys(np.uint64(runs.shift + 1), ~np.uint64(0), object_mask)
-    best_f, best_at, best_side, best = (
-        np.int64(NOTHING),
-        np.int64(NOTHING),
-        np.int64(NO_SIDE),
-        -np.inf,
-    )
+    best_f = np.int64(NOTHING)
+    best_at = np.int64(NOTHING)
+    best_side = np.int64(NO_SIDE)
+    best = -np.inf
     for f in range(len(runs.order)):
         if price[f] == np.inf:
             continue

@@ -193,11 +193,9 @@ def scratch_for(
     Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and
     takes longer to compile than some that grow.
     """
-    n_features, n_columns, bins = (
-        len(features.family),
-        len(features.order),
-        0 if shared else int(features.offset[-1]),
-    )
+    n_features = len(features.family)
+    n_columns = len(features.order)
+    bins = 0 if shared else int(features.offset[-1])
     arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()]) + shared
     counted = bins_for(
         np.empty((0 if by_units else bins, width)),
@@ -256,17 +254,13 @@ def grow_subtree(
         nodes.parent[0], nodes.branch[0] = -1, 0
         for f in range(len(family)):
             lists[f] = f
-        segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = (
-            0,
-            max(len(objects.label), len(objects.y)),
-            above.depth,
-            0,
-            len(family),
-        )
-        progress[0], progress[1] = (
-            1,
-            describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares),
-        )
+        segment[0, 0] = 0
+        segment[0, 1] = max(len(objects.label), len(objects.y))
+        segment[0, 2] = above.depth
+        segment[0, 3] = 0
+        segment[0, 4] = len(family)
+        progress[0] = 1
+        progress[1] = describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares)
     while progress[1] > 0:
         if work >= most_work:
             return LATE
@@ -378,18 +372,16 @@ def grow_subtree(
         for o in range(outcomes):
             if start[o] < start[o + 1]:
                 nodes.parent[n], nodes.branch[n] = v, o
-                segment[n, 0], segment[n, 1], segment[n, 2], segment[n, 3], segment[n, 4] = (
-                    low + start[o],
-                    low + start[o + 1],
-                    segment[v, 2] + 1,
-                    first,
-                    stop,
-                )
+                segment[n, 0] = low + start[o]
+                segment[n, 1] = low + start[o + 1]
+                segment[n, 2] = segment[v, 2] + 1
+                segment[n, 3] = first
+                segment[n, 4] = stop
                 n += 1
         before = progress[1] - 1
-        progress[0], progress[1] = (
-            n,
-            describe(born, n, rows, before, objects, rules, scorer.impurity, nodes, shares),
+        progress[0] = n
+        progress[1] = describe(
+            born, n, rows, before, objects, rules, scorer.impurity, nodes, shares
         )
         if bins is not None:
             # mostly the chosen test is significant, and no other need be looked at
@@ -397,14 +389,10 @@ def grow_subtree(
                 node = KernelNode(
                     mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of
                 )
-                scoring, most = (
-                    NodeScorer(node, rules.significance, scoring.ties, 1.0),
-                    2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1,
-                )
-                weights, counts = (
-                    nodes.weights[born:n].reshape(1, n - born, width),
-                    nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1]),
-                )
+                scoring = NodeScorer(node, rules.significance, scoring.ties, 1.0)
+                most = 2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1
+                weights = nodes.weights[born:n].reshape(1, n - born, width)
+                counts = nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1])
                 call_batch(
                     rules.significance,
                     weights,
@@ -473,12 +461,10 @@ def score_all(
     low, high, first, stop = segment[0], segment[1], segment[3], segment[4]
     reset(block)
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
-    (all_w, all_c), total, mass, by_sums = (
-        whole,
-        np.int64(0),
-        0.0,
-        runs.sums.form != NO_SUMS and scoring.batch != rules.significance,
-    )
+    all_w, all_c = whole
+    total = np.int64(0)
+    mass = 0.0
+    by_sums = runs.sums.form != NO_SUMS and scoring.batch != rules.significance
     if by_sums:
         for k in range(len(all_c)):
             total += all_c[k]
@@ -528,13 +514,11 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
     width, count_width = weights.shape[1], counts.shape[1]
     for v in range(first, stop):
         low, high, depth = nodes.segment[v, 0], nodes.segment[v, 1], nodes.segment[v, 2]
-        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = (
-            -1,
-            0,
-            NO_SIDE,
-            0.0,
-            np.nan,
-        )
+        nodes.feature[v] = -1
+        nodes.index[v] = 0
+        nodes.side[v] = NO_SIDE
+        nodes.price[v] = 0.0
+        nodes.score[v] = np.nan
         for k in range(width):
             weights[v, k] = 0.0
         for k in range(count_width):
@@ -654,13 +638,11 @@ def split_rows(rows, low, high, outcomes, goes, shares, scratch):
     Rows without an outcome are behind the others, or in each of them.   Return how many groups
     there are, 0 without room.
     """
-    start, spare, groups, some, every = (
-        scratch.start,
-        scratch.spare,
-        outcomes,
-        rows[low:high],
-        np.int64(-1),
-    )
+    start = scratch.start
+    spare = scratch.spare
+    groups = outcomes
+    some = rows[low:high]
+    every = np.int64(-1)
     if shares is not None:
         groups += lacking(some, outcomes, goes)
     for o in range(groups + 1):

@@ -65,11 +65,9 @@ def _load(kind: types.Type, llvm: ir.Type, own: type[c_double | c_float | c_int3
     return with_twin(intrinsic(load), lambda address: own.from_address(int(address)).value)
 
 
-_double, _single, _code = (
-    _load(types.float64, ir.DoubleType(), c_double),
-    _load(types.float32, ir.FloatType(), c_float),
-    _load(types.int32, ir.IntType(32), c_int32),
-)
+_double = _load(types.float64, ir.DoubleType(), c_double)
+_single = _load(types.float32, ir.FloatType(), c_float)
+_code = _load(types.int32, ir.IntType(32), c_int32)
 
 
 def rest_of_rows(steps: Sequence[np.ndarray], n_rows: int) -> np.ndarray:

@@ -355,10 +355,8 @@ _assembled_from = functools.lru_cache(maxsize=64)(
 
 
 def _assembled(overrides: Plain, lab: Lab) -> Parts:
-    values, files = (
-        {key: value for key, value in overrides.items() if key != "plugins"},
-        overrides.get("plugins"),
-    )
+    values = {key: value for key, value in overrides.items() if key != "plugins"}
+    files = overrides.get("plugins")
     # a single path is a list of one
     files = () if files is None else [files] if isinstance(files, str | PathLike) else files
     if not isinstance(files, Sequence) or not all(

@@ -96,10 +96,8 @@ class Additive:
             np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n)
         )
         plane, bit = np.array(groups, np.int64).reshape(-1, 2).T.copy()
-        packed, everything = (
-            words_of(np.pad(self.has.T, ((0, 1), (0, 0)))),
-            words_of(np.ones((1, n), np.uint8))[0],
-        )
+        packed = words_of(np.pad(self.has.T, ((0, 1), (0, 0))))
+        everything = words_of(np.ones((1, n), np.uint8))[0]
         # unknown to who writes a log, so that nobody can choose sets with the same fingerprint
         mixer = np.random.default_rng().integers(
             0, 1 << 63, len(everything), np.uint64
@@ -107,10 +105,8 @@ class Additive:
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         max_path_cost = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
-        literal, first = (
-            np.concatenate([np.empty(0, np.int64), *self.literals]),
-            np.cumsum([0, *map(len, self.literals)]),
-        )
+        literal = np.concatenate([np.empty(0, np.int64), *self.literals])
+        first = np.cumsum([0, *map(len, self.literals)])
         self.ground = counting.Ground(
             words_of(self.has),
             packed,
@@ -128,10 +124,8 @@ class Additive:
             n_labels,
             least if least > 1 else 0,
         )
-        self.planes, self.most_words = (
-            len(planes),
-            sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups),
-        )
+        self.planes = len(planes)
+        self.most_words = sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
         self.scratch = self.new_scratch()
         self.log: counting.Log
 
@@ -139,10 +133,8 @@ class Additive:
         """Room for the counting of one set at a time."""
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
-        words, both = (
-            np.empty(self.most_words * columns, np.uint64),
-            np.empty(self.planes * columns, np.int64),
-        )
+        words = np.empty(self.most_words * columns, np.uint64)
+        both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         return counting.CountingScratch(
             rows, block, words, both, *cells, *np.empty((2, width), np.uint64)
@@ -150,11 +142,9 @@ class Additive:
 
     def new_nodes(self, n: int, most_leaves: int) -> counting.Node:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
-        columns, groups, width = (
-            self.has.shape[1],
-            len(self.ground.plane),
-            len(self.ground.everything),
-        )
+        columns = self.has.shape[1]
+        groups = len(self.ground.plane)
+        width = len(self.ground.everything)
         sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
 
         def room(length: int, kind: type = np.int64) -> np.ndarray:
@@ -277,13 +267,11 @@ class Additive:
         objects, costs = self.problem.objects, self.costs
         if not costs.price.any():
             return 0
-        of_rule, raw = (
-            tests_of_rules(objects),
-            {
-                feature.column: g
-                for g, feature in enumerate(objects.raw_features, self.columns.n_fixed)
-            },
-        )
+        of_rule = tests_of_rules(objects)
+        raw = {
+            feature.column: g
+            for g, feature in enumerate(objects.raw_features, self.columns.n_fixed)
+        }
         # an object of each that are merged
         one_of = np.unique(self.columns.group, return_index=True)[1]
         mass, test_cost = np.zeros(tree.n_nodes + 1, np.int64), 0

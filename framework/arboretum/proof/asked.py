@@ -84,17 +84,13 @@ def beyond(tree: Tree, problem: Problem) -> str:
     """Which limit, or which leaf rule, of the run a tree does not keep, by where its rows come
     to rest; "" where it keeps all.
     """
-    objects, limits, rule, impurity = (
-        problem.objects,
-        problem.parts.limits(),
-        _leaf_rule(problem),
-        problem.parts.impurity,
-    )
-    at, n, shown = (
-        tree.apply(objects.table),
-        tree.n_nodes,
-        np.zeros((tree.n_nodes, objects.n_classes)),
-    )
+    objects = problem.objects
+    limits = problem.parts.limits()
+    rule = _leaf_rule(problem)
+    impurity = problem.parts.impurity
+    at = tree.apply(objects.table)
+    n = tree.n_nodes
+    shown = np.zeros((tree.n_nodes, objects.n_classes))
     of_object = at[objects.row_of_object]
     np.add.at(shown, (of_object, objects.label), objects.weight)
     weights = summed(shown, tree)

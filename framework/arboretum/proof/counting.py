@@ -174,10 +174,8 @@ def mark_of(ground, mask):
 def slot_of(log, mark):
     """Where a fingerprint is, or would be."""
     mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
-    at, last = (
-        np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1)),
-        np.int64(log.slots.shape[0] - 1),
-    )
+    at = np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1))
+    last = np.int64(log.slots.shape[0] - 1)
     at &= last
     while log.slots[at] >= 0 and log.mark[log.slots[at]] != mark:
         at = (at + 1) & last
@@ -288,10 +286,8 @@ def paths_of(ground, node, depth):
     p, most = ground.p, np.int64(ground.max_path_cost.shape[0] - 1)
     tests = min(most, (node.numbers.leaf - p) // p) if p > 0 else most
     below = tests if depth < 0 else min(tests, max(depth - 1, np.int64(0)))
-    node.numbers.path, node.numbers.beside = (
-        ground.max_path_cost[below],
-        ground.max_path_cost[max(min(below, tests - 1), np.int64(0))],
-    )
+    node.numbers.path = ground.max_path_cost[below]
+    node.numbers.beside = ground.max_path_cost[max(min(below, tests - 1), np.int64(0))]
 
 
 @inner
@@ -323,13 +319,11 @@ def enter(ground, log, node, scratch, depth, leaves):
     by records.
     """
     numbers, columns, planes = node.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
-    every, ones, labels, n_words, n = (
-        scratch.words,
-        scratch.both,
-        ground.labels,
-        np.int64(0),
-        np.int64(0),
-    )
+    every = scratch.words
+    ones = scratch.both
+    labels = ground.labels
+    n_words = np.int64(0)
+    n = np.int64(0)
     divided = depth != 0 and leaves != 1
     node.totals[:] = 0
     ones[:] = 0
@@ -343,10 +337,8 @@ def enter(ground, log, node, scratch, depth, leaves):
                 rest &= rest - np.uint64(1)
         node.totals[plane] += count << shift
         for begin in range(0, count if divided else 0, 64):
-            word, of_plane = (
-                every[n_words * columns : (n_words + 1) * columns],
-                ones[plane * columns : (plane + 1) * columns],
-            )
+            word = every[n_words * columns : (n_words + 1) * columns]
+            of_plane = ones[plane * columns : (plane + 1) * columns]
             lay_word(
                 ground,
                 scratch.rows[begin : min(begin + 64, count)],
@@ -367,11 +359,9 @@ def enter(ground, log, node, scratch, depth, leaves):
         inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
         for k in range(labels):
             one = ones[k * columns + f]
-            weight, inside, outside = (
-                weight + one,
-                max(inside, one),
-                max(outside, node.totals[k] - one),
-            )
+            weight = weight + one
+            inside = max(inside, one)
+            outside = max(outside, node.totals[k] - one)
         rows_f, mass_f = ones[labels * columns + f], ones[(labels + 1) * columns + f]
         if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(
             ground, beside, outside, rows - rows_f, mass - mass_f
@@ -444,12 +434,10 @@ def count_column(ground, node, scratch, c):
     """Count a column against all: the cells of its sides, and what these cost with two leaves
     and with more (rules 2 and 3).
     """
-    n, planes, both, first = (
-        node.numbers.columns,
-        node.totals.shape[0],
-        scratch.both,
-        np.int64(0),
-    )
+    n = node.numbers.columns
+    planes = node.totals.shape[0]
+    both = scratch.both
+    first = np.int64(0)
     both[: planes * n] = 0
     for g in range(ground.plane.shape[0]):
         here, shift = ground.plane[g] * n, ground.shift[g]
@@ -463,22 +451,18 @@ def count_column(ground, node, scratch, c):
         for t in range(2):
             count_cells(ground, node, scratch, c, s, t)
     node.state[c] |= COUNTED
-    p, depth, leaves, cheapest = (
-        ground.p,
-        node.numbers.depth - 1,
-        node.numbers.leaves,
-        node.numbers.cheapest,
-    )
+    p = ground.p
+    depth = node.numbers.depth - 1
+    leaves = node.numbers.leaves
+    cheapest = node.numbers.cheapest
     for s in range(2):
         two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
         floor = p + cheapest * mass
         for f in range(n):
             one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
             if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
-                test_cost, below_1 = (
-                    ground.price[node.columns[f]] * mass,
-                    cheapest * scratch.mass[cell + n + f],
-                )
+                test_cost = ground.price[node.columns[f]] * mass
+                below_1 = cheapest * scratch.mass[cell + n + f]
                 below_0 = floor - p - below_1
                 open_0, open_1 = one > p + below_0, other > p + below_1
                 two = min(two, one + other + test_cost)
@@ -492,11 +476,9 @@ def count_column(ground, node, scratch, c):
                     ),
                 )
         for level in range(levels_of(leaves)):
-            few, place, cost = (
-                fewer(leaves, level),
-                (2 * level + s) * n + c,
-                leaf_of(ground, node, c, s),
-            )
+            few = fewer(leaves, level)
+            place = (2 * level + s) * n + c
+            cost = leaf_of(ground, node, c, s)
             if depth != 0 and few != 1:
                 cost = min(cost, two + 2 * p)
             if depth != 0 and depth != 1 and (few < 0 or few > 2):
@@ -512,11 +494,9 @@ def cell_of(node, scratch, plane, c, s, t):
     """
     n = node.numbers.columns
     total, of_c = node.totals[plane], node.ones[plane * n + c]
-    a, x, y = (
-        (0 if t == 1 else total - of_c if s == 0 else of_c),
-        (0 if s == 1 else 1 if t == 1 else -1),
-        1 if s == t else -1,
-    )
+    a = 0 if t == 1 else total - of_c if s == 0 else of_c
+    x = 0 if s == 1 else 1 if t == 1 else -1
+    y = 1 if s == t else -1
     return (
         node.ones[plane * n : (plane + 1) * n],
         scratch.both[plane * n : (plane + 1) * n],
@@ -530,19 +510,15 @@ def cell_of(node, scratch, plane, c, s, t):
 def count_cells(ground, node, scratch, c, s, t):
     """The cells of side s of a column, counted against all, and side t of the others."""
     n, labels, cell = node.numbers.columns, ground.labels, (2 * s + t) * node.numbers.columns
-    p, unit, least, path, beside = (
-        ground.p,
-        ground.unit,
-        ground.least,
-        node.numbers.path,
-        node.numbers.beside,
-    )
-    most, loss, mass, busy = (
-        scratch.most[cell : cell + n],
-        scratch.loss[cell : cell + n],
-        scratch.mass[cell : cell + n],
-        scratch.busy[cell : cell + n],
-    )
+    p = ground.p
+    unit = ground.unit
+    least = ground.least
+    path = node.numbers.path
+    beside = node.numbers.beside
+    most = scratch.most[cell : cell + n]
+    loss = scratch.loss[cell : cell + n]
+    mass = scratch.mass[cell : cell + n]
+    busy = scratch.busy[cell : cell + n]
     most[:], loss[:] = 0, 0
     for k in range(labels):
         ones, pairs, a, x, y = cell_of(node, scratch, k, c, s, t)
@@ -572,10 +548,8 @@ def propagate_to_sides(ground, node, scratch, c):
         for s in range(2):
             bound, mass = node.own[(2 * level + s) * n + c], mass_of(ground, node, c, s)
             for t in range(2):
-                low, cell = (
-                    node.low[(2 * level + t) * n : (2 * level + t + 1) * n],
-                    (2 * s + 1 - t) * n,
-                )
+                low = node.low[(2 * level + t) * n : (2 * level + t + 1) * n]
+                cell = (2 * s + 1 - t) * n
                 for f in range(n):
                     less = min(
                         scratch.most[cell + f],
@@ -616,19 +590,15 @@ def count_columns(ground, node, scratch, goal, thorough):
 
     thorough : where counting the open ones does not help, also the others.
     """
-    n, alone = (
-        node.numbers.columns,
-        ground.least <= 1 and node.numbers.depth < 0 and node.numbers.leaves < 0,
-    )
+    n = node.numbers.columns
+    alone = ground.least <= 1 and node.numbers.depth < 0 and node.numbers.leaves < 0
     while True:
         still, best, at, whole = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
         for c in range(n):
             whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
-            is_open, known, new = (
-                joined_cost(node.low, node.test_cost, node.numbers, c) < goal,
-                node.state[c] & RECORDED != 0,
-                node.state[c] & COUNTED == 0,
-            )
+            is_open = joined_cost(node.low, node.test_cost, node.numbers, c) < goal
+            known = node.state[c] & RECORDED != 0
+            new = node.state[c] & COUNTED == 0
             still += is_open
             # records say most about other columns, and so do balanced ones
             rank = node.rank[c] + (NEVER if known else NEVER >> 1 if is_open else np.int64(0))
@@ -657,11 +627,9 @@ def check_records(ground, log, node, scratch, first, end):
     """
     for number in range(first, end):
         at = log.start[number]
-        depth, leaves, bound = (
-            np.int64(log.words[at + 1]),
-            np.int64(log.words[at + 2]),
-            bound_of(log.words, at),
-        )
+        depth = np.int64(log.words[at + 1])
+        leaves = np.int64(log.words[at + 2])
+        bound = bound_of(log.words, at)
         if depth < -1 or leaves < -1 or leaves == 0:
             return number, NO_LIMITS
         if not path_set(ground, log.words, at, node.mask):

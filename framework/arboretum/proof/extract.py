@@ -90,10 +90,8 @@ class Extraction:
         rules = self.rules
         depth, leaves = rules.within(depth, leaves)
         self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
-        self._frames, self._state = (
-            np.zeros(len(self._nodes.mask), finding.FRAME),
-            np.zeros(1, finding.STATE)[0],
-        )
+        self._frames = np.zeros(len(self._nodes.mask), finding.FRAME)
+        self._state = np.zeros(1, finding.STATE)[0]
         self._nodes.mask[0], first = rules.ground.everything, self._frames[0]
         first["goal"], first["depth"], first["leaves"] = goal, depth, leaves
         self._walk()
@@ -139,10 +137,8 @@ class Extraction:
     def _walk(self) -> None:
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
-            room, start = (
-                (rules.ground, rules.log, self._nodes, self._frames, rules.scratch),
-                time.monotonic(),
-            )
+            room = (rules.ground, rules.log, self._nodes, self._frames, rules.scratch)
+            start = time.monotonic()
             ended = finding.walk(*room, self.memory, self.spelled, state, self._sets)
             slow = time.monotonic() - start > SLICE_SECONDS
             self._sets = (

@@ -129,10 +129,8 @@ def ask(ground, node, memory, depth, goal):
 
     depth : that is left to them.
     """
-    n, turn = (
-        node.numbers.columns,
-        memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth),
-    )
+    n = node.numbers.columns
+    turn = memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth)
     one, two = np.uint64(0), np.uint64(0)
     for column in range(-1, n):
         if column >= 0:
@@ -146,11 +144,9 @@ def ask(ground, node, memory, depth, goal):
             )
             while rest != 0:
                 u = 64 * w + lowest(rest)
-                with_one, with_two, rest = (
-                    with_one + memory.words[u, 0],
-                    with_two + memory.words[u, 1],
-                    rest & rest - np.uint64(1),
-                )
+                with_one = with_one + memory.words[u, 0]
+                with_two = with_two + memory.words[u, 1]
+                rest = rest & rest - np.uint64(1)
         if column < 0:
             one, two = with_one, with_two
             continue
@@ -174,14 +170,12 @@ def choose(ground, node, goal):
     """
     n, leaves = node.numbers.columns, node.numbers.leaves
     claimed, low, tried = node.claimed, node.low, node.tried
-    best, column, level_there, side_there, way, wanted = (
-        np.int64(-1),
-        np.int64(-1),
-        np.int64(0),
-        np.int64(0),
-        np.int64(0),
-        np.int64(0),
-    )
+    best = np.int64(-1)
+    column = np.int64(-1)
+    level_there = np.int64(0)
+    side_there = np.int64(0)
+    way = np.int64(0)
+    wanted = np.int64(0)
     levels = levels_of(leaves)
     for c in range(n):
         with_c, wanted_c = np.int64(0), goal - node.test_cost[c]
@@ -205,11 +199,11 @@ def choose(ground, node, goal):
                     (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
                 )
                 if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & CLAIMED == 0:
-                    how, rank = (
-                        CLAIMED,
+                    how = CLAIMED
+                    rank = (
                         node.rank[c]
                         + 4 * TIER
-                        + (TIER if said + low[there] >= wanted_c else np.int64(0)),
+                        + (TIER if said + low[there] >= wanted_c else np.int64(0))
                     )
                 elif said <= low[here] and tried[here] & ALONE == 0:
                     how, rank = ALONE, node.rank[c] + 3 * TIER
@@ -221,10 +215,8 @@ def choose(ground, node, goal):
                     continue
                 if rank > best:
                     best, column, side_there, way = rank, np.int64(c), side, how
-                    level_there, wanted = (
-                        other if side == 1 else np.int64(level),
-                        said if how == CLAIMED else wanted_c - low[there],
-                    )
+                    level_there = other if side == 1 else np.int64(level)
+                    wanted = said if how == CLAIMED else wanted_c - low[there]
     return column, level_there, side_there, way, wanted
 
 
@@ -318,13 +310,11 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 enter(ground, log, node, scratch, depth, leaves)
                 frame.goal, frame.step = min(frame.goal, node.numbers.leaf), ENTERED
         if not closed:
-            column, level, side, how, wanted = (
-                np.int64(-1),
-                np.int64(0),
-                np.int64(0),
-                np.int64(0),
-                np.int64(0),
-            )
+            column = np.int64(-1)
+            level = np.int64(0)
+            side = np.int64(0)
+            how = np.int64(0)
+            wanted = np.int64(0)
             still = count_columns(ground, node, scratch, frame.goal, False)
             if still > 0:
                 if frame.how != ALONE:
@@ -340,12 +330,10 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 frame.column, frame.level, frame.side = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])
                 child = frames[d + 1]
-                child.literal, child.goal, child.how, child.step = (
-                    2 * node.columns[column] + side,
-                    wanted,
-                    how,
-                    NEW,
-                )
+                child.literal = 2 * node.columns[column] + side
+                child.goal = wanted
+                child.how = how
+                child.step = NEW
                 child.depth, child.leaves = max(depth - 1, np.int64(-1)), fewer(leaves, level)
                 state.at = d + 1
                 continue

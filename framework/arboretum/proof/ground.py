@@ -200,10 +200,8 @@ class Costs:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
         pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-        classes, weights = (
-            pairs[:, 0].astype(int).tolist(),
-            list(map(decimal, pairs[:, 1].tolist())),
-        )
+        classes = pairs[:, 0].astype(int).tolist()
+        weights = list(map(decimal, pairs[:, 1].tolist()))
         total = [Fraction(0)] * objects.n_classes
         for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
             total[y] += weight * n

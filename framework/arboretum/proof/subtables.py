@@ -42,10 +42,8 @@ class Subtables:
             )
         self.problem, self.tests = problem, cast(Sequence[int], tests)
         self.complexity = sure(problem.parts.complexity)
-        self.rule, self.form = (
-            problem.parts.leaf_rule(counting_objects=True),
-            form_of(self.complexity),
-        )
+        self.rule = problem.parts.leaf_rule(counting_objects=True)
+        self.form = form_of(self.complexity)
         self.impurity = problem.parts.impurity if self.rule.delta is not None else None
         answer = outcomes(objects)
         codes, group = np.unique(
@@ -64,10 +62,8 @@ class Subtables:
         self.edge = {edge: number for number, edge in enumerate(edges)}
         self.test_of = np.array([test for test, _ in edges], np.int64)
         inside = np.array([self.answer[test] == k for test, k in edges]).reshape(len(edges), self.n)
-        self.packed, self.inside = (
-            np.packbits(inside, axis=1, bitorder="little"),
-            inside.T.astype(np.float64),
-        )
+        self.packed = np.packbits(inside, axis=1, bitorder="little")
+        self.inside = inside.T.astype(np.float64)
         self.everything = np.packbits(np.ones(self.n, np.bool_), bitorder="little")
         whole = (objects.weight == np.rint(objects.weight)).all() and (
             prices.tests == np.rint(prices.tests)
@@ -124,10 +120,8 @@ class Subtables:
         splitting = np.flatnonzero((parts[:, -1] > 0) & (parts[:, -1] < total[-1]))
         if not len(splitting):
             return self.complexity.leaf(), -1
-        below, leaf = (
-            np.full(len(splitting), self.complexity.leaf()),
-            self._leaves(parts[splitting]),
-        )
+        below = np.full(len(splitting), self.complexity.leaf())
+        leaf = self._leaves(parts[splitting])
         for at in np.flatnonzero(~leaf).tolist():
             below[at] = self._bound(bits & self.packed[splitting[at]])
         mass, of = float(total[: self.k].sum()), self.test_of[splitting]

@@ -47,10 +47,8 @@ class ProofWriter:
         unit : of bounds.
         """
         self.path, self.problem, self.records = self.place(path), problem, 0
-        self._part, self._digest = (
-            self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}"),
-            hashlib.sha256(),
-        )
+        self._part = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        self._digest = hashlib.sha256()
         shape = getattr(problem.parts.objective, "shape", "additive")
         self.header: Header = {
             "version": __version__,

@@ -140,10 +140,8 @@ def added(
     """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights,
     int64[len(rows), classes] (or 1) to its counts: the rows it stands for, or 1 if objects count.
     """
-    w, n = (
-        objects.weight[rows],
-        np.ones(len(rows), np.int64) if count_objects else objects.count[rows],
-    )
+    w = objects.weight[rows]
+    n = np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
     if objects.is_regression:
         y = objects.y[rows]
         return np.stack([w, w * y, w * y * y], axis=1), n[:, None]

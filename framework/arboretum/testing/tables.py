@@ -187,11 +187,9 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
     """
     offset = objects.test_offset
     f = int(np.searchsorted(offset, test, side="right")) - 1
-    feature, k, codes = (
-        objects.features[f],
-        test - int(offset[f]),
-        objects.codes[rows, f].astype(np.int64),
-    )
+    feature = objects.features[f]
+    k = test - int(offset[f])
+    codes = objects.codes[rows, f].astype(np.int64)
     return np.where(feature.missing(codes), NO_OUTCOME, feature.family.outcome(k, codes))
 
 
@@ -230,13 +228,11 @@ class ToyGini:
 class ToyVariance:
     """Variance of a regression target, from its moments."""
 
-    kind, name, paper, capabilities, scale = (
-        "impurity",
-        "toy_variance",
-        "",
-        ("regression", "weights"),
-        "mean",
-    )
+    kind = "impurity"
+    name = "toy_variance"
+    paper = ""
+    capabilities = ("regression", "weights")
+    scale = "mean"
 
     @staticmethod
     @impurity_kernel
@@ -300,16 +296,14 @@ def reduction(
 class KernelReduction(ToyReduction):
     """The same for classes in kernel form, so that kernels grow whole trees."""
 
-    name, capabilities = (
-        "kernel_reduction",
-        (
-            "classification",
-            "multiclass",
-            "weights",
-            "multiway",
-            "missing",
-            "thresholds",
-            "additive",
-        ),
+    name = "kernel_reduction"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "multiway",
+        "missing",
+        "thresholds",
+        "additive",
     )
     score = staticmethod(reduction)

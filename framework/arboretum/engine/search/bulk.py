@@ -162,10 +162,8 @@ class Objects:
 def multiway_layout(n_values: Sequence[int]) -> Features:
     """Columns with one multiway test each, of price 1, and without missing values."""
     n = len(n_values)
-    family, offset = (
-        np.full(n, FAMILY[Family.multiway], np.int64),
-        np.cumsum([0, *n_values], dtype=np.int64),
-    )
+    family = np.full(n, FAMILY[Family.multiway], np.int64)
+    offset = np.cumsum([0, *n_values], dtype=np.int64)
     own = np.arange(n), family, offset, np.zeros(n, np.bool_), np.arange(n), np.ones(n)
     return Features(*NO_CODES, *own, np.arange(n), *NO_RUNS)
 
@@ -197,11 +195,9 @@ class Forest:
     def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
         """Tree k in full, as a run would return it."""
         some = slice(self.start[k], self.start[k + 1])
-        (feature, index, side, parent, branch), weights, count = (
-            self.integers[:, some],
-            self.weights[some],
-            self.counts[some].sum(axis=1),
-        )
+        feature, index, side, parent, branch = self.integers[:, some]
+        weights = self.weights[some]
+        count = self.counts[some].sum(axis=1)
         here = np.where(feature >= 0, layout.column[feature], -1)
         rule_of = lambda f, number: objects.features[f].rule(int(number))
         price, score, impurity = self.floats[:, some]
@@ -305,11 +301,9 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
     """
     n_trees, n = len(forest), len(objects.label)
     weight = np.ones(n) if objects.weight is None else objects.weight
-    measures, wrong, verdict = (
-        np.zeros(n_trees, kernels.MEASURES),
-        np.empty(n_trees),
-        np.empty(n_trees, np.int64),
-    )
+    measures = np.zeros(n_trees, kernels.MEASURES)
+    wrong = np.empty(n_trees)
+    verdict = np.empty(n_trees, np.int64)
     check_forest(
         objects.kernel_features,
         objects.label,

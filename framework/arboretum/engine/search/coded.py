@@ -62,10 +62,8 @@ class View:
         """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return how many
         each chosen feature has.
         """
-        asked, found = (
-            np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_),
-            np.empty(len(chosen), np.int64),
-        )
+        asked = np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_)
+        found = np.empty(len(chosen), np.int64)
         if len(asked):
             asked[list(self.asked)] = True
         allowed = kernels.Allowed(space.least, space.allow_constant, asked, self.free)
@@ -315,10 +313,8 @@ class CodedEngine(TableEngine):
         occurring = occurring.astype(np.int64)
         missing = bool(spec.has_missing and occurring[-1] == spec.n_bins)
         bins, known = len(occurring), len(occurring) - missing
-        weights, counts = (
-            np.zeros((bins, stats.width)),
-            np.zeros((bins, stats.count_width), np.int64),
-        )
+        weights = np.zeros((bins, stats.width))
+        counts = np.zeros((bins, stats.count_width), np.int64)
         extra = np.zeros((bins, space.extra.shape[1]))
         by_object = np.zeros(stats.weight.shape[0], np.uint32)
         by_object[rows] = compact

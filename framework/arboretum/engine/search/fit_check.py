@@ -55,10 +55,8 @@ def _faults(
 ) -> Iterator[str]:
     """What does not fit."""
     objects, parts = problem.objects, problem.parts
-    criterion, impurity = (
-        f"criterion {component_name(scorer.criterion)!r}",
-        f"impurity {component_name(scorer.impurity)!r}",
-    )
+    criterion = f"criterion {component_name(scorer.criterion)!r}"
+    impurity = f"impurity {component_name(scorer.impurity)!r}"
     if not objects.features and not objects.raw_features:
         yield "the encoder left no feature to test; choose another encoder"
     if hasattr(scorer.impurity, "of_values"):

@@ -179,9 +179,9 @@ class MissingValueGrowth(FractionalGrowth):
         for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
             position = place[tests.columns[0]] if parts.beside_raw else -1
             for k, code in enumerate(tests.codes(0, len(tests.n_bins))):
-                n, price = (
-                    int(tests.n_bins[k]),
-                    np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns))),
+                n = int(tests.n_bins[k])
+                price = np.full(
+                    int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns))
                 )
                 rule = lambda index, k=k, tests=tests: tests.rule(k, index)
                 yield Column(
@@ -221,18 +221,14 @@ class MissingValueGrowth(FractionalGrowth):
             values, column = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
             seen, code = np.unique(values, return_inverse=True)
             code, seen = np.where(np.isnan(values), MISSING, code), seen[~np.isnan(seen)]
-            cut, near = (
-                np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf),
-                seen.astype(objects.raw.dtype),
-            )
+            cut = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf)
+            near = seen.astype(objects.raw.dtype)
             parts = len(seen) > 0 and bool((code < 0).any())
-            rule, feature, family, n, first = (
-                (lambda k: column.rule(cut[k])),
-                column,
-                Family.thresholds,
-                len(seen),
-                len(prices.tests) + f,
-            )
+            rule = lambda k: column.rule(cut[k])
+            feature = column
+            family = Family.thresholds
+            n = len(seen)
+            first = len(prices.tests) + f
             own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
             own = np.append(own, prices.raw[f]) if parts else own
         else:
@@ -329,10 +325,8 @@ class MissingValueGrowth(FractionalGrowth):
         any_part = self.limits.min_leaf == 1 and getattr(
             self.scorer.criterion, "weighs_branches", False
         )
-        mass, least = (
-            statistics.mass(weights),
-            Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight),
-        )
+        mass = statistics.mass(weights)
+        least = Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, lacking = weights.shape[1], bool(lost_rows.any())
         pairs = np.array(
             [
@@ -360,20 +354,14 @@ class MissingValueGrowth(FractionalGrowth):
         (index, to), n = pairs[kept].T, int(kept.sum())
         # a copy, in C order as kernels ask
         own, rows = (each[:, : arity + (to == arity).any()][kept] for each in wide)
-        price, none, numbers = (
-            column.prices[index],
-            np.zeros((n, own.shape[1], 0)),
-            first + np.arange(n),
-        )
-        node, known = (
-            item.node,
-            mass[splitting[0]].sum() / item.node.mass if lost_rows.any() else 1.0,
-        )
+        price = column.prices[index]
+        none = np.zeros((n, own.shape[1], 0))
+        numbers = first + np.arange(n)
+        node = item.node
+        known = mass[splitting[0]].sum() / item.node.mass if lost_rows.any() else 1.0
         if not missing.counted and known < 1.0:
-            whole, whole_rows = (
-                weights[splitting[0]].sum(axis=0),
-                np.rint(counts[splitting[0]].sum(axis=0)).astype(np.int64),
-            )
+            whole = weights[splitting[0]].sum(axis=0)
+            whole_rows = np.rint(counts[splitting[0]].sum(axis=0)).astype(np.int64)
             impurity = self.scorer.node_impurity(whole, statistics, cell.who[column.code >= 0])
             node = attrs.evolve(
                 node,
@@ -420,12 +408,10 @@ class MissingValueGrowth(FractionalGrowth):
 
     def _division(self, item: Open) -> Division:
         """Where the objects go by the chosen test."""
-        cell, column, to, index = (
-            part_of(item.cell),
-            item.candidate.column,
-            item.candidate.to,
-            item.candidate.index,
-        )
+        cell = part_of(item.cell)
+        column = item.candidate.column
+        to = item.candidate.to
+        index = item.candidate.index
         if "division" not in cell.memo:  # asked twice where leaves are counted
             rule, outcome = column.rules(index), column.outcome(index)
             # rows without a value are in no table: the rule is asked of the chosen test alone
@@ -464,10 +450,8 @@ class MissingValueGrowth(FractionalGrowth):
         grown.rule, own_outcome = rule, rule != choice.column.rules(choice.index)
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
-        total, prices = (
-            weight[outcome >= 0].sum(),
-            self.problem.prices.at(cell.asked, cell.path_cost),
-        )
+        total = weight[outcome >= 0].sum()
+        prices = self.problem.prices.at(cell.asked, cell.path_cost)
         own = (
             prices.of(choice.column.number + choice.column.step * choice.index)
             if choice.price > 0
@@ -573,19 +557,15 @@ def without_gaps(problem: Problem) -> Problem:
 
 def later_rows(tree: Tree, problem: Problem) -> Tree:
     """A tree of complete rows with what the rule says of later ones."""
-    objects, heavy, to = (
-        problem.objects,
-        np.where(tree.child >= 0, tree.mass[tree.child], 0.0),
-        tree.missing_child.copy(),
-    )
+    objects = problem.objects
+    heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
+    to = tree.missing_child.copy()
     rules, found, test = dict[TestRule, int](), list[Surrogate](), tree.test.copy()
     weight, here = own_weight(objects), {0: np.arange(objects.n_objects)}
     for v in tree.inner.tolist():
-        below, rule, rows = (
-            slice(*tree.child_offset[v : v + 2]),
-            tree.rule(v),
-            objects.row_of_object[here[v]],
-        )
+        below = slice(*tree.child_offset[v : v + 2])
+        rule = tree.rule(v)
+        rows = objects.row_of_object[here[v]]
         to[v] = later(placements(sure(problem.parts.missing), heavy[below]), heavy[below])
         test[v] = rules.setdefault(rule, len(rules))
         outcome = rule.outcomes(objects.table, rows)

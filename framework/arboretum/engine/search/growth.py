@@ -112,10 +112,8 @@ class Growth:
         """The growth by which the run's own method grows."""
         method = problem.parts.method
         order = getattr(method, "order", "depth")
-        constant, drawn = (
-            bool(getattr(method, "allow_constant", False)),
-            getattr(method, "max_features", None),
-        )
+        constant = bool(getattr(method, "allow_constant", False))
+        drawn = getattr(method, "max_features", None)
         return cls.of(problem, context, constant, getattr(order, "value", order), drawn)
 
     def use_subtrees(self) -> None:
@@ -179,10 +177,8 @@ class Growth:
         """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts, count = self.totals(cell)
-        mass, impurity = (
-            float(statistics.mass(weights)),
-            self.scorer.node_impurity(weights, statistics, rows),
-        )
+        mass = float(statistics.mass(weights))
+        impurity = self.scorer.node_impurity(weights, statistics, rows)
         state = (
             weights,
             counts,
@@ -405,10 +401,8 @@ class Growth:
             found.append(f"{spent}; method.order=best spends them by gain")
         if self.scorer.sums_gain and self.scorer.kernel is None:
             parts = self.problem.parts
-            coverage, impurity = (
-                ", ".join(map(component_name, parts.coverage)),
-                component_name(parts.impurity),
-            )
+            coverage = ", ".join(map(component_name, parts.coverage))
+            impurity = component_name(parts.impurity)
             lacks = (
                 f"criterion {component_name(parts.criterion)} has no kernel for "
                 f"coverage={coverage} with impurity={impurity}"
@@ -425,11 +419,9 @@ class Waiting:
     """
 
     def __init__(self, order: str, growth: Growth) -> None:
-        self._best, self._back, self._growth = (
-            order == "best",
-            -1 if order == "depth" else 1,
-            growth,
-        )
+        self._best = order == "best"
+        self._back = -1 if order == "depth" else 1
+        self._growth = growth
         self._heap: list[tuple[float, int, Open]] = []
         self._number = 0
 

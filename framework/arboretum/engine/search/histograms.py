@@ -90,10 +90,8 @@ class Histograms:
             table = np.zeros((stats.n_classes, self._bins), np.int32)
             counting.count_classes(*self.where, rows, stats.short_label, table)
             return (table,)
-        weights, counts = (
-            np.zeros((self._bins, stats.width)),
-            np.zeros((self._bins, stats.count_width), np.int64),
-        )
+        weights = np.zeros((self._bins, stats.width))
+        counts = np.zeros((self._bins, stats.count_width), np.int64)
         counting.count_weights(
             *self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts
         )

@@ -216,10 +216,8 @@ def _check_impurity(
     what = f"impurity {name!r}"
     for weights, _, _ in trial.tables():
         for row in (*weights, total := weights.sum(axis=0)):
-            slow, fast = (
-                _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"),
-                impurity_of(row, trial.impurity_at),
-            )
+            slow = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}")
+            fast = impurity_of(row, trial.impurity_at)
             _compare(slow, fast, kernel, what)
     _compare(_answer(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA)
     _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
@@ -233,10 +231,8 @@ def _check_prefix(
 
     below : whether the run has numbers below 0, of which not every impurity is one.
     """
-    y, weight = (
-        np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0]),
-        np.resize(np.array(weights), 4),
-    )
+    y = np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0])
+    weight = np.resize(np.array(weights), 4)
     out = np.full(4, np.nan)
     _guarded(lambda: kernel(y, weight, out) or 0.0, what)
     for n, found in enumerate(out.tolist(), 1):
@@ -278,11 +274,9 @@ def _check_criterion(
         )
         for price in (PRICE,) if trial.prices == (1.0,) else trial.prices:
             slow = _guarded(kernel, what, weights, counts, price, extra, seen, shapes=shapes)
-            one, out, again = (
-                (weights[None], counts[None], np.array([price]), extra[None]),
-                np.empty(1),
-                np.empty(1),
-            )
+            one = (weights[None], counts[None], np.array([price]), extra[None])
+            out = np.empty(1)
+            again = np.empty(1)
             for answers in (out, again):
                 score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
             if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):

@@ -50,12 +50,10 @@ class NodeTestEngine(TableEngine):
     def __init__(
         self, workspace: Workspace, predicates: Sequence[Predicate], seed: int, two_only: bool
     ) -> None:
-        self._space, self._predicates, self._seed, self._two_only = (
-            workspace,
-            predicates,
-            seed,
-            two_only,
-        )
+        self._space = workspace
+        self._predicates = predicates
+        self._seed = seed
+        self._two_only = two_only
         # of the codes of the node at hand, where others compete
         self._row, self._positions = workspace.objects.row_of_object, list[int]()
 
@@ -185,10 +183,8 @@ class NodeTestEngine(TableEngine):
         paid = column_prices(space.objects, space.prices, cell.asked, cell.path_cost)
         parts = (stats.label, stats.y, stats.weight, stats.count)
         each = [frozen_array(part[rows] if len(part) else part) for part in parts]
-        here, own = (
-            np.arange(len(rows), dtype=np.int32),
-            space.extra[rows] if space.extra.shape[1] else None,
-        )
+        here = np.arange(len(rows), dtype=np.int32)
+        own = space.extra[rows] if space.extra.shape[1] else None
         all_bins, tests_of = (
             np.concatenate(each)
             for each in zip(*((tests.n_bins, tests.n_tests) for tests in found.groups), strict=True)
@@ -205,11 +201,9 @@ class NodeTestEngine(TableEngine):
         step = max(1, OUTCOMES_AT_ONCE // len(rows))
         for a in range(0, len(all_bins), step):
             b = min(a + step, len(all_bins))
-            n_bins, n_tests, codes = (
-                all_bins[a:b],
-                tests_of[a:b],
-                np.empty((b - a, len(rows)), np.uint32),
-            )
+            n_bins = all_bins[a:b]
+            n_tests = tests_of[a:b]
+            codes = np.empty((b - a, len(rows)), np.uint32)
             for group in range(found.owner[a], found.owner[b - 1] + 1):
                 first, tests = int(found.first[group]), found.groups[group]
                 low, high = max(a, first), min(b, first + len(tests.n_bins))
@@ -220,10 +214,8 @@ class NodeTestEngine(TableEngine):
             offset = np.cumsum([0, *(n_bins + missing)])
             where = (frozen_array(codes.reshape(-1)), 1, len(rows), np.arange(b - a), offset)
             bins = int(offset[-1])
-            weights, counts = (
-                np.zeros((bins, stats.width)),
-                np.zeros((bins, stats.count_width), np.int64),
-            )
+            weights = np.zeros((bins, stats.width))
+            counts = np.zeros((bins, stats.count_width), np.int64)
             extra = np.zeros((bins, space.extra.shape[1]))
             counting.count_weights(*where, here, *each, weights, counts)
             if own is not None:

@@ -24,13 +24,11 @@ from arboretum.kernels.runs import OBJECT_BITS
 # bins of all features beyond which their tables are too many to be cleared at every node
 MOST_BINS = 1 << 16
 
-CODED, BINNED, SORTED, NODE_TESTS, SHARED = (
-    "histograms of coded columns",
-    "exact thresholds within bins of raw columns",
-    "exact thresholds along sorted raw columns",
-    "tests made at the node",
-    "tables of fractions of rows",
-)
+CODED = "histograms of coded columns"
+BINNED = "exact thresholds within bins of raw columns"
+SORTED = "exact thresholds along sorted raw columns"
+NODE_TESTS = "tests made at the node"
+SHARED = "tables of fractions of rows"
 """The engines."""
 
 
@@ -119,10 +117,8 @@ def _no_kernel(
 ) -> Iterator[str]:
     """Why no kernel grows subtrees."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
-    criterion, impurity = (
-        f"criterion {component_name(scorer.criterion)}",
-        f"impurity {component_name(scorer.impurity)}",
-    )
+    criterion = f"criterion {component_name(scorer.criterion)}"
+    impurity = f"impurity {component_name(scorer.impurity)}"
     yield from reasons_of("criterion", scorer.criterion)
     if scorer.kernel is None and hasattr(scorer.criterion, "kernel") and space.prices.fixed:
         yield f"{criterion} has no kernel for {impurity}"

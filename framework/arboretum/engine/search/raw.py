@@ -73,15 +73,11 @@ class RawColumns(Engine):
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """int32[cell.size]: 0 up to the threshold, 1 above it; the candidate's ``side`` for NaN."""
-        (values, row_stride, column_stride), f, out = (
-            self._flat,
-            candidate.feature,
-            np.empty(cell.size, np.int32),
-        )
-        threshold, rows = (
-            self._threshold(cell, f, candidate.index),
-            self._space.rows[cell.low : cell.high],
-        )
+        values, row_stride, column_stride = self._flat
+        f = candidate.feature
+        out = np.empty(cell.size, np.int32)
+        threshold = self._threshold(cell, f, candidate.index)
+        rows = self._space.rows[cell.low : cell.high]
         presort.threshold_outcomes(
             values, row_stride, f * column_stride, rows, threshold, candidate.side, out
         )
@@ -187,10 +183,8 @@ class PresortedEngine(RawColumns):
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
             # missing rows left, then right; at last these alone right
-            both, known = (
-                apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]),
-                (~lost).sum(axis=1),
-            )
+            both = apart[:, :, None] & (np.arange(2) <= lacking[:, None, None])
+            known = (~lost).sum(axis=1)
             some_known = np.flatnonzero(lacking & (known > 0))
             both[some_known, known[some_known] - 1, 1] = True
             cuts = np.nonzero(both)

@@ -318,10 +318,8 @@ class Subtrees:
             TIE_TOLERANCE,
             scorer.floor,
         )
-        tests, missing = (
-            Tests.of(problem.objects, space.prices),
-            parts.missing if parts.fractional_rows else None,
-        )
+        tests = Tests.of(problem.objects, space.prices)
+        missing = parts.missing if parts.fractional_rows else None
         return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
 
     def takes(self, cell: Cell, node: Node) -> bool:
@@ -330,11 +328,9 @@ class Subtrees:
         """
         if self.missing is not None:
             return cell.depth == 0 and not hasattr(self.missing, "surrogates")
-        m, raw, coded = (
-            cell.size,
-            len(self.tests.objects.raw_features),
-            len(self.tests.objects.features),
-        )
+        m = cell.size
+        raw = len(self.tests.objects.raw_features)
+        coded = len(self.tests.objects.features)
         if m * (raw + coded) >= self.most_entries:
             return False
         splits = node.count / max(1, self.limits.min_leaf, self.rules.min_split / 2)
@@ -470,11 +466,9 @@ class Subtrees:
     def _grown(
         self, nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, by_rows: bool
     ) -> Subtree:
-        feature, number, n_coded = (
-            nodes.feature[:n],
-            nodes.index[:n].astype(np.float64),
-            len(self.tests.objects.features),
-        )
+        feature = nodes.feature[:n]
+        number = nodes.index[:n].astype(np.float64)
+        n_coded = len(self.tests.objects.features)
         feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
         # what tells the tests of raw columns apart is a threshold
         cut = np.flatnonzero(feature >= n_coded)

@@ -149,10 +149,8 @@ def bins_of(width: int) -> Bins:
     none leaves a side empty.
     """
     small, generator = min(width, 2), np.random.default_rng(width)
-    beside, within = (
-        vectors(small, MOST_LEFT).astype(np.int64),
-        vectors(small, MOST_INSIDE).astype(np.int64),
-    )
+    beside = vectors(small, MOST_LEFT).astype(np.int64)
+    within = vectors(small, MOST_INSIDE).astype(np.int64)
     few = [(a, b, c) for b in within[within.sum(axis=1) > 1] for a in beside for c in beside]
     cases = [_wide(case, width) for case in sorted(few, key=lambda case: sum(map(np.sum, case)))]
     for k in range(LARGE):

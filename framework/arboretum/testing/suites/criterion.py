@@ -188,10 +188,8 @@ class CriterionSuite(ComponentSuite):
 
     def test_a_test_scores_the_same_alone_and_in_a_batch_of_any_order(self, ready, cases):
         for tables, node in cases:
-            found, order = (
-                scores(ready, tables, node),
-                np.random.default_rng(0).permutation(tables.n_tests),
-            )
+            found = scores(ready, tables, node)
+            order = np.random.default_rng(0).permutation(tables.n_tests)
             alone = [
                 scores(ready, take(tables, np.array([t])), node)[0] for t in range(tables.n_tests)
             ]
@@ -232,10 +230,8 @@ class CriterionSuite(ComponentSuite):
     ):
         skip_if(not self.scale_free, "does not claim to be scale free")
         for tables, node in cases:
-            found, gain = (
-                scores(ready, tables, node),
-                None if tables.gain is None else 4 * tables.gain,
-            )
+            found = scores(ready, tables, node)
+            gain = None if tables.gain is None else 4 * tables.gain
             larger = attrs.evolve(tables, weights=4 * tables.weights, gain=gain)
             there = attrs.evolve(
                 node, weights=4 * node.weights, mass=4 * node.mass, total_mass=4 * node.total_mass
@@ -248,10 +244,8 @@ class CriterionSuite(ComponentSuite):
             "has no terms and finalises nothing",
         )
         for tables, node in cases:
-            found, terms = (
-                scores(ready, tables, node),
-                ready.terms(tables, node) if hasattr(ready, "terms") else {},
-            )
+            found = scores(ready, tables, node)
+            terms = ready.terms(tables, node) if hasattr(ready, "terms") else {}
             assert terms or not hasattr(ready, "terms"), (
                 "an empty mapping explains nothing; leave the method out"
             )
@@ -295,10 +289,8 @@ class CriterionSuite(ComponentSuite):
                 "coverage": coverage,
             }
             tables, node = contingency(objects, **given)
-            arrays, found = (
-                (tables.weights, tables.counts, tables.price, tables.extra),
-                np.full(tables.n_tests, np.nan),
-            )
+            arrays = (tables.weights, tables.counts, tables.price, tables.extra)
+            found = np.full(tables.n_tests, np.nan)
             score_tables(
                 *arrays,
                 scorer.batch,
@@ -400,12 +392,9 @@ class CriterionSuite(ComponentSuite):
             # no sum of halves is near a half now, where a little more would be rounded otherwise
             odd = objects.weight * 10 / 9
             tables, node = contingency(attrs.evolve(objects, weight=odd), **given)
-            found, one_heavier = (
-                scores(ready, tables, node),
-                (
-                    attrs.evolve(objects, weight=odd + one / 1024)
-                    for one in np.eye(objects.n_objects)
-                ),
+            found = scores(ready, tables, node)
+            one_heavier = (
+                attrs.evolve(objects, weight=odd + one / 1024) for one in np.eye(objects.n_objects)
             )
             same = (
                 close(scores(ready, contingency(heavier, **given)[0], node), found)
@@ -454,10 +443,8 @@ class CriterionSuite(ComponentSuite):
                 not CompiledCriterion.of(component, impurity, Statistics.of(objects), 1).concave,
                 "promises nothing of bins for this impurity",
             )
-            in_bins, along = (
-                Growth.of(problem, Context(), False),
-                Growth.of(problem, Context(), False),
-            )
+            in_bins = Growth.of(problem, Context(), False)
+            along = Growth.of(problem, Context(), False)
             along.plan = along.plan.without_bins
             trees = [
                 to_tree(growth.run("depth"), objects, Statistics.of(objects))

@@ -110,10 +110,8 @@ class EncoderSuite(ComponentSuite):
             assert (
                 np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
             )
-            total, as_one = (
-                np.bincount(member, weight, objects.n_objects),
-                hasattr(component, "coalesce") and (objects.weight == 1).all(),
-            )
+            total = np.bincount(member, weight, objects.n_objects)
+            as_one = hasattr(component, "coalesce") and (objects.weight == 1).all()
             assert as_one or np.allclose(objects.weight, total, rtol=1e-12), (
                 "an object weighs what its rows weigh"
             )

@@ -40,15 +40,11 @@ class ImpuritySuite(ComponentSuite):
     def vectors(self, component) -> np.ndarray:
         """float64[n, classes] (or moments [n, 3]) of small sets, empty and pure ones included."""
         skip_if(hasattr(component, "of_values"), "no function of additive moments")
-        generator, n_classes = (
-            np.random.default_rng(0),
-            3 if claims(component, Capability.multiclass) else 2,
-        )
+        generator = np.random.default_rng(0)
+        n_classes = 3 if claims(component, Capability.multiclass) else 2
         if tasks_of(component)[0] is Task.regression:
-            y, w = (
-                generator.integers(-3, 4, (6, 5)) * 0.5,
-                generator.choice([0.5, 1.0, 2.0], (6, 5)),
-            )
+            y = generator.integers(-3, 4, (6, 5)) * 0.5
+            w = generator.choice([0.5, 1.0, 2.0], (6, 5))
             return np.stack([w.sum(axis=1), (w * y).sum(axis=1), (w * y * y).sum(axis=1)], axis=1)
         return np.concatenate([vectors(n_classes, 6), generator.gamma(1.0, 3.0, (6, n_classes))])
 
@@ -56,10 +52,8 @@ class ImpuritySuite(ComponentSuite):
         self, component, vectors
     ):
         before = vectors.copy()
-        value, stacked = (
-            component.value(vectors),
-            np.asarray(component.value(np.stack([vectors, vectors[::-1]]))),
-        )
+        value = component.value(vectors)
+        stacked = np.asarray(component.value(np.stack([vectors, vectors[::-1]])))
         assert (vectors == before).all()
         assert (
             value.shape == vectors.shape[:-1]

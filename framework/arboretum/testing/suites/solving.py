@@ -99,10 +99,8 @@ class MethodSuite(ComponentSuite):
         self, component, parts
     ):
         for problem in self.problems(component, parts):
-            once, twice = (
-                verified(component.fit, problem, Context(seed=4)),
-                component.fit(problem, Context(seed=4)),
-            )
+            once = verified(component.fit, problem, Context(seed=4))
+            twice = component.fit(problem, Context(seed=4))
             assert sure(once.tree).to_json() == twice.tree.to_json()
             assert (once.value, once.lower_bound, once.status) == (
                 twice.value,
@@ -247,10 +245,8 @@ class SolverSuite(ComponentSuite):
     ):
         for problem in self.problems(parts):
             best, tree = self.brute_force(problem, value)
-            solution, again = (
-                verified(component.solve, problem, Context(seed=3)),
-                component.solve(problem, Context(seed=3)),
-            )
+            solution = verified(component.solve, problem, Context(seed=3))
+            again = component.solve(problem, Context(seed=3))
             assert (solution.value, solution.lower_bound, solution.status) == (
                 again.value,
                 again.lower_bound,
@@ -370,10 +366,8 @@ class ObjectiveSuite(ComponentSuite):
         found = set()
         for seed, depth in itertools.product(SEEDS, (0, 1, 6)):
             objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
-            problem, tree = (
-                Problem(objects, prices_of(objects, seed), self.parts(component)),
-                slow_tree(objects, max_depth=depth),
-            )
+            problem = Problem(objects, prices_of(objects, seed), self.parts(component))
+            tree = slow_tree(objects, max_depth=depth)
             value = component.value(tree, problem)
             assert isinstance(value, float | int) and not math.isnan(value) and value > -math.inf
             assert (
@@ -477,11 +471,9 @@ class ComplexitySuite(ComponentSuite):
         generator = np.random.default_rng(0)
         compiled = numba.njit(error_model="numpy")(component.node)
         for _ in range(100):
-            mass, price, t = (
-                float(generator.integers(1, 1000)),
-                float(generator.integers(0, 11)),
-                generator.integers(1, 6),
-            )
+            mass = float(generator.integers(1, 1000))
+            price = float(generator.integers(0, 11))
+            t = generator.integers(1, 6)
             children = generator.integers(0, 10 ** generator.integers(1, 7), t).astype(np.float64)
             assert math.isclose(
                 compiled(mass, price, children),

@@ -177,10 +177,8 @@ class TunerSuite(ComponentSuite):
         for seed in SEEDS:
             workshop, _, kept = self.tuned(component, seed)
             score = workshop.score(getattr(component, "measure", ""))
-            best, found = (
-                max(score.of(sure(solution.tree)) for _, solution in workshop.asked),
-                score.of(sure(kept.tree)),
-            )
+            best = max(score.of(sure(solution.tree)) for _, solution in workshop.asked)
+            found = score.of(sure(kept.tree))
             rounding = 4 * np.finfo(float).eps * max(1.0, abs(best))
             assert found >= best - getattr(component, "slack", 0.0) - rounding
 
