@@ -68,17 +68,23 @@ class Outliers:
             other = sure(engine.fit(free, table, record.seed).solution.tree)
         except CapabilityError as error:  # an exact solver may need the limit
             return Outliers(
-                tree,
-                train,
-                rows,
-                wrong,
-                paid,
-                none,
-                np.isfinite(none),
-                f"what it would cost is not known: {error}",
+                tree=tree,
+                train=train,
+                rows=rows,
+                wrong=wrong,
+                paid=paid,
+                full=none,
+                missed=np.isfinite(none),
+                unknown=f"what it would cost is not known: {error}",
             )
         return Outliers(
-            tree, train, rows, wrong, paid, other.prices_paid(train), other.predict(train) != label
+            tree=tree,
+            train=train,
+            rows=rows,
+            wrong=wrong,
+            paid=paid,
+            full=other.prices_paid(train),
+            missed=other.predict(train) != label,
         )
 
     def cells(self) -> list[Facts]:

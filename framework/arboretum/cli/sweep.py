@@ -186,7 +186,13 @@ class Job:
         status = SKIPPED if outcome.skipped else DONE
         dataset = data_set_of(outcome.record)
         note = Note(
-            number, status, label or resolved.label, str(outcome.folder), dataset, goal, value
+            job=number,
+            status=status,
+            label=label or resolved.label,
+            folder=str(outcome.folder),
+            dataset=dataset,
+            goal=goal,
+            value=value,
         )
         notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
         if outcome.record.solution is not None and outcome.record.solution.interrupted:

@@ -277,15 +277,15 @@ def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> I
             if share == rule.theta and share * (mass / share) != mass:  # a matter of the last bit
                 continue
             yield Node(
-                weights,
-                counts,
-                mass,
-                mass / share,
-                levels[k % len(levels)],
-                depth,
-                covered,
-                size,
-                size if k % 2 else max(2, size - 1),
+                weights=weights,
+                counts=counts,
+                mass=mass,
+                total_mass=mass / share,
+                impurity=levels[k % len(levels)],
+                depth=depth,
+                coverage=covered,
+                n_rows=size,
+                n_objects=size if k % 2 else max(2, size - 1),
             )
 
 
@@ -321,30 +321,38 @@ def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> 
         mixed = math.nan if value is None else float(value(weight * total))
         for n in (1, len(counts)):
             of = value or (lambda _: math.nan)
-            seen = KernelNode(mass, 2.0 * mass, mixed, 1, 0.0, params, of)
+            seen = KernelNode(
+                mass=mass,
+                total_mass=2.0 * mass,
+                impurity=mixed,
+                depth=1,
+                coverage=0.0,
+                params=params,
+                impurity_of=of,
+            )
             best = max(
                 float(score(weights[t], counts[t], 1.0, np.zeros((2, 0)), seen)) for t in range(n)
             )
             wanted = best < (n if each else 1.0)
             node = Node(
-                weight * total,
-                total,
-                mass,
-                2.0 * mass,
-                mixed,
-                1,
-                0.0,
-                int(total.sum()),
-                int(total.sum()),
+                weights=weight * total,
+                counts=total,
+                mass=mass,
+                total_mass=2.0 * mass,
+                impurity=mixed,
+                depth=1,
+                coverage=0.0,
+                n_rows=int(total.sum()),
+                n_objects=int(total.sum()),
             )
             tables = Tables(
-                weights[:n],
-                counts[:n],
-                np.ones(n),
-                np.zeros((n, 2, 0)),
-                np.arange(n),
-                value,
-                getattr(impurity, "scale", "mean"),
+                weights=weights[:n],
+                counts=counts[:n],
+                price=np.ones(n),
+                extra=np.zeros((n, 2, 0)),
+                test=np.arange(n),
+                impurity_of=value,
+                impurity_scale=getattr(impurity, "scale", "mean"),
             )
             if (said := bool(rule.is_leaf_among(iter([tables]), node))) != wanted:
                 reported = " and ".join(

@@ -189,15 +189,15 @@ def _asked_again(
     whole = weights.sum(axis=0)
     left = np.zeros(0) if coverage_state is None else coverage_state.left(who)
     node = Node(
-        whole,
-        counts.sum(axis=0),
-        float(weight.sum()),
-        float(statistics.weight.sum()) * known,
-        scorer.node_impurity(whole, statistics, who),
-        int(tree.depth_of[v]),
-        0.0 if coverage_state is None else coverage_state.mean(who, left),
-        round(float((objects.count[who] * share).sum())),
-        len(who),
+        weights=whole,
+        counts=counts.sum(axis=0),
+        mass=float(weight.sum()),
+        total_mass=float(statistics.weight.sum()) * known,
+        impurity=scorer.node_impurity(whole, statistics, who),
+        depth=int(tree.depth_of[v]),
+        coverage=0.0 if coverage_state is None else coverage_state.mean(who, left),
+        n_rows=round(float((objects.count[who] * share).sum())),
+        n_objects=len(who),
     )
     extra = np.zeros((arity, 0))
     if scorer.prefix:  # mass × impurity of each outcome

@@ -145,13 +145,13 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Sc
             reported = {name: float(values[i]) for name, values in terms.items()}
             found.append(
                 ScoredTest(
-                    rule,
-                    tables.weights[i],
-                    tables.counts[i],
-                    float(tables.price[i]),
-                    score,
-                    reported,
-                    rule == chosen,
+                    rule=rule,
+                    weights=tables.weights[i],
+                    counts=tables.counts[i],
+                    price=float(tables.price[i]),
+                    score=score,
+                    terms=reported,
+                    chosen=rule == chosen,
                 )
             )
     rules = legible([one.rule for one in found], growth.space.objects.table)

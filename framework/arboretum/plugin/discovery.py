@@ -59,7 +59,15 @@ def read_preset(path: Path, owner: Owner) -> Preset:
         if line.startswith("#") and "@package" not in line
     )
     summary, *paper = re.split(r";?\s*paper:\s*", summary, maxsplit=1)
-    return Preset(kind, path.stem, recipe, select, owner, summary.strip(), "".join(paper).strip())
+    return Preset(
+        kind=kind,
+        name=path.stem,
+        recipe=recipe,
+        select=select,
+        owner=owner,
+        summary=summary.strip(),
+        paper="".join(paper).strip(),
+    )
 
 
 def _selected(data: object, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:

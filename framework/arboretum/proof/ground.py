@@ -238,14 +238,14 @@ class Costs:
             )
         more = int(saved.sum() - saved.max(axis=1).sum())
         return Costs(
-            saved,
-            mass,
-            price,
-            int(p),
-            (Fraction(int(least.sum()), scale) - more) * unit,
-            unit,
-            own,
-            scale,
+            saved=saved,
+            mass=mass,
+            price=price,
+            p=int(p),
+            base=(Fraction(int(least.sum()), scale) - more) * unit,
+            unit=unit,
+            scaled=own,
+            scale=scale,
         )
 
 

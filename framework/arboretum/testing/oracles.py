@@ -49,13 +49,13 @@ def kernel_node(
         (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
     )
     return KernelNode(
-        node.mass,
-        node.total_mass,
-        node.impurity,
-        node.depth,
-        node.coverage,
-        numeric_fields(criterion),
-        of,
+        mass=node.mass,
+        total_mass=node.total_mass,
+        impurity=node.impurity,
+        depth=node.depth,
+        coverage=node.coverage,
+        params=numeric_fields(criterion),
+        impurity_of=of,
     )
 
 
@@ -192,14 +192,14 @@ def contingency(
     own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
     weights, counts = map(summed, added(objects, rows, as_objects))
     return Tables(
-        weights,
-        counts,
-        prices.tests[kept],
-        own,
-        np.arange(len(kept)),
-        None if impurity is None else impurity.value,
-        getattr(impurity, "scale", "mean"),
-        gain,
+        weights=weights,
+        counts=counts,
+        price=prices.tests[kept],
+        extra=own,
+        test=np.arange(len(kept)),
+        impurity_of=None if impurity is None else impurity.value,
+        impurity_scale=getattr(impurity, "scale", "mean"),
+        gain=gain,
     ), node
 
 

@@ -141,16 +141,16 @@ def bare_objects(
     """One object per row, without a test but those given."""
     n = table.n_rows
     return Encoded(
-        table,
-        features,
-        np.empty((n, 0), np.uint8) if codes is None else codes,
-        raw_features,
-        np.empty((n, 0)) if raw is None else raw,
-        table.target.codes,
-        table.target.values,
-        table.row_weights(),
-        np.ones(n, np.int64),
-        np.arange(n),
+        table=table,
+        features=features,
+        codes=np.empty((n, 0), np.uint8) if codes is None else codes,
+        raw_features=raw_features,
+        raw=np.empty((n, 0)) if raw is None else raw,
+        label=table.target.codes,
+        y=table.target.values,
+        weight=table.row_weights(),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
     )
 
 

@@ -95,7 +95,15 @@ class BoundedEngine(RawColumns):
             dropped[f, found.bin] = True
         place = (self.position(f), self.rank, f, found.bin)
         cell.memo[self] = threshold
-        return Candidate(self, f, found.bin, found.side, float(price[f]), found.score, place)
+        return Candidate(
+            engine=self,
+            feature=f,
+            index=found.bin,
+            side=found.side,
+            price=float(price[f]),
+            score=found.score,
+            place=place,
+        )
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         return float(cell.memo[self])

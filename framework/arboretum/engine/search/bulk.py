@@ -69,7 +69,15 @@ class Judges:
         """
         none = np.zeros(0)
         classes = Statistics(
-            Task.classification, none, none, none, none, n_classes, 0.0, True, none
+            task=Task.classification,
+            label=none,
+            y=none,
+            weight=none,
+            count=none,
+            n_classes=n_classes,
+            shift=0.0,
+            unit=True,
+            short_label=none,
         )
         judges = [
             CompiledCriterion.of(criterion, impurity, classes, 0, ())
@@ -156,7 +164,15 @@ class Objects:
         layout, once = Tests.of(objects, prices).coded, prices.once_per_column
         stats = Statistics.of(objects)
         weight, count = (None, None) if stats.unit else (stats.weight, stats.count)
-        return Objects(layout, objects.codes, stats.label, stats.n_classes, weight, count, once)
+        return Objects(
+            layout=layout,
+            codes=objects.codes,
+            label=stats.label,
+            n_classes=stats.n_classes,
+            weight=weight,
+            count=count,
+            once=once,
+        )
 
 
 def multiway_layout(n_values: Sequence[int]) -> Features:
@@ -202,18 +218,18 @@ class Forest:
         rule_of = lambda f, number: objects.features[f].rule(int(number))
         price, score, impurity = self.floats[:, some]
         below = Subtree(
-            here,
-            index,
-            side,
-            parent,
-            branch,
-            price,
-            score,
-            impurity,
-            weights,
-            count,
-            math.nan,
-            rule_of,
+            feature=here,
+            number=index,
+            side=side,
+            parent=parent,
+            branch=branch,
+            price=price,
+            score=score,
+            impurity=impurity,
+            weights=weights,
+            count=count,
+            shift=math.nan,
+            rule_of=rule_of,
         )
         root = Grown(weights[0], int(count[0]), math.nan, float(below.impurity[0]), below=below)
         return to_tree(root, objects, Statistics.of(objects))

@@ -156,13 +156,13 @@ class TableEngine(Engine):
                 else float(view.features.prices[view.features.price_offset[feature] + index])
             )
             found = Candidate(
-                self,
-                f,
-                test,
-                side,
-                price,
-                float(state["best"]),
-                (self.position(f), self.rank, f, test),
+                engine=self,
+                feature=f,
+                index=test,
+                side=side,
+                price=price,
+                score=float(state["best"]),
+                place=(self.position(f), self.rank, f, test),
             )
             best = found if best is None else better(best, found, scorer.tie_floor(node))
         return best

@@ -192,7 +192,15 @@ class CompiledCriterion:
         weights, counts, price, extra, test : as in :class:`~arboretum.model.encoded.Tables`.
         """
         scale = "prefix" if self.prefix else getattr(self.impurity, "scale", "mean")
-        return Tables(weights, counts, price, extra, test, self._impurity_of, scale)
+        return Tables(
+            weights=weights,
+            counts=counts,
+            price=price,
+            extra=extra,
+            test=test,
+            impurity_of=self._impurity_of,
+            impurity_scale=scale,
+        )
 
     def scalars(self, node: Node) -> np.ndarray:
         """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number

@@ -97,13 +97,13 @@ class Block:
         feature, index = int(self.feature[i]), int(self.index[i])
         place = (self.engine.position(feature), self.engine.rank, feature, index)
         return Candidate(
-            self.engine,
-            feature,
-            index,
-            int(self.side[i]),
-            float(self.tables.price[i]),
-            score,
-            place,
+            engine=self.engine,
+            feature=feature,
+            index=index,
+            side=int(self.side[i]),
+            price=float(self.tables.price[i]),
+            score=score,
+            place=place,
         )
 
 

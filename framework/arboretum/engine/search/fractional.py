@@ -185,15 +185,15 @@ class MissingValueGrowth(FractionalGrowth):
                 )
                 rule = lambda index, k=k, tests=tests: tests.rule(k, index)
                 yield Column(
-                    tests.columns,
-                    position,
-                    from_bins(code, n),
-                    n,
-                    tests.family,
-                    rule,
-                    self.space.payable(price, cell),
-                    0,
-                    0,
+                    names=tests.columns,
+                    position=position,
+                    code=from_bins(code, n),
+                    n_bins=n,
+                    family=tests.family,
+                    rules=rule,
+                    prices=self.space.payable(price, cell),
+                    number=0,
+                    step=0,
                 )
 
     def _fixed(self, cell: Part) -> Iterator[Column]:
@@ -242,16 +242,16 @@ class MissingValueGrowth(FractionalGrowth):
             else own
         )
         return Column(
-            (feature.column,),
-            feature.position,
-            code,
-            n,
-            family,
-            rule,
-            self.space.payable(own, cell),
-            first,
-            1 - raw,
-            parts,
+            names=(feature.column,),
+            position=feature.position,
+            code=code,
+            n_bins=n,
+            family=family,
+            rules=rule,
+            prices=self.space.payable(own, cell),
+            number=first,
+            step=1 - raw,
+            parts=parts,
         )
 
     def best_test(self, item: Open) -> Choice | None:

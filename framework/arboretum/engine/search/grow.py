@@ -63,11 +63,11 @@ def grow(
     tree = to_tree(root, problem.objects, growth.space.statistics)
     tree = later_rows(tree, given) if given is not problem else tree
     return Solution(
-        tree,
-        math.nan,
-        math.nan,
-        Status.feasible,
-        growth.expanded,
-        not growth.stopped,
-        growth.notes(order, compiled),
+        tree=tree,
+        value=math.nan,
+        lower_bound=math.nan,
+        status=Status.feasible,
+        subproblems=growth.expanded,
+        finished=not growth.stopped,
+        notes=growth.notes(order, compiled),
     )

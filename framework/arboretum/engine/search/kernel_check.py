@@ -112,7 +112,15 @@ class Trial:
         """A node for the slow form, and its scalars for the compiled one."""
         slow = impurity_of or (lambda weights: math.nan)
         scalars = np.array([mass, 2.0 * mass, impurity, 1.0, 0.0, self.width])
-        return KernelNode(mass, 2.0 * mass, impurity, 1, 0.0, np.array(self.params), slow), scalars
+        return KernelNode(
+            mass=mass,
+            total_mass=2.0 * mass,
+            impurity=impurity,
+            depth=1,
+            coverage=0.0,
+            params=np.array(self.params),
+            impurity_of=slow,
+        ), scalars
 
 
 @np.errstate(all="ignore")
@@ -126,14 +134,14 @@ def check_kernels(
     own = getattr(impurity, "kernel", None)
     slow_impurity = as_plain_python(own) if own and scorer.compiled_impurity else None
     trial = Trial(
-        statistics.width,
-        statistics.count_width,
-        _own_columns(scorer, objects, statistics),
-        _arities(objects, statistics.width),
-        tuple(numeric_fields(criterion).tolist()),
-        scorer.impurity_at,
-        ground.weights,
-        ground.prices,
+        width=statistics.width,
+        count_width=statistics.count_width,
+        extra=_own_columns(scorer, objects, statistics),
+        arities=_arities(objects, statistics.width),
+        params=tuple(numeric_fields(criterion).tolist()),
+        impurity_at=scorer.impurity_at,
+        weights=ground.weights,
+        prices=ground.prices,
     )
     if slow_impurity is not None:
         _check_impurity(slow_impurity, trial, component_name(impurity), sure(impurity).value)

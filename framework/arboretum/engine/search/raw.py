@@ -167,7 +167,15 @@ class PresortedEngine(RawColumns):
         if feature < 0:
             return None
         place = (self.position(feature), self.rank, feature, index)
-        return Candidate(self, feature, index, side, float(price[feature]), score, place)
+        return Candidate(
+            engine=self,
+            feature=feature,
+            index=index,
+            side=side,
+            price=float(price[feature]),
+            score=score,
+            place=place,
+        )
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call

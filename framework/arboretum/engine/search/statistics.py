@@ -64,30 +64,30 @@ class Statistics:
             )
             none = frozen_array(np.zeros(0))
             return Statistics(
-                objects.task,
-                objects.label,
-                none,
-                objects.weight,
-                count,
-                classes,
-                0.0,
-                unit,
-                short,
-                n_rows,
+                task=objects.task,
+                label=objects.label,
+                y=none,
+                weight=objects.weight,
+                count=count,
+                n_classes=classes,
+                shift=0.0,
+                unit=unit,
+                short_label=short,
+                n_rows=n_rows,
             )
         shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
         none = frozen_array(np.zeros(0, np.int32))
         return Statistics(
-            objects.task,
-            none,
-            frozen_array(objects.y - shift),
-            objects.weight,
-            count,
-            0,
-            shift,
-            unit,
-            none,
-            n_rows,
+            task=objects.task,
+            label=none,
+            y=frozen_array(objects.y - shift),
+            weight=objects.weight,
+            count=count,
+            n_classes=0,
+            shift=shift,
+            unit=unit,
+            short_label=none,
+            n_rows=n_rows,
         )
 
     @property

@@ -159,15 +159,15 @@ class Tests:
         order, family, n_bins, has_missing, offset = (np.array(each, np.int64) for each in integers)
         owner = np.array([numbers[name] for name in column], np.int64)
         return Tests(
-            objects,
-            order,
-            family,
-            n_bins,
-            has_missing,
-            offset,
-            np.concatenate([prices.tests, prices.raw]).astype(np.float64),
-            column,
-            owner,
+            objects=objects,
+            order=order,
+            family=family,
+            n_bins=n_bins,
+            has_missing=has_missing,
+            price_offset=offset,
+            prices=np.concatenate([prices.tests, prices.raw]).astype(np.float64),
+            column=column,
+            owner=owner,
         )
 
     def at(
@@ -320,7 +320,18 @@ class Subtrees:
         )
         tests = Tests.of(problem.objects, space.prices)
         missing = parts.missing if parts.fractional_rows else None
-        return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
+        return Subtrees(
+            space=space,
+            scorer=one,
+            limits=limits,
+            rules=rules,
+            most_entries=most,
+            most_work=work,
+            tests=tests,
+            missing=missing,
+            sums=scorer.sums,
+            most_codes=codes,
+        )
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster; by fractions of rows it grows
@@ -496,19 +507,19 @@ class Subtrees:
         # a view keeps the room that is left
         weights = weights if 2 * n > len(nodes.weights) else weights.copy()
         return Subtree(
-            feature,
-            number,
-            side,
-            nodes.parent[:n],
-            nodes.branch[:n],
-            nodes.price[:n],
-            nodes.score[:n],
-            nodes.impurity[:n],
-            weights,
-            nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
-            self.space.statistics.shift if self.space.statistics.moments else math.nan,
-            rule_of,
-            kernel in ("", "heaviest", "left_out"),
+            feature=feature,
+            number=number,
+            side=side,
+            parent=nodes.parent[:n],
+            branch=nodes.branch[:n],
+            price=nodes.price[:n],
+            score=nodes.score[:n],
+            impurity=nodes.impurity[:n],
+            weights=weights,
+            count=nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
+            shift=self.space.statistics.shift if self.space.statistics.moments else math.nan,
+            rule_of=rule_of,
+            fills=kernel in ("", "heaviest", "left_out"),
         )
 
 

@@ -44,14 +44,14 @@ def check_sums(
 ) -> None:
     """Raise ContractError with a table, of those tried, that scores otherwise than its sum."""
     trial = SumTrial(
-        scorer.batch,
-        scorer.sum_form,
-        scorer.sum_at,
-        scorer.impurity_at,
-        tuple(scorer.params.tolist()),
-        scorer.width,
-        weights,
-        prices,
+        batch=scorer.batch,
+        sum_form=scorer.sum_form,
+        sum_at=scorer.sum_at,
+        impurity_at=scorer.impurity_at,
+        params=tuple(scorer.params.tolist()),
+        width=scorer.width,
+        weights=weights,
+        prices=prices,
     )
     if found := broken_sums(trial):
         name = component_name(scorer.criterion)
