@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupted, 143 SIGTERM.
     """
     if argv is None:
-        _seldom_collect()
+        _collect_rarely()
     arguments = list(sys.argv[1:] if argv is None else argv)
     open_output()
     try:
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED_STATUS
 
 
-def _seldom_collect() -> None:
+def _collect_rarely() -> None:
     """Let Python look for garbage once in 100,000 new objects instead of 700, and not at the end.
 
     What is imported is none: without it 1.06 s of ``run dataset=iris method=cart tracker=none``

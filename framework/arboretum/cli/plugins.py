@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from arboretum.cli import terminal
 from arboretum.cli.terminal import Parser, paragraph, paragraphs
-from arboretum.engine.search.reasons import KINDS, way_of
+from arboretum.engine.search.reasons import KINDS, describe_way
 from arboretum.errors import ConfigError, closest, unknown
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES, Capability
 from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -352,7 +352,7 @@ def _component(entry: Entry, registry: Registry) -> str:
         )
         lines.append(paragraph("capabilities: " + said, rest="  "))
     if entry.kind in KINDS:
-        lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
+        lines.append(paragraph(f"growth: {describe_way(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
     return "\n".join(
         [*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)]

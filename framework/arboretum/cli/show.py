@@ -475,8 +475,8 @@ def _standing(tree: Tree, found: Reasons) -> str:
     if math.isfinite(node.impurity):
         words.append(f"impurity {spell_cell(node.impurity)}")
     rank = next((rank for rank, one in enumerate(found.candidates, 1) if one.chosen), 0)
-    if found.stopped_by:
-        return ", ".join([*words, f"a leaf: {found.stopped_by}"])
+    if found.reason_to_stop:
+        return ", ".join([*words, f"a leaf: {found.reason_to_stop}"])
     taken = (
         f"the test marked ▸, number {rank} of {len(found.candidates)}"
         if rank

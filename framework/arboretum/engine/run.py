@@ -337,7 +337,7 @@ def _verified(
 
     table : in these, too.
     """
-    from arboretum.engine.search.compiled_criterion import notes_of
+    from arboretum.engine.search.compiled_criterion import collect_notes
     from arboretum.engine.verify import verify
 
     parts = request.parts
@@ -354,7 +354,7 @@ def _verified(
         with clock(timings, "verify"):
             asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
             checked = or_compiled(lambda: verify(*asked))
-        notes = notes_of(fitted.problem, tree)
+        notes = collect_notes(fitted.problem, tree)
     solution = attrs.evolve(
         fitted.solution,
         checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed,

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.check import label
-from arboretum.engine.search.choose import every_score, prepare_columns
+from arboretum.engine.search.choose import prepare_columns, score_candidates
 from arboretum.engine.search.fractional import without_gaps
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming, sure
@@ -44,13 +44,13 @@ class Reasons:
     """A node as the search loop saw it.
 
     plan : which way the whole tree was grown, and why not a faster one, a line each.
-    stopped_by : why it is a leaf although tests compete ("" when it was divided).
+    reason_to_stop : why it is a leaf although tests compete ("" when it was divided).
     candidates : by score, highest first; equal scores in the order of the tests.
     """
 
     node: Node
     plan: tuple[str, ...]
-    stopped_by: str
+    reason_to_stop: str
     candidates: tuple[ScoredTest, ...]
 
 
@@ -110,16 +110,18 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
 
 
 def _stopped_by(growth: Growth, item: Open) -> str:
-    if rule := growth.stopped_by(item):
+    if rule := growth.reason_to_stop(item):
         return rule
     growth.score(item)
     if item.candidate is None:
-        if rule := growth.refused_by(item):
+        if rule := growth.reason_to_refuse(item):
             return rule
         limits = growth.limits
         cell = item.cell
         prices = growth.space.prices.at(item.cell.asked, item.cell.path_cost)
-        if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
+        if np.isinf(
+            growth.space.payable_prices(np.concatenate([prices.tests, prices.raw]), cell)
+        ).any():
             left = max(0.0, sure(limits.max_cost) - cell.path_cost)
             return f"max_cost {limits.max_cost:g} leaves {left:g}, and no test costs that little"
         return (
@@ -138,7 +140,7 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Sc
         state = sure(growth.space.coverage_state)
         node = attrs.evolve(node, coverage=state.mean(rows, state.left(rows)))
     found = []
-    for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
+    for block, scores in score_candidates(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
             rule = block.engine.rule(cell, block.candidate(i, score))

@@ -24,7 +24,7 @@ from arboretum.api import (
     Tree,
 )
 from arboretum.engine.search.assemble import Grown, to_tree
-from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
+from arboretum.engine.search.compiled_criterion import call_columns, kernel_of, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.coverage import Coverage
 from arboretum.interfaces.criterion import Criterion
@@ -224,7 +224,7 @@ def own_columns(
         by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
         return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
     if hasattr(criterion, "columns"):
-        return np.asarray(asked_columns(criterion, node, objects, rows), float)
+        return np.asarray(call_columns(criterion, node, objects, rows), float)
     return np.zeros((len(rows), 0))
 
 

@@ -310,7 +310,7 @@ def test_why_names_the_rule():
     problem = problem_of(table, parts)
     assert (
         "stopping rule chi2 makes it a leaf: none of its tests"
-        in reasons(problem, grow_and_verify(table, parts), 0, 0).stopped_by
+        in reasons(problem, grow_and_verify(table, parts), 0, 0).reason_to_stop
     )
 
 

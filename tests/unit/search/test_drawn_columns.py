@@ -62,7 +62,7 @@ def test_each_node_takes_the_best_test_of_the_columns_that_it_drew():
         growth = Growth.of(
             problem_of(data, Reduction(), Gini(), max_depth=1), Context(seed), False, max_features=2
         )
-        drawn = np.flatnonzero(growth.space.draw.among(growth.root(), np.arange(6)))
+        drawn = np.flatnonzero(growth.space.draw.are_drawn(growth.root(), np.arange(6)))
         assert len(drawn) == 2
         coded, raw = [int(c) for c in drawn if c < 3], [int(c) - 3 for c in drawn if c >= 3]
         codes = data.codes[:, coded]
@@ -86,7 +86,7 @@ def test_every_column_is_drawn_as_often():
         for seed in SEEDS
     ]
     often = sum(
-        growth.space.draw.among(growth.root(), np.arange(6)).astype(int) for growth in growths
+        growth.space.draw.are_drawn(growth.root(), np.arange(6)).astype(int) for growth in growths
     )
     share, n = 1 / 3, len(SEEDS)
     assert np.abs(often - n * share).max() <= 5 * math.sqrt(n * share * (1 - share))
@@ -121,7 +121,7 @@ def test_a_column_that_is_free_by_now_competes_no_more_often_than_others():
             for i in range(4)
             if f"c{i}" in child.candidate.engine.columns(child.cell, child.candidate)
         )
-        assert growth.space.draw.among(child.cell, np.array([position])).all()
+        assert growth.space.draw.are_drawn(child.cell, np.array([position])).all()
 
 
 def test_why_grows_again_with_the_same_draws():

@@ -12,7 +12,7 @@ import pytest
 from arboretum.api import Context, Family, grow
 from arboretum.engine.search import bounded
 from arboretum.engine.search.growth import Growth
-from arboretum.engine.search.memory import growth_bytes
+from arboretum.engine.search.memory import estimate_growth_bytes
 from arboretum.errors import BudgetError
 from arboretum_classic.criteria.criteria import Reduction
 from arboretum_classic.criteria.impurities import Gini
@@ -53,7 +53,7 @@ def test_the_estimate_covers_what_is_allocated_and_is_not_far_above(engine, monk
     growth.run("depth")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    estimate = growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
+    estimate = estimate_growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
     # the scratch of kernels is not traced; the tree and Python's objects are: some kB per node
     assert estimate / 4 < peak < 1.1 * estimate + 20_000 * 31
 
@@ -95,7 +95,7 @@ def test_many_columns_of_few_rows_are_sorted_which_takes_less_memory_and_gives_t
     problem = problem_of(wide, Reduction(), Gini(), max_depth=3)
     growth = Growth.of(problem, Context(), allow_constant=False)
     assert (
-        growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
+        estimate_growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
         < 100 * wide.raw.size + 1_000_000
     )
     tree = grow(problem, Context(), compiled=False).tree

@@ -46,9 +46,9 @@ class Subtree:
     fills: bool = True
 
     @cached_property
-    def follows(self) -> np.ndarray:
-        """int64[nodes]: the outcome of missing values; where there were none that of the
-        heaviest branch.
+    def missing_outcome(self) -> np.ndarray:
+        """Return int64[nodes]: the outcome that missing values follow; where a node had none, that
+        of the heaviest branch, if ``fills``.
         """
         mass = self.weights[:, 0] if self.shift == self.shift else self.weights.sum(axis=1)
         found = np.where(self.feature >= 0, self.side, MISSING_STOPS).astype(np.int64)
@@ -67,8 +67,10 @@ class Subtree:
         mean: np.ndarray = self.weights[:, 1] / self.weights[:, 0]
         return mean + self.shift
 
-    def kinds(self, known: dict[TestRule, int]) -> list[int]:
-        """Each node's test by its number in ``known``, which new ones join; −1 at a leaf."""
+    def number_tests(self, known: dict[TestRule, int]) -> list[int]:
+        """Return each node's test by its number in ``known``, which new tests join; −1 at a
+        leaf.
+        """
         seen: dict[tuple[int, float], int] = {}
         found = []
         for f, x in zip(self.feature.tolist(), self.number.tolist(), strict=True):
@@ -101,8 +103,10 @@ class Grown:
     below: Subtree | None = None
 
 
-def _in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
-    """The nodes of the loop, with the number of the one above and the outcome of its test."""
+def _list_in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
+    """List the nodes of the loop in depth-first preorder: (nodes, number of each node's parent,
+    outcome of the parent's test that leads to it).
+    """
     nodes, parent, branch = list[Grown](), list[int](), list[int]()
     stack = [(root, -1, 0)]
     while stack:
@@ -119,18 +123,18 @@ def _in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
 
 
 def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
-    """Number the nodes in preorder and freeze them."""
-    nodes, parent, branch = _in_preorder(root)
+    """Number the nodes in preorder and return them as a frozen tree."""
+    nodes, parent, branch = _list_in_preorder(root)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
     below = [node.below for node in nodes if node.below is not None]
     first = np.cumsum([len(nodes), *(len(each.feature) - 1 for each in below)])
 
-    def joined(own: list[int] | list[float], name: str, dtype: type = np.float64) -> np.ndarray:
+    def join_nodes(own: list[int] | list[float], name: str, dtype: type = np.float64) -> np.ndarray:
         """An array over all nodes: those of the loop, then those of the kernels; a kernel's
         first node is one of the loop's.
         """
         found: np.ndarray = np.array(own, dtype)
-        if name in ("price", "score", "follows"):
+        if name in ("price", "score", "missing_outcome"):
             found[tops] = [getattr(each, name)[0] for each in below]
         return np.concatenate([found, *(getattr(each, name)[1:] for each in below)])
 
@@ -139,12 +143,12 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         for each, start, v in zip(below, first, tops, strict=False)
     ]
     up = np.concatenate([np.array(parent, np.int64), *above])
-    at = preorder(up)
+    at = places_in_preorder(up)
     order = np.argsort(at)
-    rules, test, number = _tests(nodes, tops, order)
+    rules, test, number = _collect_tests(nodes, tops, order)
     offset = np.concatenate([[0], np.cumsum([rules[k].arity if k >= 0 else 0 for k in test])])
     child = np.full(offset[-1], NO_CHILD)
-    child[offset[at[up[1:]]] + joined(branch, "branch", np.int64)[1:]] = at[1:]
+    child[offset[at[up[1:]]] + join_nodes(branch, "branch", np.int64)[1:]] = at[1:]
     weights = np.concatenate(
         [np.array([node.weights for node in nodes]), *(each.weights[1:] for each in below)]
     )[order]
@@ -157,16 +161,18 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         test=np.array(test),
         child_offset=offset,
         child=child,
-        missing_child=joined([node.missing_child for node in nodes], "follows", np.int64)[order],
-        weights=statistics.plain_moments(weights),
-        counts=joined([node.count for node in nodes], "count")[order],
+        missing_child=join_nodes(
+            [node.missing_child for node in nodes], "missing_outcome", np.int64
+        )[order],
+        weights=statistics.undo_shift(weights),
+        counts=join_nodes([node.count for node in nodes], "count")[order],
         label=weights.argmax(axis=1) if classes else np.zeros(len(order)),
         value=np.full(len(order), np.nan)
         if classes
-        else joined([node.value for node in nodes], "value")[order],
-        price=joined([node.price for node in nodes], "price")[order],
-        impurity=joined([node.impurity for node in nodes], "impurity")[order],
-        score=joined([node.score for node in nodes], "score")[order],
+        else join_nodes([node.value for node in nodes], "value")[order],
+        price=join_nodes([node.price for node in nodes], "price")[order],
+        impurity=join_nodes([node.impurity for node in nodes], "impurity")[order],
+        score=join_nodes([node.score for node in nodes], "score")[order],
         surrogates=tuple(
             Surrogate(int(at[v]), number[rule], to)
             for v, node in enumerate(nodes)
@@ -178,20 +184,21 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     )
 
 
-def _tests(
+def _collect_tests(
     nodes: list[Grown], tops: list[int], order: np.ndarray
 ) -> tuple[tuple[TestRule, ...], list[int], dict[TestRule, int]]:
-    """The distinct tests as they come in preorder, that of each node, and their numbers.
+    """Collect the distinct tests in the order of preorder; return them, each node's test by its
+    number (LEAF: none), and the number of each test.
 
     nodes : of the loop; ``tops`` have more below, in their order.
-    order : of all nodes, by preorder.
+    order : int64, all nodes by preorder.
     """
     known: dict[TestRule, int] = {}
     kind = [
         LEAF if node.rule is None else known.setdefault(node.rule, len(known)) for node in nodes
     ]
     for v in tops:
-        own = sure(nodes[v].below).kinds(known)
+        own = sure(nodes[v].below).number_tests(known)
         kind[v] = own[0]
         kind += own[1:]
     sequence: list[int] = []
@@ -209,10 +216,11 @@ def _tests(
     )
 
 
-def preorder(parent: np.ndarray) -> np.ndarray:
-    """The place of every node in depth-first preorder.
+def places_in_preorder(parent: np.ndarray) -> np.ndarray:
+    """Return int64[nodes]: the place of every node in depth-first preorder.
 
-    parent : before its children, which come in their order.
+    parent : int64[nodes], −1 at the root; a parent stands before its children, which come in their
+        order.
     """
     above = parent.tolist()
     size, place = [1] * len(above), [0] * len(above)

@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
-from arboretum.engine.search.raw import PresortedEngine, RawColumns, integers
+from arboretum.engine.search.raw import PresortedEngine, RawColumns, as_integers
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded
 from arboretum.model.encoded import Node
@@ -50,23 +50,23 @@ class BoundedEngine(RawColumns):
         flat, down, across = self._flat
         binning.assign_bins(flat, n, down, across, edges, self._codes.reshape(-1), single)
         self._codes.flags.writeable = False
-        self._raw = bounded.Raw(self._codes, flat, integers(flat), down, across, edges, ~single)
+        self._raw = bounded.Raw(self._codes, flat, as_integers(flat), down, across, edges, ~single)
         where = (self._codes.reshape(-1), width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
 
     @cached_property
-    def _sorted(self) -> PresortedEngine:
-        """Where most bins may hold the best cut of a node: it and those below."""
+    def _presorted_engine(self) -> PresortedEngine:
+        """The engine of nodes where too many bins may hold the best cut, and of those below."""
         return PresortedEngine(self._space)
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
-        """The best cut of a node over all raw columns; None where no cut is admissible.
+        """Return the best cut of a node over all raw columns; None where no cut is admissible.
 
         Where too many bins may hold it, the columns are sorted here, and for all nodes below.
         """
         if cell.memo.get("sorted"):
-            return self._sorted.best(cell, node, scorer)
-        space, stats, price = self._space, self._space.statistics, self._price(cell)
+            return self._presorted_engine.best(cell, node, scorer)
+        space, stats, price = self._space, self._space.statistics, self._prices_at(cell)
         weights, counts = self._histograms.tables(cell)
         rows, raw = space.rows[cell.low : cell.high], self._raw
         dropped = np.zeros(raw.many.shape, np.bool_)
@@ -76,7 +76,7 @@ class BoundedEngine(RawColumns):
                 weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node)
             )
             if f == bounded.CROWDED:
-                return self._sorted.best(cell, node, scorer)
+                return self._presorted_engine.best(cell, node, scorer)
             if f < 0:
                 return None
             low, high = (
@@ -109,10 +109,13 @@ class BoundedEngine(RawColumns):
         return float(cell.memo[self])
 
     def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
-        """Hand the node's bins on to its children, or its sorted columns where it has such."""
+        """Hand the node's bins on to its children, or its sorted columns where it has such.
+
+        start : as in :meth:`Engine.split_node`.
+        """
         if cell.memo.get("sorted"):
             self.close(cell)
-            self._sorted.split_node(cell, children, start)
+            self._presorted_engine.split_node(cell, children, start)
         else:
             self._histograms.split_node(cell, children)
 
@@ -122,12 +125,14 @@ class BoundedEngine(RawColumns):
 
 
 def bin_edges(raw: np.ndarray) -> np.ndarray:
-    """float[columns, 256]: up to 254 ascending edges per column, values of the column itself,
-    padded with inf.
+    """Choose float[columns, 256]: up to 254 ascending edges per column, values of the column
+    itself, padded with inf.
 
     Quantiles of an evenly spaced sample, finer towards both ends: there a few objects move the
     shares most, so that wide bins would have loose bounds.  The edges decide the speed, never the
     result.
+
+    raw : float[objects, columns].
     """
     step = max(1, len(raw) // SAMPLE)
     edges = np.full((raw.shape[1], 256), np.inf, raw.dtype)
@@ -135,16 +140,16 @@ def bin_edges(raw: np.ndarray) -> np.ndarray:
     for f, values in enumerate(some):
         distinct = values = values[: np.searchsorted(values, np.inf, side="left")]
         if np.count_nonzero(values[1:] > values[:-1]) >= binning.LAST_BIN:
-            distinct = values[_quantiles(len(values))]
+            distinct = values[_quantile_positions(len(values))]
         first = np.append(distinct[:1] < np.inf, distinct[1:] > distinct[:-1])
         edges[f, : np.count_nonzero(first)] = distinct[first]
     return edges
 
 
 @lru_cache(maxsize=16)
-def _quantiles(n: int) -> np.ndarray:
-    """int64[≤ 254]: positions among n sorted values, doubling their distance from both ends up
-    to even spacing.
+def _quantile_positions(n: int) -> np.ndarray:
+    """Return int64[≤ 254]: positions among n sorted values, doubling their distance from both ends
+    up to even spacing.
     """
     tail = [2**k - 1 for k in range(30) if 2 ** (k + 1) < n / 240]
     middle = np.linspace(

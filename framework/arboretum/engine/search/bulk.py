@@ -23,9 +23,9 @@ from arboretum.engine.search.compiled_criterion import (
     CompiledCriterion,
     component_name,
 )
-from arboretum.engine.search.plan import leaf_rule_of
+from arboretum.engine.search.plan import combine_leaf_rules
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
-from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
+from arboretum.engine.search.subtree import NO_NUMBERS, Tests, make_subtree_rules, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.criterion import Criterion
 from arboretum.interfaces.impurity import Impurity
@@ -148,8 +148,9 @@ class Objects:
 
     @staticmethod
     def of(objects: Encoded, prices: Prices) -> Objects:
-        """Read them off encoded objects.  Raises CapabilityError when there is more than coded
-        features and classes.
+        """Read codes, classes and weights off encoded objects.
+
+        Raises CapabilityError when there is more than coded features and classes.
         """
         if objects.raw_features or objects.is_regression:
             raise CapabilityError(
@@ -176,7 +177,10 @@ class Objects:
 
 
 def multiway_layout(n_values: Sequence[int]) -> Features:
-    """Columns with one multiway test each, of price 1, and without missing values."""
+    """Describe columns with one multiway test each, of price 1, and without missing values.
+
+    n_values : of each column.
+    """
     n = len(n_values)
     family = np.full(n, FAMILY[Family.multiway], np.int64)
     offset = np.cumsum([0, *n_values], dtype=np.int64)
@@ -209,7 +213,7 @@ class Forest:
         return len(self.start) - 1
 
     def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
-        """Tree k in full, as a run would return it."""
+        """Return tree k in full, as a run would return it."""
         some = slice(self.start[k], self.start[k + 1])
         feature, index, side, parent, branch = self.integers[:, some]
         weights = self.weights[some]
@@ -245,7 +249,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = (
     """
     parts = Parts(None, stopping=tuple(stopping))
     limits = parts.limits()
-    if leaf_rule_of(parts) is None:
+    if combine_leaf_rules(parts) is None:
         raise CapabilityError(
             "bulk growth needs leaf rules that look at a node's objects alone; use method=greedy"
         )
@@ -269,7 +273,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = (
         objects.kernel_features,
         Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
         Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
-        rules_of(parts, limits.min_mass * total, total, objects.once),
+        make_subtree_rules(parts, limits.min_mass * total, total, objects.once),
         Scorer(
             judges.batch,
             judges.params,
@@ -299,7 +303,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = (
 
 
 def columns_of(measures: np.ndarray) -> np.ndarray:
-    """float64[trees, 8], columns :data:`MEASURES`: the same memory."""
+    """View measures as float64[trees, 8], columns :data:`MEASURES`: the same memory."""
     return measures.view(np.float64).reshape(len(measures), -1)
 
 

@@ -6,10 +6,10 @@ from typing import Protocol, TypeVar, cast
 import attrs
 import numpy as np
 
-from arboretum.engine.search.coded import better, nan_score
+from arboretum.engine.search.coded import better_candidate, nan_score_error
 from arboretum.engine.search.compiled_criterion import (
     CompiledCriterion,
-    checked_array,
+    check_array,
     component_name,
 )
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
@@ -22,42 +22,42 @@ from arboretum.model.encoded import Encoded, Node, Prices, Tables
 from arboretum.model.rules import TestRule
 
 
-def choose(
+def choose_candidate(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Candidate | None:
-    """The admissible test with the highest score; among equal scores the lowest test; None if
-    there is none.
+    """Return the admissible test with the highest score over all engines; among equal scores the
+    lowest test; None if there is none.
     """
     prepare_columns(cell, node, scorer, space)
     if scorer.listing:
-        return _choose_listed(engines, cell, node, scorer, space)
+        return _choose_from_list(engines, cell, node, scorer, space)
     best: Candidate | None = None
     for engine in engines:
         found = engine.best(cell, node, scorer)
         if found is not None:
-            _check_one(scorer, cell, found)
-            best = found if best is None else better(best, found, scorer.tie_floor(node))
+            _check_score_of(scorer, cell, found)
+            best = found if best is None else better_candidate(best, found, scorer.tie_floor(node))
     return best
 
 
-def _check_one(scorer: CompiledCriterion, cell: Cell, found: Candidate) -> None:
+def _check_score_of(scorer: CompiledCriterion, cell: Cell, found: Candidate) -> None:
     check_scores(scorer, np.array([found.score]), lambda _: found.engine.rule(cell, found))
 
 
 def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> None:
-    """Ask the criterion for its own columns of the node's objects."""
+    """Ask the criterion for its own columns of the node's objects, and keep them in ``space``."""
     if scorer.has_columns:
         rows = space.rows[cell.low : cell.high].astype(np.int64)
         found = scorer.columns(node, space.objects, rows)
         if cell.depth == 0 and not scorer.column_at:
-            check_steady(scorer, "columns", found, scorer.columns(node, space.objects, rows))
-        space.set_extra(rows, found)
+            check_repeatable(scorer, "columns", found, scorer.columns(node, space.objects, rows))
+        space.set_own_columns(rows, found)
 
 
-def listed(
+def list_candidates(
     engines: Sequence[Engine], cell: Cell, scorer: CompiledCriterion, space: Workspace
 ) -> Iterator[Block]:
-    """All candidates of a node with their tables, block by block, numbered through."""
+    """Yield all candidates of a node with their tables, block by block, numbered through."""
     first = 0
     rows = space.rows[cell.low : cell.high].astype(np.int64)
     state = space.coverage_state if scorer.wants_gain else None
@@ -72,17 +72,19 @@ def listed(
         for block in engine.blocks(cell, scorer, first):
             size += block.tables.n_tests
             if prices is not None:
-                block = _with_prices(block, cell, prices)
+                block = _add_outcome_prices(block, cell, prices)
             feature, of_test = np.unique(block.feature, return_inverse=True)
             position = np.array([engine.position(f) for f in feature.tolist()], np.int64)[of_test]
-            block = attrs.evolve(block, tables=with_columns(block.tables, position, space.objects))
-            yield block if state is None else _with_gain(block, cell, rows, before, state)
+            block = attrs.evolve(block, tables=add_columns(block.tables, position, space.objects))
+            yield block if state is None else _add_gain(block, cell, rows, before, state)
         first += size
 
 
-def with_columns(tables: Tables, position: np.ndarray, objects: Encoded) -> Tables:
-    """The same tables with the raw column that each test reads, by its position; −1: a predicate
+def add_columns(tables: Tables, position: np.ndarray, objects: Encoded) -> Tables:
+    """Return the tables with the raw column that each test reads; as they are where a predicate
     made the tests.
+
+    position : int64[tests], of the columns in the raw table, −1: made by a predicate.
     """
     return (
         tables
@@ -91,10 +93,14 @@ def with_columns(tables: Tables, position: np.ndarray, objects: Encoded) -> Tabl
     )
 
 
-def _with_gain(
+def _add_gain(
     block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, coverage_state: CoverageState
 ) -> Block:
-    """The same tests with what each adds to the coverage of its outcomes' objects."""
+    """Return the block with what each test adds to the coverage of its outcomes' objects.
+
+    rows : int64[k], objects of the node.
+    before : float64[k], 1 − coverage of each.
+    """
     n_outcomes = block.tables.weights.shape[1]
     n_tests = block.tables.n_tests
     outcomes = (block.engine.outcomes(cell, block.candidate(i, np.nan)) for i in range(n_tests))
@@ -102,8 +108,8 @@ def _with_gain(
     return attrs.evolve(block, tables=attrs.evolve(block.tables, gain=gain))
 
 
-def _with_prices(block: Block, cell: Cell, prices: Prices) -> Block:
-    """The same tests with what each outcome costs."""
+def _add_outcome_prices(block: Block, cell: Cell, prices: Prices) -> Block:
+    """Return the block with what each outcome of its tests costs."""
     tables = block.tables
     found = np.repeat(tables.price[:, None], tables.weights.shape[1], axis=1)
     for i in range(tables.n_tests) if prices.outcomes is not None else ():
@@ -112,13 +118,13 @@ def _with_prices(block: Block, cell: Cell, prices: Prices) -> Block:
     return attrs.evolve(block, tables=attrs.evolve(tables, outcome_price=found))
 
 
-def scored(block: Block, cell: Cell, node: Node, scorer: CompiledCriterion) -> np.ndarray:
-    """float64[tests]: the criterion's scores of a block; raises ContractError on NaN, naming the
-    test.
+def score_block(block: Block, cell: Cell, node: Node, scorer: CompiledCriterion) -> np.ndarray:
+    """Return float64[tests], the criterion's scores of a block; raise ContractError on NaN, naming
+    the test.
     """
     scores = scorer.score(block.tables, node)
     if cell.depth == 0 and 0 in block.tables.test[:1]:
-        check_steady(scorer, "score", scores, scorer.score(block.tables, node))
+        check_repeatable(scorer, "score", scores, scorer.score(block.tables, node))
     check_scores(scorer, scores, lambda i: block.engine.rule(cell, block.candidate(i, np.nan)))
     return scores
 
@@ -128,10 +134,12 @@ def check_scores(
 ) -> None:
     """Raise ContractError, naming the test, for NaN and +∞, which beats every test and is most
     often a division by zero.
+
+    scores : float64[tests].
     """
     if not (scores < np.inf).all():
         if np.isnan(scores).any():
-            raise nan_score(scorer, rule_of(int(np.isnan(scores).argmax())))
+            raise nan_score_error(scorer, rule_of(int(np.isnan(scores).argmax())))
         rule = rule_of(int(scores.argmax()))
         msg = (
             f"criterion {component_name(scorer.criterion)!r} scored {rule.describe()!r} with "
@@ -140,11 +148,12 @@ def check_scores(
         raise ContractError(msg)
 
 
-def check_steady(
+def check_repeatable(
     scorer: CompiledCriterion, method: str, first: np.ndarray, again: np.ndarray
 ) -> None:
-    """Raise ContractError when the same question is answered in two ways.  Asked once per
-    growth, at its root.
+    """Raise ContractError when the same question is answered in two ways.
+
+    Asked once per growth, at its root.   first, again : the two answers of ``method``.
     """
     if not np.array_equal(first, again, equal_nan=True):
         msg = (
@@ -155,37 +164,41 @@ def check_steady(
         raise ContractError(f"{msg}, so that no run could be repeated; {way}")
 
 
-def every_score(
+def score_candidates(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Iterable[tuple[Block, np.ndarray]]:
-    """All candidates of a node with their scores, finalised where the criterion has such a rule."""
+    """Score all candidates of a node; return (block, float64[tests]) pairs, finalised where the
+    criterion has such a rule.
+    """
     found = (
-        (block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space)
+        (block, score_block(block, cell, node, scorer))
+        for block in list_candidates(engines, cell, scorer, space)
     )
     return (
-        finalised(list(found), node, scorer)
+        finalise_blocks(list(found), node, scorer)
         if hasattr(scorer.criterion, "finalise_scores")
         else found
     )
 
 
-def _choose_listed(
+def _choose_from_list(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Candidate | None:
+    """Return the best of all candidates by listing and scoring them, for criteria in NumPy form."""
     best: Candidate | None = None
     floor = scorer.tie_floor(node)
-    for block, scores in every_score(engines, cell, node, scorer, space):
+    for block, scores in score_candidates(engines, cell, node, scorer, space):
         if len(scores) == 0 or (highest := scores.max()) == -np.inf:
             continue
         # candidates of a block are in the order of the raw table: the first of the equals is the
         # lowest
         i = int(np.argmax(scores >= equal_from(highest, scorer.ties(node))))
         candidate = block.candidate(i, float(scores[i]))
-        best = candidate if best is None else better(best, candidate, floor)
+        best = candidate if best is None else better_candidate(best, candidate, floor)
     return best
 
 
-class Tabled(Protocol):
+class HasTables(Protocol):
     """Tests with their tables."""
 
     @property
@@ -193,13 +206,17 @@ class Tabled(Protocol):
         """Numbered through at a node."""
 
 
-T = TypeVar("T", bound=Tabled)
+T = TypeVar("T", bound=HasTables)
 
 
-def finalised(
+def finalise_blocks(
     found: list[tuple[T, np.ndarray]], node: Node, scorer: CompiledCriterion
 ) -> list[tuple[T, np.ndarray]]:
-    """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
+    """Let the criterion finalise all scores of a node at once, in the order of ``tables.test``;
+    return the blocks with their new scores.
+
+    found : (block, float64[tests]) pairs of the node.
+    """
     if not found:
         return found
     number = np.concatenate([block.tables.test for block, _ in found])
@@ -212,7 +229,7 @@ def finalised(
         terms[name][number] = np.concatenate([part[name] for part in parts])
     name = component_name(scorer.criterion)
     finalise = cast(CriterionOptional, scorer.criterion).finalise_scores
-    scores = checked_array(
+    scores = check_array(
         finalise(scores, terms, node), len(number), f"criterion {name!r}: finalise_scores"
     )
     if np.isnan(scores).any():

@@ -11,7 +11,7 @@ from arboretum.engine.search.compiled_criterion import (
     component_name,
 )
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
-from arboretum.engine.search.histograms import Histograms, flat_memory
+from arboretum.engine.search.histograms import Histograms, flatten_matrix
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError, sure
 from arboretum.kernels import coded as kernels, counting
@@ -52,15 +52,18 @@ class View:
     codes_of: np.ndarray | None = None
 
     def arity(self) -> np.ndarray:
-        """int64[features]."""
+        """Return int64[features]: how many outcomes the tests of each feature have."""
         bins = np.diff(self.features.offset) - self.features.has_missing
         return np.where(self.features.family == kernels.MULTIWAY, bins, 2)
 
-    def scan(
+    def scan_tests(
         self, space: Workspace, chosen: np.ndarray, scorer: Scorer, block: Memory, skipped: int = 0
     ) -> np.ndarray:
-        """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return how many
-        each chosen feature has.
+        """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return int64[chosen],
+        how many tests each chosen feature has.
+
+        chosen : int64, features of the view.
+        skipped : tests left out at the front, where they are listed.
         """
         asked = np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_)
         found = np.empty(len(chosen), np.int64)
@@ -70,8 +73,8 @@ class View:
         kernels.scan_coded(self.features, chosen, self.bins, allowed, scorer, block, skipped, found)
         return found
 
-    def room(self, arity: int, listed: int = 0) -> Memory:
-        """Memory for tables of the view's tests.
+    def allocate_block(self, arity: int, listed: int = 0) -> Memory:
+        """Return memory for tables of the view's tests.
 
         arity : most outcomes of a test.
         listed : tables that are kept, and not scored; 0: all are scored, and the best test is kept.
@@ -80,10 +83,10 @@ class View:
         width, count_width = bins.weights.shape[1], bins.counts.shape[1]
         return block_for(arity, width, count_width, bins.extra.shape[1], listed)
 
-    def outside(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Tests by the engine's numbers: feature, index, side.
+    def to_engine_numbers(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Translate tests to the engine's numbers: (feature, index, side), int arrays[tests].
 
-        place : int32[tests, 3], by the view's.
+        place : int32[tests, 3], the same by the view's.
         """
         feature, index, side = place.T
         if self.codes_of is None:
@@ -93,14 +96,20 @@ class View:
         return self.feature_id[feature], index if multiway else self.codes_of[index], side
 
 
-def counted_features(
+def features_without_codes(
     family: np.ndarray,
     offset: np.ndarray,
     has_missing: np.ndarray,
     price_offset: np.ndarray,
     prices: np.ndarray,
 ) -> kernels.Features:
-    """Features whose objects are counted elsewhere."""
+    """Return a kernel's features whose bins are counted elsewhere, so that it reads no codes.
+
+    family, price_offset : int64[F].
+    offset : int64[F + 1], first bin of each.
+    has_missing : bool[F].
+    prices : float64[tests].
+    """
     here = np.arange(len(family))
     return kernels.Features(
         *NO_CODES, here, family, offset, has_missing, price_offset, prices, here, *NO_RUNS
@@ -115,7 +124,7 @@ class TableEngine(Engine):
     rank = 0
     _space: Workspace
 
-    def _views(self, cell: Cell) -> Iterator[View]:
+    def _count_views(self, cell: Cell) -> Iterator[View]:
         """The tests of a node, counted."""
         raise NotImplementedError
 
@@ -123,7 +132,7 @@ class TableEngine(Engine):
         """The test on the raw column."""
         raise NotImplementedError
 
-    def _competing(self, cell: Cell, view: View) -> np.ndarray:
+    def _competing_features(self, cell: Cell, view: View) -> np.ndarray:
         """bool[features]: whether those of a view compete."""
         return np.ones(len(view.feature_id), np.bool_)
 
@@ -137,19 +146,22 @@ class TableEngine(Engine):
         Raises ContractError, naming the test, where its score is NaN.
         """
         best: Candidate | None = None
-        for view in self._views(cell):
-            block = view.room(int(view.arity().max()))
-            view.scan(
-                self._space, np.flatnonzero(self._competing(cell, view)), scorer.at(node), block
+        for view in self._count_views(cell):
+            block = view.allocate_block(int(view.arity().max()))
+            view.scan_tests(
+                self._space,
+                np.flatnonzero(self._competing_features(cell, view)),
+                scorer.at(node),
+                block,
             )
             state = block.state[0]
             feature, index, side = (int(state[name]) for name in ("feature", "index", "side"))
             if feature < 0:
                 continue
             place = np.array([[feature, index, side]])
-            f, test, side = (int(each[0]) for each in view.outside(place))
+            f, test, side = (int(each[0]) for each in view.to_engine_numbers(place))
             if state["broken"]:
-                raise nan_score(scorer, self._rule(cell, f, test))
+                raise nan_score_error(scorer, self._rule(cell, f, test))
             price = (
                 0.0
                 if view.free[feature]
@@ -164,17 +176,20 @@ class TableEngine(Engine):
                 score=float(state["best"]),
                 place=(self.position(f), self.rank, f, test),
             )
-            best = found if best is None else better(best, found, scorer.tie_floor(node))
+            best = found if best is None else better_candidate(best, found, scorer.tie_floor(node))
         return best
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """Tests of the same number of outcomes at a time: a criterion in NumPy costs some 50 µs
         per call whatever the number of tests.
         """
-        for view in self._views(cell):
-            arity, competing = view.arity(), self._competing(cell, view)
-            n_tests = competing * view.scan(
-                self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1)
+        for view in self._count_views(cell):
+            arity, competing = view.arity(), self._competing_features(cell, view)
+            n_tests = competing * view.scan_tests(
+                self._space,
+                np.arange(len(arity)),
+                NO_SCORER,
+                view.allocate_block(int(arity.max()), 1),
             )
             number = first + np.cumsum(n_tests) - n_tests
             for outcomes in np.unique(arity[n_tests > 0]):
@@ -185,8 +200,8 @@ class TableEngine(Engine):
                 most = max(1, BLOCK_ENTRIES // (int(outcomes) * view.bins.weights.shape[1]))
                 for skipped in range(0, len(test), most):
                     n = min(most, len(test) - skipped)
-                    block = view.room(int(outcomes), n)
-                    view.scan(self._space, chosen, NO_SCORER, block, skipped)
+                    block = view.allocate_block(int(outcomes), n)
+                    view.scan_tests(self._space, chosen, NO_SCORER, block, skipped)
                     tables = scorer.tables(
                         block.shaped_w[:n],
                         block.shaped_c[:n],
@@ -194,7 +209,7 @@ class TableEngine(Engine):
                         block.shaped_e[:n],
                         test[skipped : skipped + n],
                     )
-                    yield Block(self, tables, *view.outside(block.place[:n]))
+                    yield Block(self, tables, *view.to_engine_numbers(block.place[:n]))
             first += int(n_tests.sum())
 
 
@@ -205,7 +220,7 @@ class CodedEngine(TableEngine):
         self._space = workspace
         objects = workspace.objects
         self._features: tuple[Feature, ...] = objects.features
-        self._codes, self._row_stride, self._column_stride = flat_memory(objects.codes)
+        self._codes, self._row_stride, self._column_stride = flatten_matrix(objects.codes)
         self._test_offset = objects.test_offset
         # ties go to the lowest column of the raw table: features are looked at in that order
         order = sorted(range(len(self._features)), key=lambda f: (self._features[f].position, f))
@@ -263,47 +278,59 @@ class CodedEngine(TableEngine):
 
     # -- counting ----------------------------------------------------------------------------------
 
-    def _views(self, cell: Cell) -> Iterator[View]:
+    def _count_views(self, cell: Cell) -> Iterator[View]:
         """One view of all features of at most WIDE bins, counted together, then one of each wider
         feature, counted over the codes that occur at the node.
         """
-        free = self._free(cell)
+        free = self._free_features(cell)
         if len(self._narrow):
-            features = counted_features(
+            features = features_without_codes(
                 self._family, self._offset, self._missing, self._price_offset, self._prices_at(cell)
             )
-            bins = kernels.bins_for(*sure(self._histograms).tables(cell), self._extra(cell))
+            bins = kernels.bins_for(
+                *sure(self._histograms).tables(cell), self._sum_own_columns(cell)
+            )
             yield View(features, bins, free[self._narrow], cell.used, self._narrow)
         for feature in self._wide:
-            yield self._wide_view(cell, feature, free[feature : feature + 1])
+            yield self._count_wide_feature(cell, feature, free[feature : feature + 1])
 
-    def _competing(self, cell: Cell, view: View) -> np.ndarray:
-        found: np.ndarray = self._space.competing(cell, self._features)[view.feature_id]
+    def _competing_features(self, cell: Cell, view: View) -> np.ndarray:
+        """Return bool[features of the view]: whether they compete at the node."""
+        found: np.ndarray = self._space.compete(cell, self._features)[view.feature_id]
         return found
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
+        """Return float64[tests]: prices at the node, +∞ where its path cannot pay them."""
         prices = self._space.prices
         here = (
             self._prices
             if prices.after is None
             else np.array(prices.at(cell.asked, cell.path_cost).tests, np.float64)
         )
-        return self._space.payable(here, cell)
+        return self._space.payable_prices(here, cell)
 
-    def _free(self, cell: Cell) -> np.ndarray:
+    def _free_features(self, cell: Cell) -> np.ndarray:
+        """Return bool[features]: those whose column was asked above, where that makes them free."""
         if not self._space.prices.once_per_column or not cell.asked:
             return np.zeros(len(self._features), np.bool_)
         return np.array([f.column in cell.asked for f in self._features], np.bool_)
 
-    def _extra(self, cell: Cell) -> np.ndarray:
+    def _sum_own_columns(self, cell: Cell) -> np.ndarray:
+        """Return float64[bins, k]: the criterion's own columns, summed by bin of the narrow
+        features.
+        """
         space = self._space
         out = np.zeros((int(self._offset[-1]), space.extra.shape[1]))
         if space.extra.shape[1]:
             counting.count_extra(*sure(self._histograms).where, space.extra_rows, space.extra, out)
         return out
 
-    def _wide_view(self, cell: Cell, feature: int, free: np.ndarray) -> View:
-        """Count one wide feature over the codes that occur at the node."""
+    def _count_wide_feature(self, cell: Cell, feature: int, free: np.ndarray) -> View:
+        """Count one wide feature over the codes that occur at the node, and return its view.
+
+        feature : index among the engine's.
+        free : bool[1], whether it costs nothing here.
+        """
         space, stats, spec = self._space, self._space.statistics, self._features[feature]
         rows = space.rows[cell.low : cell.high]
         codes = self._codes[
@@ -328,7 +355,7 @@ class CodedEngine(TableEngine):
         multiway = spec.family is Family.multiway
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
         prices = self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)]
-        features = counted_features(
+        features = features_without_codes(
             np.array([FAMILY[spec.family]]),
             np.array([0, bins]),
             np.array([missing]),
@@ -346,17 +373,19 @@ class CodedEngine(TableEngine):
         )
 
 
-def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
-    """The better of two candidates; the one that comes first in the raw table when their scores
-    are equal.
+def better_candidate(best: Candidate, other: Candidate, floor: float) -> Candidate:
+    """Return the better of two candidates; the one that comes first in the raw table when their
+    scores are equal.
+
+    floor : absolute tolerance of ties.
     """
     if best.place > other.place:
         best, other = other, best
     return other if other.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor) else best
 
 
-def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
-    """The error for a score that is NaN; it names the criterion and the test."""
+def nan_score_error(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
+    """Return the error for a score that is NaN; it names the criterion and the test."""
     name = component_name(scorer.criterion)
     return ContractError(
         f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to "

@@ -81,7 +81,7 @@ class CompiledCriterion:
         coverage: tuple[Coverage, ...] = (),
         fixed_prices: bool = True,
     ) -> CompiledCriterion:
-        """Prepare the components of a run; compiles their kernels, or loads them from the cache.
+        """Prepare the components of a run: compile their kernels, or load them from the cache.
 
         coverage : the run's coverage components, for a criterion whose kernel depends on them.
         fixed_prices : one number per test says all; a criterion that reads ``tables.outcome_price``
@@ -122,15 +122,15 @@ class CompiledCriterion:
             criterion=criterion,
             impurity=impurity,
             kernel=kernel,
-            batch=compiled_kernel(kernel, "criterion", criterion),
-            impurity_at=compiled_kernel(
+            batch=compile_kernel(kernel, "criterion", criterion),
+            impurity_at=compile_kernel(
                 own if mark_of(own) == "impurity" else undefined_impurity, "impurity", impurity
             ),
-            prefix=compiled_kernel(prefix, "prefix", impurity),
-            column_at=compiled_kernel(column, "column", criterion),
+            prefix=compile_kernel(prefix, "prefix", impurity),
+            column_at=compile_kernel(column, "column", criterion),
             by_class=by_class,
             sum_form=form,
-            sum_at=compiled_kernel(of_sum(kernel) if form else None, "criterion", criterion),
+            sum_at=compile_kernel(of_sum(kernel) if form else None, "criterion", criterion),
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "finalise_scores"),
             wants_gain=gains,
@@ -170,7 +170,11 @@ class CompiledCriterion:
         return self.column_at != 0 or hasattr(self.criterion, "columns")
 
     def node_impurity(self, weights: np.ndarray, statistics: Statistics, rows: np.ndarray) -> float:
-        """The run's impurity of a node; NaN without one."""
+        """Return the run's impurity of a node; NaN without one.
+
+        weights : float64[width], the node's table as a whole.
+        rows : int[k], its objects.
+        """
         if self.impurity is None:
             return float("nan")
         if hasattr(self.impurity, "of_values"):
@@ -187,7 +191,8 @@ class CompiledCriterion:
         extra: np.ndarray,
         test: np.ndarray,
     ) -> Tables:
-        """Tables as the criterion is asked about them, with the run's impurity and its scale.
+        """Return tables as the criterion is asked about them, with the run's impurity and its
+        scale.
 
         weights, counts, price, extra, test : as in :class:`~arboretum.model.encoded.Tables`.
         """
@@ -203,8 +208,8 @@ class CompiledCriterion:
         )
 
     def scalars(self, node: Node) -> np.ndarray:
-        """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number
-        of classes.
+        """Return float64[6] of a node for :func:`arboretum.kernels.function_pointers.make_node`;
+        the last is the number of classes.
         """
         return np.array(
             [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width],
@@ -212,31 +217,32 @@ class CompiledCriterion:
         )
 
     def at(self, node: Node) -> Scorer:
-        """What kernels score the tables of a node with."""
+        """Return what kernels score the tables of a node with."""
         return Scorer(
             self.batch, self.scalars(node), self.params, self.impurity_at, self.ties(node)
         )
 
     def ties(self, node: Node) -> Ties:
-        """Which scores of a node's tests are equal."""
+        """Return the tolerances by which scores of a node's tests count as equal."""
         return Ties(TIE_TOLERANCE, self.tie_floor(node))
 
     def tie_floor(self, node: Node) -> float:
-        """The absolute part of the tolerance of ties."""
+        """Return the absolute part of the tolerance of ties at a node."""
         return self.floor * abs(node.impurity) if np.isfinite(node.impurity) else 0.0
 
     @property
     def floor(self) -> float:
-        """The same per impurity of a node."""
+        """The absolute part of the tolerance of ties per impurity of a node."""
         return 0.0 if getattr(self.criterion, "own_unit", False) else TIE_TOLERANCE
 
     def sums(self, n: int) -> class_sums.Sums:
-        """What kernels score n rows by sums with."""
+        """Return what kernels score ``n`` rows by sums with."""
         return class_sums.sums_for(self.sum_form, self.sum_at, self.width, n)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises
-        ContractError.
+        """Return float64[tests], the scores of tables, checked for shape and dtype.
+
+        NaN is left to the caller, who knows the test.  Raises ContractError.
         """
         name = component_name(self.criterion)
         if mark_of(self.criterion.score) == "criterion":
@@ -254,35 +260,37 @@ class CompiledCriterion:
             )
             return scores
         with blaming(f"criterion {name!r}: score"):
-            scores = self.criterion.score(read_only(tables), node)
-        return checked_array(scores, tables.n_tests, f"criterion {name!r}: score")
+            scores = self.criterion.score(freeze_tables(tables), node)
+        return check_array(scores, tables.n_tests, f"criterion {name!r}: score")
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """The criterion's named terms; empty if it has none."""
+        """Return the criterion's named terms, name → float64[tests]; empty if it has none."""
         if not hasattr(self.criterion, "terms"):
             return {}
         name = component_name(self.criterion)
         with blaming(f"criterion {name!r}: terms"):
-            found = self.criterion.terms(read_only(tables), node)
+            found = self.criterion.terms(freeze_tables(tables), node)
         if not isinstance(found, Mapping):
             raise ContractError(
                 f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got "
                 f"{type(found).__name__}"
             )
         return {
-            k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}")
+            k: check_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}")
             for k, v in found.items()
         }
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their
-        three forms.
+        """Return float64[len(rows), k]: the criterion's own columns, checked; asked for in any of
+        their three forms.
+
+        rows : int64, objects of the node.
         """
         name = component_name(self.criterion)
         if self.column_at:
-            return self._compiled_column(node, objects, rows)
+            return self._run_column_kernel(node, objects, rows)
         with blaming(f"criterion {name!r}: columns"):
-            found = np.asarray(asked_columns(self.criterion, node, objects, rows))
+            found = np.asarray(call_columns(self.criterion, node, objects, rows))
         if found.ndim != 2 or len(found) != len(rows):
             got = (
                 "nothing"
@@ -301,7 +309,12 @@ class CompiledCriterion:
             )
         return found
 
-    def _compiled_column(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+    def _run_column_kernel(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """Return float64[len(rows), k], own columns by the criterion's ``column`` kernel: k is the
+        number of classes where they are summed per class, else 1.
+
+        Raises ContractError, naming an object, where a value is not finite.   rows : int64.
+        """
         members = np.arange(len(rows), dtype=np.int32)
         label = np.zeros(0, np.int32) if objects.label is None else objects.label[rows]
         picked, values = np.empty(len(rows), np.int32), np.empty(len(rows))
@@ -329,9 +342,10 @@ class CompiledCriterion:
         return found
 
 
-def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
-    """What the criterion and the stopping rules of a run say about it.  Raises ContractError,
-    naming the part, when it cannot.
+def collect_notes(problem: Problem, tree: Tree) -> tuple[str, ...]:
+    """Collect what the criterion and the stopping rules of a run say about its tree.
+
+    Raises ContractError, naming the part, when one cannot.
     """
     found: list[str] = []
     for part in (problem.parts.criterion, *problem.parts.stopping):
@@ -341,8 +355,10 @@ def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
     return tuple(found)
 
 
-def read_only(tables: Tables) -> Tables:
-    """The same tables behind arrays that refuse to be written: scoring must not change them."""
+def freeze_tables(tables: Tables) -> Tables:
+    """Return the same tables behind arrays that refuse to be written: scoring must not
+    change them.
+    """
     return attrs.evolve(
         tables,
         weights=frozen_array(tables.weights),
@@ -354,11 +370,13 @@ def read_only(tables: Tables) -> Tables:
     )
 
 
-def asked_columns(
+def call_columns(
     criterion: Criterion, node: Node, objects: Encoded, rows: np.ndarray
 ) -> np.ndarray:
-    """What ``columns`` answers, in whichever of its two forms it is written: (node, objects,
-    rows) or (node, objects).
+    """Call the criterion's ``columns`` in whichever of its two forms it is written: (node, objects,
+    rows) or (node, objects); return its answer, not yet checked.
+
+    rows : int64, objects of the node.
     """
     columns: Callable[..., np.ndarray] = cast(CriterionOptional, criterion).columns
     takes_rows = len(inspect.signature(columns).parameters) > 2
@@ -368,8 +386,9 @@ def asked_columns(
 def kernel_of(
     criterion: Criterion, impurity: Impurity | None, coverage: tuple[Coverage, ...] = ()
 ) -> Kernel | None:
-    """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)``
-    or ``kernel(impurity, coverage)``, or a marked ``score``, or None.
+    """Return the criterion's kernel for this impurity and these coverages, or None.
+
+    It is ``criterion.kernel(impurity)`` or ``kernel(impurity, coverage)``, or a marked ``score``.
     """
     if hasattr(criterion, "kernel"):
         bound = criterion.kernel
@@ -395,7 +414,7 @@ def declares_concave(criterion: Criterion, impurity: Impurity | None) -> bool:
 
 
 def numeric_fields(component: object) -> np.ndarray:
-    """float64[k]: the fields of a component that are declared as numbers, in that order; NaN
+    """Return float64[k]: the fields of a component that are declared as numbers, in that order; NaN
     where there is none (None).
     """
     names = _numeric_names(type(component))  # type: ignore[arg-type]  # classes are hashable
@@ -407,8 +426,9 @@ def numeric_fields(component: object) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def _numeric_names(cls: type) -> tuple[str, ...]:
-    """By declared types, so that a field's place does not depend on the values of those before
-    it.
+    """Return the names of a class's fields that are declared as numbers.
+
+    By declared types, so that a field's place does not depend on the values of those before it.
     """
     declared = types_of_fields(cls) if attrs.has(cls) else {}
     unions = (typing.Union, types.UnionType)
@@ -425,13 +445,15 @@ def _numeric_names(cls: type) -> tuple[str, ...]:
 
 
 def component_name(component: object) -> str:
-    """The registered name of a component, or its class."""
+    """Return the registered name of a component, or that of its class."""
     return getattr(component, "name", None) or type(component).__name__
 
 
-def checked_array(values: object, n: int, what: str, per: str = "test") -> np.ndarray:
-    """A float64[n] array, or a ContractError that says what came instead, and what is wrong with
-    it.
+def check_array(values: object, n: int, what: str, per: str = "test") -> np.ndarray:
+    """Return ``values`` as float64[n], or raise a ContractError that says what came instead.
+
+    what : who answered, as the message begins.
+    per : what there is a number of each of.
     """
     if values is None:
         raise ContractError(
@@ -443,7 +465,7 @@ def checked_array(values: object, n: int, what: str, per: str = "test") -> np.nd
         got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
         raise ContractError(
             f"{what} must have the shape [{n}], one number per {per}; got "
-            f"{got}{_axis_hint(array, n)}"
+            f"{got}{_explain_shape(array, n)}"
         )
     if array.dtype != np.float64:
         way = "add .astype(np.float64)" if array.dtype.kind in "biuf" else "return numbers"
@@ -451,8 +473,11 @@ def checked_array(values: object, n: int, what: str, per: str = "test") -> np.nd
     return array
 
 
-def _axis_hint(array: np.ndarray, n: int) -> str:
-    """Which axis of a result was forgotten."""
+def _explain_shape(array: np.ndarray, n: int) -> str:
+    """Say how to repair a result that was not summed up; "" where its first axis has not n entries.
+
+    array : of any shape but [n].
+    """
     return (
         ": sum over outcomes and classes, axes 1 and 2"
         if array.ndim > 1 and array.shape[0] == n
@@ -460,8 +485,11 @@ def _axis_hint(array: np.ndarray, n: int) -> str:
     )
 
 
-def compiled_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
-    """The address of a kernel's loop, 0 where there is none; numba's many lines become one."""
+def compile_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
+    """Return the address of a kernel's loop, 0 where there is no kernel.
+
+    Raises ContractError, numba's many lines made one, where it does not compile.
+    """
     from numba.core.errors import NumbaError
 
     if kernel is None:

@@ -50,7 +50,11 @@ class Cell:
 
 @attrs.define(eq=False, kw_only=True)
 class Part(Cell):
-    """A node.   who, share : int64[k], float64[k], its objects and how much of each."""
+    """A node that holds fractions of objects.
+
+    who : int64[k], its objects.
+    share : float64[k], how much of each.
+    """
 
     who: np.ndarray
     share: np.ndarray
@@ -93,7 +97,7 @@ class Block:
     side: np.ndarray
 
     def candidate(self, i: int, score: float) -> Candidate:
-        """The candidate of table i, with this score."""
+        """Return the candidate of table i, with this score."""
         feature, index = int(self.feature[i]), int(self.index[i])
         place = (self.engine.position(feature), self.engine.rank, feature, index)
         return Candidate(
@@ -165,8 +169,8 @@ class Engine(Protocol):
 
 
 def branch_prices(cell: Cell, candidate: Candidate, prices: Prices) -> list[float]:
-    """What each outcome of a test costs by the list of its node; the test's price where that is
-    0 (it is free there).
+    """Return what each outcome of a test costs by the list of its node; the test's price where that
+    is 0 (it is free there).
     """
     engine, feature, price = candidate.engine, candidate.feature, candidate.price
     arity = engine.arity(cell, candidate)

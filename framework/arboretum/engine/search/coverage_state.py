@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from arboretum.engine.search.compiled_criterion import checked_array
+from arboretum.engine.search.compiled_criterion import check_array
 from arboretum.errors import ContractError
 from arboretum.interfaces.coverage import Coverage, PreparedCoverage
 from arboretum.interfaces.method import Problem
@@ -64,7 +64,7 @@ class CoverageState:
     def of(
         coverage: tuple[Coverage, ...], objects: Encoded, tick: Callable[[], None] = lambda: None
     ) -> CoverageState | None:
-        """Bind them (``prepare``, where they have it); None without any."""
+        """Bind the coverages to the objects (``prepare``, where they have it); None without any."""
         if not coverage:
             return None
         bound = tuple(
@@ -76,43 +76,48 @@ class CoverageState:
         )
 
     def visit(self, rows: np.ndarray) -> np.ndarray:
-        """``left(rows)`` of a node, after those above it; raises ContractError where an f_i
-        starts above 0 or falls.
+        """Return ``left(rows)`` of a node, after those above it, and remember it for those below.
+
+        Raises ContractError where an f_i starts above 0 or falls.   rows : int64, the node's
+        objects.
         """
         start = np.array([0, len(rows)])
-        rest = self._rest(rows, start)
+        rest = self._uncovered(rows, start)
         if len(rows) == self.objects.n_objects and np.isnan(self.last).all():
             few = rows[:64]
-            self._rest(few, np.arange(len(few) + 1))  # alone, they must be covered
-            self._refuse(
+            self._uncovered(few, np.arange(len(few) + 1))  # alone, they must be covered
+            self._check_not_above(
                 1.0 - rest,
                 np.where(rest > 0.0, 0.0, 1.0),
                 rows,
                 start,
                 "must be 0 (or 1) where all objects are together",
             )
-        self._not_falling(rest, rows, start)
+        self._check_not_falling(rest, rows, start)
         self.last[:, rows] = rest
         left: np.ndarray = rest.prod(axis=0)
         return left
 
     def left(self, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being
-        covered; 0 where it is.
+        """Return float64[len(rows)]: Π (1 − f), how far each object is from being covered; 0 where
+        it is.
 
+        rows : int64, the node's objects.
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
-        left: np.ndarray = self._rest(rows, np.array([0, len(rows)])).prod(axis=0)
+        left: np.ndarray = self._uncovered(rows, np.array([0, len(rows)])).prod(axis=0)
         return left
 
-    def _rest(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[functions, len(rows)]: 1 − f of each function for each set of objects,
-        ``rows[start[k]:start[k + 1]]``, none empty.
+    def _uncovered(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Return float64[functions, len(rows)]: 1 − f of each function for each set of objects.
+
+        rows : int64, objects of all sets, one set after the other.
+        start : int64[sets + 1]; set k is ``rows[start[k]:start[k + 1]]``, none empty.
         """
         left = np.empty((len(self.functions), len(rows)))
         alone = start[:-1][np.diff(start) == 1]
         for k, (name, part) in enumerate(zip(self.names, self.functions, strict=True)):
-            found = self._covered(name, part, rows, start)
+            found = self._ask_coverage(name, part, rows, start)
             if not ((found >= -COVERED) & (found <= 1 + COVERED)).all():
                 raise ContractError(
                     f"coverage {name!r}: covered must lie between 0 and 1; got "
@@ -129,17 +134,25 @@ class CoverageState:
                 raise ContractError(msg)
         return left
 
-    def _not_falling(self, rest: np.ndarray, rows: np.ndarray, start: np.ndarray) -> None:
-        """``rest`` : 1 − f of objects below the node that they were last visited at."""
-        self._refuse(
+    def _check_not_falling(self, rest: np.ndarray, rows: np.ndarray, start: np.ndarray) -> None:
+        """Raise ContractError where f falls on the way down.
+
+        rest : float64[functions, len(rows)], 1 − f of objects below the node that they were last
+            visited at.
+        rows, start : as in :meth:`_uncovered`.
+        """
+        self._check_not_above(
             1.0 - self.last[:, rows], 1.0 - rest, rows, start, "must not fall on the way down"
         )
 
-    def _refuse(
+    def _check_not_above(
         self, high: np.ndarray, low: np.ndarray, rows: np.ndarray, start: np.ndarray, rule: str
     ) -> None:
-        """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or
-        0.
+        """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or 0.
+
+        high, low : float64[functions, len(rows)], of which high must not exceed low.
+        rows, start : as in :meth:`_uncovered`.
+        rule : what is broken, as the message says it.
         """
         off = high - low
         if (off > SLACK).any():  # NaN: not visited before
@@ -157,19 +170,24 @@ class CoverageState:
             raise ContractError(msg)
 
     def mean(self, rows: np.ndarray, left: np.ndarray) -> float:
-        """Weighted mean of f over the objects of a node; 1.0 exactly where all are covered.
+        """Return the weighted mean of f over the objects of a node; 1.0 exactly where all are
+        covered.
 
-        left : of ``rows``.
+        rows : int64, the objects.
+        left : float64[len(rows)], ``left(rows)``.
         """
         weight = self.objects.weight[rows]
         return min(1.0 - float((weight * left).sum() / weight.sum()), BARELY) if left.any() else 1.0
 
-    def _covered(
+    def _ask_coverage(
         self, name: str, part: PreparedCoverage, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """float64[len(rows)]: what one function answers for each set, checked for its form."""
+        """Return float64[len(rows)]: what one function answers for each set, checked for its form.
+
+        rows, start : as in :meth:`_uncovered`.
+        """
         if hasattr(part, "covered_many"):
-            return checked_array(
+            return check_array(
                 part.covered_many(self.objects, rows, start),
                 len(rows),
                 f"coverage {name!r}: covered_many",
@@ -177,7 +195,7 @@ class CoverageState:
             )
         found, what, covered = np.empty(len(rows)), f"coverage {name!r}: covered", part.covered
         for low, high in itertools.pairwise(start.tolist()):
-            found[low:high] = checked_array(
+            found[low:high] = check_array(
                 covered(self.objects, rows[low:high]), high - low, what, "object"
             )
         return found
@@ -190,29 +208,35 @@ class CoverageState:
         n_tests: int,
         n_outcomes: int,
     ) -> np.ndarray:
-        """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the
-        objects of each outcome.
+        """Return float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node))
+        over the objects of each outcome.
 
-        before : ``visit(rows)``.
+        rows : int64, objects of the node.
+        before : float64[len(rows)], ``visit(rows)``.
         outcomes : int32[len(rows)] per test.
         """
         gains = np.zeros((n_tests, n_outcomes))
         waiting, step = iter(outcomes), max(1, MOST_ROWS // len(rows))
         for first in range(0, n_tests, step):
-            self._gains(
+            self._fill_gains(
                 rows, before, list(itertools.islice(waiting, step)), gains[first : first + step]
             )
             self.tick()
         return gains
 
-    def _gains(
+    def _fill_gains(
         self,
         rows: np.ndarray,
         before: np.ndarray,
         outcomes: Sequence[np.ndarray],
         gains: np.ndarray,
     ) -> None:
-        """Some tests.  Sets of objects that are outcomes of several tests are looked at once."""
+        """Write the gains of some tests into ``gains``; a set of objects that is an outcome of
+        several tests is looked at once.
+
+        rows, before, outcomes : as in :meth:`gains`, which see.
+        gains : float64[tests, outcomes], zeros.
+        """
         places, number = np.arange(len(rows), dtype=np.int32), dict[bytes, int]()
         start, spare = np.empty(gains.shape[1] + 1, np.int64), np.empty(len(rows), np.int32)
         sets, which = list[np.ndarray](), np.full(gains.shape, -1)
@@ -228,15 +252,15 @@ class CoverageState:
         first = np.cumsum([0, *map(len, sets)])
         at = np.concatenate(sets)
         was, who = before[at], rows[at]
-        rest = self._rest(who, first)
-        self._not_falling(rest, who, first)
+        rest = self._uncovered(who, first)
+        self._check_not_falling(rest, who, first)
         share = np.divide(was - rest.prod(axis=0), was, out=np.zeros(len(at)), where=was > 0.0)
         found = np.add.reduceat(self.objects.weight[rows[at]] * share, first[:-1])
         gains[which >= 0] = found[which[which >= 0]]
 
 
 def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:
-    """The metric ``covering_cost`` of a run with coverages; nothing without any."""
+    """Return the metric ``covering_cost`` of a run with coverages; nothing without any."""
     objects = problem.objects
     coverage_state = CoverageState.of(problem.parts.coverage, objects)
     if coverage_state is None:

@@ -36,24 +36,26 @@ def check_parts(
         impurity=scorer.impurity,
     )
     check_table(stated, problem.objects.table)
-    for fault in _faults(problem, scorer, statistics, allow_constant, draws):
+    for fault in _find_faults(problem, scorer, statistics, allow_constant, draws):
         raise CapabilityError(fault)
     check_kernels(scorer, problem.objects, statistics, Ground.of(problem))
 
 
-def two_outcomes_only(scorer: CompiledCriterion) -> bool:
+def scores_two_outcomes_only(scorer: CompiledCriterion) -> bool:
     """Whether the criterion declares capabilities, and multiway tests are not among them."""
     return lacks(scorer.criterion, Capability.multiway)
 
 
-def _faults(
+def _find_faults(
     problem: Problem,
     scorer: CompiledCriterion,
     statistics: Statistics,
     allow_constant: bool,
     draws: bool,
 ) -> Iterator[str]:
-    """What does not fit."""
+    """Yield a sentence for each part that does not fit the table or another part, with the
+    way out.
+    """
     objects, parts = problem.objects, problem.parts
     criterion = f"criterion {component_name(scorer.criterion)!r}"
     impurity = f"impurity {component_name(scorer.impurity)!r}"
@@ -61,7 +63,7 @@ def _faults(
         yield "the encoder left no feature to test; choose another encoder"
     if hasattr(scorer.impurity, "of_values"):
         if objects.features:
-            yield _needs_raw(impurity, objects)
+            yield _explain_need_of_values(impurity, objects)
         if not getattr(scorer.criterion, "reads_prefix_costs", False):
             yield f"{criterion} cannot use {impurity}; choose criterion=reduction"
     if (missing := parts.missing) is not None and parts.fractional_rows:
@@ -83,13 +85,13 @@ def _faults(
             yield (
                 f"{gives}, which prices by outcome do not know; choose cost=table, or another rule"
             )
-        if own and two_outcomes_only(scorer):
+        if own and scores_two_outcomes_only(scorer):
             yield (
                 f"{criterion} scores two outcomes only, and missing {missing.name} adds "
                 "one; choose another of the two"
             )
     if parts.predicate:
-        yield from _of_predicate(problem, scorer, allow_constant)
+        yield from _find_faults_of_predicate(problem, scorer, allow_constant)
         if draws:
             yield (
                 f"predicate {component_name(parts.predicate[0])!r} makes its tests at the node, "
@@ -97,7 +99,7 @@ def _faults(
             )
     if max(
         (f.arity for f in objects.features if f.family is Family.multiway), default=2
-    ) > 2 and two_outcomes_only(scorer):
+    ) > 2 and scores_two_outcomes_only(scorer):
         yield f"{criterion} scores two outcomes only; choose a binary encoder"
     # tables of objects cannot say how many rows a branch has
     if len(statistics.n_rows) and (least := parts.limits().min_leaf) > 1:
@@ -107,14 +109,15 @@ def _faults(
             f"(rows) cannot be held; {way}"
         )
     if getattr(scorer.criterion, "divides_by_price", False):
-        yield from _of_prices(problem, criterion)
+        yield from _find_faults_of_prices(problem, criterion)
 
 
-def _of_predicate(
+def _find_faults_of_predicate(
     problem: Problem, scorer: CompiledCriterion, allow_constant: bool
 ) -> Iterator[str]:
-    """Tests made at the node read raw values: those of an object must be one, and not be needed
-    in sorted order.
+    """Yield what does not fit tests made at the node.
+
+    They read raw values: those of an object must be one, and not be needed in sorted order.
     """
     objects, name = problem.objects, f"predicate {component_name(problem.parts.predicate[0])!r}"
     if scorer.prefix:
@@ -136,9 +139,9 @@ def _of_predicate(
             yield f"{name} reads raw values, and {apart}; choose encoder.coalesce=none"
 
 
-def _of_prices(problem: Problem, criterion: str) -> Iterator[str]:
-    """A score that divides by the price needs prices above 0, also of tests that are asked
-    again.
+def _find_faults_of_prices(problem: Problem, criterion: str) -> Iterator[str]:
+    """Yield what does not fit a score that divides by the price: prices must be above 0, also of
+    tests that are asked again.
     """
     objects = problem.objects
     every = frozenset(feature.column for feature in objects.all_features)
@@ -159,8 +162,8 @@ def _of_prices(problem: Problem, criterion: str) -> Iterator[str]:
         )
 
 
-def _needs_raw(impurity: str, objects: Encoded) -> str:
-    """Why an impurity of values cannot be used, with the way out that fits: no encoder makes
+def _explain_need_of_values(impurity: str, objects: Encoded) -> str:
+    """Say why an impurity of values cannot be used, with the way out that fits: no encoder makes
     categories raw.
     """
     coded = list(dict.fromkeys(feature.column for feature in objects.features))

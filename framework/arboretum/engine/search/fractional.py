@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Subtree
-from arboretum.engine.search.choose import check_scores, finalised, with_columns
+from arboretum.engine.search.choose import add_columns, check_scores, finalise_blocks
 from arboretum.engine.search.contract import Cell, Part
-from arboretum.engine.search.fit_check import two_outcomes_only
+from arboretum.engine.search.fit_check import scores_two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.node_tests import NodeTestEngine, column_prices
 from arboretum.engine.search.raw import gap_of
@@ -63,16 +63,18 @@ class Column:
     parts: bool = False
 
     def outcome(self, index: int) -> np.ndarray:
-        """int64[k]: outcomes of a test, −1 without a value."""
+        """Return int64[k]: outcomes of a test, −1 without a value."""
         return np.where(self.code < 0, NO_OUTCOME, self.family.outcome(index, self.code))
 
-    def parting(self, index: int) -> bool:
-        """Whether a test is "known or missing?"."""
+    def is_missing_test(self, index: int) -> bool:
+        """Return whether a test is "known or missing?"."""
         return self.parts and index == self.n_bins - 1
 
-    def tables(self, what: np.ndarray) -> np.ndarray:
-        """[tests, outcomes, k]: sums of what its entries are worth, [k entries, k]; those
-        without a value are left out.
+    def sum_by_outcome(self, what: np.ndarray) -> np.ndarray:
+        """Return [tests, outcomes, k]: sums of what its entries are worth; those without a value
+        are left out.
+
+        what : [entries, k], numbers to add up.
         """
         known = self.code >= 0
         of_bins = np.stack(
@@ -90,7 +92,7 @@ class Column:
 
 
 @attrs.frozen(eq=False)
-class Competing:
+class CompetingTests:
     """The tests of a column that compete at a node.
 
     index, to : of each test, as in :class:`Choice`.
@@ -129,20 +131,21 @@ class FractionalGrowth(Growth):
 
     def rows_of(self, cell: Cell) -> np.ndarray:
         """int64[k]: the objects of a node, whole or in part."""
-        return part_of(cell).who
+        return as_part(cell).who
 
     def weight_of(self, cell: Cell) -> np.ndarray:
-        """float64[k]: what they weigh there, weight times share."""
-        part = part_of(cell)
+        """Return float64[k]: what the objects of a node weigh there, weight times share."""
+        part = as_part(cell)
         weight: np.ndarray = self.space.statistics.weight[part.who] * part.share
         return weight
 
     def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
-        """The table of a node as a whole, and its training rows, all summed by share.
+        """Return (float64[width] weights, int64[count_width] counts, training rows) of a node as a
+        whole, all summed by share.
 
-        Weights are float64[width], counts int64[count_width], rounded; the rows are not rounded.
+        Counts are rounded; the rows are not.
         """
-        part = part_of(cell)
+        part = as_part(cell)
         weights, rows = (
             (what[part.who] * part.share[:, None]).sum(axis=0)
             for what in self.space.statistics.sums
@@ -160,23 +163,29 @@ class MissingValueGrowth(FractionalGrowth):
     @cached_property
     def own_weight(self) -> np.ndarray:
         """float64[n_objects]: what the rows of each object weigh in the table."""
-        return own_weight(self.problem.objects)
+        return weigh_objects(self.problem.objects)
 
     def columns(self, cell: Part) -> Iterator[Column]:
-        """The features and the tests of predicates, in the order of the raw table."""
-        return heapq.merge(self._fixed(cell), self._made(cell), key=lambda column: column.position)
+        """Yield the features and the tests of predicates, in the order of the raw table."""
+        return heapq.merge(
+            self._columns_of_features(cell),
+            self._columns_of_predicates(cell),
+            key=lambda column: column.position,
+        )
 
-    def _made(self, cell: Part) -> Iterator[Column]:
-        """What predicates propose, a column for each code."""
+    def _columns_of_predicates(self, cell: Part) -> Iterator[Column]:
+        """Yield what predicates propose at a node, a column for each code."""
         objects, parts = self.problem.objects, self.problem.parts
         if not parts.predicate:
             return
         engine = NodeTestEngine(
-            self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer)
+            self.space, parts.predicate, self.context.seed, scores_two_outcomes_only(self.scorer)
         )
         place = {column.name: k for k, column in enumerate(objects.table.columns)}
         paid = column_prices(objects, self.problem.prices, cell.asked, cell.path_cost)
-        for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
+        for tests in (
+            tests for one in parts.predicate for tests in engine.ask_predicate(one, cell.who)
+        ):
             position = place[tests.columns[0]] if parts.beside_raw else -1
             for k, code in enumerate(tests.codes(0, len(tests.n_bins))):
                 n = int(tests.n_bins[k])
@@ -191,13 +200,13 @@ class MissingValueGrowth(FractionalGrowth):
                     n_bins=n,
                     family=tests.family,
                     rules=rule,
-                    prices=self.space.payable(price, cell),
+                    prices=self.space.payable_prices(price, cell),
                     number=0,
                     step=0,
                 )
 
-    def _fixed(self, cell: Part) -> Iterator[Column]:
-        """The features, in the order of the raw table; where there are predicates at most the
+    def _columns_of_features(self, cell: Part) -> Iterator[Column]:
+        """Yield the features in the order of the raw table; where there are predicates at most the
         raw ones.
         """
         objects, made = self.problem.objects, self.problem.parts.predicate
@@ -210,10 +219,12 @@ class MissingValueGrowth(FractionalGrowth):
             for raw, some in enumerate(kept)
             for f, feature in enumerate(some)
         ]
-        return (self._column(cell, raw, f) for _, raw, f in sorted(features))
+        return (self._column_of_feature(cell, raw, f) for _, raw, f in sorted(features))
 
-    def _column(self, cell: Part, raw: int, f: int) -> Column:
-        """A feature, raw or coded, at a node."""
+    def _column_of_feature(self, cell: Part, raw: int, f: int) -> Column:
+        """Return the tests of feature ``f`` at a node; ``raw`` is 1 for a raw feature and 0 for a
+        coded one.
+        """
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.path_cost)
         feature: Feature | RawFeature
         rule: Callable[[int], TestRule]
@@ -248,22 +259,22 @@ class MissingValueGrowth(FractionalGrowth):
             n_bins=n,
             family=family,
             rules=rule,
-            prices=self.space.payable(own, cell),
+            prices=self.space.payable_prices(own, cell),
             number=first,
             step=1 - raw,
             parts=parts,
         )
 
     def best_test(self, item: Open) -> Choice | None:
-        """The best test, the first of equals; None where none may divide the node."""
+        """Return the best test, the first of equals; None where none may divide the node."""
         if self.subtrees is not None:
             one = self.subtrees.rules._replace(max_depth=item.cell.depth + 1)
-            if (below := self.subtrees.subtree(item.cell, one, self.late)) is not None:
-                return self._choice(below, part_of(item.cell))
+            if (below := self.subtrees.grow_arrays(item.cell, one, self.late)) is not None:
+                return self._choice_of_kernel(below, as_part(item.cell))
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
-        best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
+        best, ties, found = None, self.scorer.ties(item.node), self._score_columns(item)
         for block, scores in (
-            finalised(list(found), item.node, self.scorer)
+            finalise_blocks(list(found), item.node, self.scorer)
             if hasattr(self.scorer.criterion, "finalise_scores")
             else found
         ):
@@ -278,12 +289,14 @@ class MissingValueGrowth(FractionalGrowth):
                 )
         return best
 
-    def _choice(self, below: Subtree, cell: Part) -> Choice | None:
-        """The test of a node that a kernel found, and its branches."""
+    def _choice_of_kernel(self, below: Subtree, cell: Part) -> Choice | None:
+        """Return the test that a kernel found for a node, the first of ``below``; None for a
+        leaf.
+        """
         if (f := int(below.feature[0])) < 0:
             return None
         f, raw = (f, 0) if (past := f - len(self.problem.objects.features)) < 0 else (past, 1)
-        column, index = self._column(cell, raw, f), below.number[0]
+        column, index = self._column_of_feature(cell, raw, f), below.number[0]
         if raw:
             index = column.code[
                 self.problem.objects.raw[cell.who, f].astype(np.float64) <= index
@@ -293,28 +306,30 @@ class MissingValueGrowth(FractionalGrowth):
         )
 
     def tables(self, item: Open) -> Iterator[Tables]:
-        """Those of all tests that may divide a node, a column at a time."""
-        return (block.tables for block, _ in self._listed(item))
+        """Yield the tables of all tests that may divide a node, a column at a time."""
+        return (block.tables for block, _ in self._score_columns(item))
 
-    def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
-        """The tests that may divide a node, column by column, with their scores."""
+    def _score_columns(self, item: Open) -> Iterator[tuple[CompetingTests, np.ndarray]]:
+        """Yield the tests that may divide a node, column by column, with float64[tests], their
+        scores.
+        """
         first = 0
-        for column in self.columns(part_of(item.cell)):
-            found = self._competing(column, item, first) if column.n_bins > 0 else None
+        for column in self.columns(as_part(item.cell)):
+            found = self._score_column(column, item, first) if column.n_bins > 0 else None
             if found is not None:
                 yield found
                 first += len(found[1])
 
-    def _competing(
+    def _score_column(
         self, column: Column, item: Open, first: int
-    ) -> tuple[Competing, np.ndarray] | None:
-        """The tests of a column with their tables, numbered from ``first``, and their scores;
-        None without any.
+    ) -> tuple[CompetingTests, np.ndarray] | None:
+        """Return the tests of a column with their tables, numbered from ``first``, and
+        float64[tests], their scores; None without any.
         """
         statistics, missing = self.space.statistics, sure(self.problem.parts.missing)
-        cell = part_of(item.cell)
+        cell = as_part(item.cell)
         sums, rows = (what[cell.who] * cell.share[:, None] for what in statistics.sums)
-        weights, counts = (column.tables(what) for what in (sums, rows))
+        weights, counts = (column.sum_by_outcome(what) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         present = (counts.sum(axis=2) > 0).sum(axis=1)
         splitting = np.flatnonzero(
@@ -332,7 +347,9 @@ class MissingValueGrowth(FractionalGrowth):
             [
                 (test, to)
                 for test in splitting.tolist()
-                for to in self._sent(mass[test], present[test] == 1, lacking, column, test)
+                for to in self._outcomes_of_missing(
+                    mass[test], present[test] == 1, lacking, column, test
+                )
             ]
             if missing.counted
             else [(test, MISSING_STOPS) for test in splitting[present[splitting] > 1]],
@@ -348,7 +365,7 @@ class MissingValueGrowth(FractionalGrowth):
             np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone
             for own, gone in ((weights, lost), (counts, lost_rows))
         ]
-        kept = statistics.allowed(wide[0], wide[1], least)
+        kept = statistics.are_allowed(wide[0], wide[1], least)
         if not kept.any():
             return None
         (index, to), n = pairs[kept].T, int(kept.sum())
@@ -374,41 +391,51 @@ class MissingValueGrowth(FractionalGrowth):
                 n_objects=int((column.code >= 0).sum()),
             )
         tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
-        tables = with_columns(tables, np.full(n, column.position), self.problem.objects)
+        tables = add_columns(tables, np.full(n, column.position), self.problem.objects)
         scores = self.scorer.score(tables, node) * (known if missing.discounted else 1.0)
         check_scores(self.scorer, scores, lambda i: column.rules(index[i]))
-        return Competing(column, tables, index, to), scores
+        return CompetingTests(column, tables, index, to), scores
 
-    def _sent(
+    def _outcomes_of_missing(
         self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int
     ) -> Sequence[int]:
-        """Where rows without a value may go.
+        """Return where rows without a value may go, as ``to`` of :class:`Choice`.
 
+        known : float64[outcomes], weight with a value.
         alone : one outcome has rows with one, so that the test is between known and missing, or
             none.
+        lacking : whether rows of the node have no value.
         """
-        found = self._placements(known, lacking, column, test)
+        found = self._allowed_placements(known, lacking, column, test)
         if not alone:
             return found
-        if column.parting(test):
+        if column.is_missing_test(test):
             return [1] * (max(found, default=0) > 0)
         return [to for to in found if to == len(known) and column.family is Family.multiway]
 
-    def _placements(
+    def _allowed_placements(
         self, known: np.ndarray, lost: bool, column: Column, test: int
     ) -> Sequence[int]:
-        found, n = placements(sure(self.problem.parts.missing), known), len(known)
+        """Return what the rule says of rows without a value, without the outcomes that the test
+        cannot give them.
+
+        known : float64[outcomes], weight with a value.
+        lost : whether rows of the node have no value.
+        """
+        found, n = ask_placements(sure(self.problem.parts.missing), known), len(known)
         if lost:
             return [
                 to
                 for to in found
-                if to < n or column.parting(test) or column.rules(test).with_missing() is not None
+                if to < n
+                or column.is_missing_test(test)
+                or column.rules(test).with_missing() is not None
             ]
-        return [later(found, known)]
+        return [placement_of_later_rows(found, known)]
 
-    def _division(self, item: Open) -> Division:
-        """Where the objects go by the chosen test."""
-        cell = part_of(item.cell)
+    def _divide_objects(self, item: Open) -> Division:
+        """Return where the objects go by the chosen test, computed once per node."""
+        cell = as_part(item.cell)
         column = item.candidate.column
         to = item.candidate.to
         index = item.candidate.index
@@ -420,10 +447,10 @@ class MissingValueGrowth(FractionalGrowth):
                     outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1
                 )[1:]
                 to = next(
-                    iter(self._placements(known, bool((outcome < 0).any()), column, index)),
+                    iter(self._allowed_placements(known, bool((outcome < 0).any()), column, index)),
                     MISSING_STOPS,
                 )
-            surrogates = self._surrogates(rule, cell, outcome)
+            surrogates = self._fill_by_surrogates(rule, cell, outcome)
             rule = rule.with_missing() if to == rule.arity else rule
             outcome[(outcome < 0) & (to >= 0)] = to
             cell.memo["division"] = (
@@ -437,16 +464,18 @@ class MissingValueGrowth(FractionalGrowth):
         return division
 
     def n_present(self, item: Open) -> int:
-        """Outcomes of the chosen test that some object has; objects split over all have none."""
-        return sum(len(part) > 0 for part in self._division(item)[-1])
+        """Return how many outcomes of the chosen test some object has; objects split over all have
+        none.
+        """
+        return sum(len(part) > 0 for part in self._divide_objects(item)[-1])
 
     def children(self, item: Open) -> list[Open | None]:
-        """The nodes below, one per outcome; None for an outcome that no object has.
+        """Return the nodes below, one per outcome; None for an outcome that no object has.
 
         Objects without an outcome have a share in each of these, or in none where they stop.
         """
-        choice, cell, grown = item.candidate, part_of(item.cell), item.grown
-        rule, to, grown.surrogates, outcome, parts = self._division(item)
+        choice, cell, grown = item.candidate, as_part(item.cell), item.grown
+        rule, to, grown.surrogates, outcome, parts = self._divide_objects(item)
         grown.rule, own_outcome = rule, rule != choice.column.rules(choice.index)
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
@@ -474,34 +503,40 @@ class MissingValueGrowth(FractionalGrowth):
             below.append(self.evaluate(child) if len(part) else None)
         return below
 
-    def _surrogates(
+    def _fill_by_surrogates(
         self, rule: TestRule, cell: Part, outcome: np.ndarray
     ) -> list[tuple[TestRule, tuple[int, ...]]]:
-        """The node's surrogates; what they say of rows without an outcome is put into
+        """Return the node's surrogates; put what they say of rows without an outcome into
         ``outcome``.
+
+        outcome : int64[k], −1 without one, written.
         """
         objects, rows = self.problem.objects, self.problem.objects.row_of_object[cell.who]
-        found = surrogates_of(rule, self.problem, rows, self.own_weight[cell.who] * cell.share)
+        found = ask_surrogates(rule, self.problem, rows, self.own_weight[cell.who] * cell.share)
         for other, to in found:
             lost = np.flatnonzero(outcome < 0)
             outcome[lost] = by_code(to, other.outcomes(objects.table, rows[lost]), NO_OUTCOME)
         return found
 
 
-def part_of(cell: Cell) -> Part:
-    """A node of a growth by shares."""
+def as_part(cell: Cell) -> Part:
+    """Return a node of a growth by shares with its type."""
     return cast(Part, cell)
 
 
-def own_weight(objects: Encoded) -> np.ndarray:
-    """float64[n_objects]: what their rows weigh, whatever an objective makes of it."""
+def weigh_objects(objects: Encoded) -> np.ndarray:
+    """Return float64[n_objects]: what their rows weigh, whatever an objective makes of it."""
     return np.bincount(objects.object_of_row, objects.table.row_weights())
 
 
-def surrogates_of(
+def ask_surrogates(
     rule: TestRule, problem: Problem, rows: np.ndarray, weight: np.ndarray
 ) -> list[tuple[TestRule, tuple[int, ...]]]:
-    """The tests that stand in for one at a node of these rows, none unless ``missing`` has such."""
+    """Ask ``missing`` for the tests that stand in for one at a node; [] unless it has such.
+
+    rows : int64[k], a row of each object of the node.
+    weight : float64[k], what they weigh there.
+    """
     objects, missing = problem.objects, problem.parts.missing
     if missing is None or not hasattr(missing, "surrogates"):
         return []
@@ -510,8 +545,11 @@ def surrogates_of(
         return list(missing.surrogates(rule, others, objects, rows, weight))
 
 
-def placements(missing: Missing, known: np.ndarray) -> list[int]:
-    """What a rule says, checked."""
+def ask_placements(missing: Missing, known: np.ndarray) -> list[int]:
+    """Ask a rule where rows without a value may go, and check its answer; raise ContractError.
+
+    known : float64[outcomes], weight with a value.
+    """
     with blaming(f"missing {missing.name!r}: placements"):
         found = [int(to) for to in missing.placements(known.copy())]
     if (
@@ -527,8 +565,12 @@ def placements(missing: Missing, known: np.ndarray) -> list[int]:
     return found
 
 
-def later(found: Sequence[int], known: np.ndarray) -> int:
-    """Where rows go that ask a test later, where nobody at its node lacks the value."""
+def placement_of_later_rows(found: Sequence[int], known: np.ndarray) -> int:
+    """Return where rows go that ask a test later, where nobody at its node lacks the value.
+
+    found : what the rule allows.
+    known : float64[outcomes], weight with a value.
+    """
     outcomes = [to for to in found if 0 <= to < len(known)]
     return (
         max(outcomes, key=lambda to: (known[to], -to))
@@ -540,8 +582,8 @@ def later(found: Sequence[int], known: np.ndarray) -> int:
 
 
 def without_gaps(problem: Problem) -> Problem:
-    """The problem by the rule of the kernels where no test lacks a value: the tree is the same but
-    for where later rows go.
+    """Return the problem by the rule of the kernels where no test lacks a value: the tree is the
+    same but for where later rows go.
 
     Predicates ask the raw table, whatever the encoder has made of its gaps.
     """
@@ -555,21 +597,23 @@ def without_gaps(problem: Problem) -> Problem:
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
 
 
-def later_rows(tree: Tree, problem: Problem) -> Tree:
-    """A tree of complete rows with what the rule says of later ones."""
+def place_later_rows(tree: Tree, problem: Problem) -> Tree:
+    """Return a tree of complete rows with what the rule says of later ones."""
     objects = problem.objects
     heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
     to = tree.missing_child.copy()
     rules, found, test = dict[TestRule, int](), list[Surrogate](), tree.test.copy()
-    weight, here = own_weight(objects), {0: np.arange(objects.n_objects)}
+    weight, here = weigh_objects(objects), {0: np.arange(objects.n_objects)}
     for v in tree.inner.tolist():
         below = slice(*tree.child_offset[v : v + 2])
         rule = tree.rule(v)
         rows = objects.row_of_object[here[v]]
-        to[v] = later(placements(sure(problem.parts.missing), heavy[below]), heavy[below])
+        to[v] = placement_of_later_rows(
+            ask_placements(sure(problem.parts.missing), heavy[below]), heavy[below]
+        )
         test[v] = rules.setdefault(rule, len(rules))
         outcome = rule.outcomes(objects.table, rows)
-        for other, sides in surrogates_of(rule, problem, rows, weight[here[v]]):
+        for other, sides in ask_surrogates(rule, problem, rows, weight[here[v]]):
             found.append(Surrogate(v, rules.setdefault(other, len(rules)), sides))
         here |= {child: here[v][outcome == k] for k, child in enumerate(tree.child[below].tolist())}
         del here[v]

@@ -3,7 +3,7 @@
 import math
 
 from arboretum.engine.search.assemble import to_tree
-from arboretum.engine.search.fractional import MissingValueGrowth, later_rows, without_gaps
+from arboretum.engine.search.fractional import MissingValueGrowth, place_later_rows, without_gaps
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.memory import check_memory
 from arboretum.errors import ConfigError, unknown
@@ -61,7 +61,7 @@ def grow(
         growth.use_subtrees()
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    tree = later_rows(tree, given) if given is not problem else tree
+    tree = place_later_rows(tree, given) if given is not problem else tree
     return Solution(
         tree=tree,
         value=math.nan,

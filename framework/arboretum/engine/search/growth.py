@@ -14,12 +14,12 @@ import numpy as np
 
 from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.bounded import BoundedEngine
-from arboretum.engine.search.choose import choose, listed, prepare_columns
+from arboretum.engine.search.choose import choose_candidate, list_candidates, prepare_columns
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
-from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
+from arboretum.engine.search.fit_check import check_parts, scores_two_outcomes_only
 from arboretum.engine.search.node_tests import NodeTestEngine
 from arboretum.engine.search.plan import BINNED, CODED, NODE_TESTS, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine
@@ -74,7 +74,7 @@ class Growth:
         order: str = "depth",
         max_features: int | None = None,
     ) -> Growth:
-        """Prepare a growth: components checked and compiled, its way decided."""
+        """Prepare a growth: its components are checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(
             objects,
@@ -109,7 +109,7 @@ class Growth:
 
     @classmethod
     def of_run(cls, problem: Problem, context: Context) -> Growth:
-        """The growth by which the run's own method grows."""
+        """Prepare the growth by which the run's own method grows."""
         method = problem.parts.method
         order = getattr(method, "order", "depth")
         constant = bool(getattr(method, "allow_constant", False))
@@ -134,13 +134,16 @@ class Growth:
                 space,
                 self.problem.parts.predicate,
                 self.context.seed,
-                two_outcomes_only(self.scorer),
+                scores_two_outcomes_only(self.scorer),
             ),
         }
         return tuple(make[name](self.space) for name in self.plan.engines)
 
     def run(self, order: str) -> Grown:
-        """Grow from the root; returns it with its descendants."""
+        """Grow from the root; return it with its descendants.
+
+        order : depth, breadth or best.
+        """
         first = self.evaluate(self.root())
         waiting = Waiting(order, self)
         waiting.push([first])
@@ -163,18 +166,22 @@ class Growth:
         return self.space.rows[cell.low : cell.high]
 
     def weight_of(self, cell: Cell) -> np.ndarray:
-        """float64[k]: what they weigh there."""
+        """Return float64[k]: what the objects of a node weigh there."""
         weight: np.ndarray = self.space.statistics.weight[self.rows_of(cell)]
         return weight
 
     def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
-        """The table of a node as a whole, and the training rows that its objects stand for."""
+        """Return (weights, counts) of a node as a whole, and the training rows that its objects
+        stand for.
+        """
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts = statistics.totals(rows)
-        return weights, counts, statistics.rows_in(rows, counts)
+        return weights, counts, statistics.count_rows(rows, counts)
 
     def evaluate(self, cell: Cell) -> Open:
-        """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
+        """Return a node with its totals, impurity and coverage; ``cell.wanted`` then says whether
+        its tests are to be scored.
+        """
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts, count = self.totals(cell)
         mass = float(statistics.mass(weights))
@@ -193,11 +200,14 @@ class Growth:
         item = Open(
             Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state)
         )
-        cell.wanted = not self.stopped_by(item)
+        cell.wanted = not self.reason_to_stop(item)
         return item
 
     def coverage_of(self, rows: np.ndarray) -> float:
-        """``node.coverage``, where somebody looks at it."""
+        """Return ``node.coverage`` of some objects, 0 where nobody looks at it.
+
+        rows : int[k].
+        """
         coverage_state, rules = self.space.coverage_state, self.problem.parts.stopping
         if coverage_state is None or not (
             self.scorer.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)
@@ -207,8 +217,10 @@ class Growth:
         return coverage_state.mean(rows, coverage_state.visit(rows))
 
     def leaf_value(self, weights: np.ndarray, cell: Cell) -> float:
-        """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the
-        weighted mean.
+        """Return what a leaf predicts: the impurity's ``leaf_value``, by default the weighted mean;
+        NaN for classes.
+
+        weights : float64[3], moments of the node.
         """
         statistics = self.space.statistics
         if not statistics.moments:
@@ -219,8 +231,10 @@ class Growth:
             value = weights[1] / weights[0]
         return float(value) + statistics.shift
 
-    def stopped_by(self, item: Open) -> str:
-        """The rule that makes a node a leaf before any test is scored; "" where tests compete."""
+    def reason_to_stop(self, item: Open) -> str:
+        """Return which rule makes a node a leaf before any test is scored; "" where tests
+        compete.
+        """
         limits, node = self.limits, item.node
         if self.space.statistics.is_pure(self.rows_of(item.cell), node.weights):
             return "one class (or one value) is left"
@@ -240,8 +254,8 @@ class Growth:
         return "" if found is None else f"the stopping rule {component_name(found)} makes it a leaf"
 
     def score(self, item: Open) -> None:
-        """Choose the node's test, if it may have one."""
-        if not item.cell.wanted or self.late() or self.finish(item) or self.refused_by(item):
+        """Choose the node's test and keep it in ``item``, if it may have one."""
+        if not item.cell.wanted or self.late() or self.finish(item) or self.reason_to_refuse(item):
             return
         candidate, least = self.best_test(item), self.limits.min_decrease
         # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
@@ -250,8 +264,8 @@ class Growth:
         ):
             item.candidate = candidate
 
-    def refused_by(self, item: Open) -> str:
-        """The rule that makes a node a leaf for what its tests are; "" where they compete."""
+    def reason_to_refuse(self, item: Open) -> str:
+        """Return which rule makes a node a leaf for what its tests are; "" where they compete."""
         rules = (rule for rule in self.problem.parts.stopping if hasattr(rule, "is_leaf_among"))
         found = next(
             (rule for rule in rules if rule.is_leaf_among(self.tables(item), item.node)), None
@@ -264,19 +278,24 @@ class Growth:
         )
 
     def tables(self, item: Open) -> Iterator[Tables]:
-        """Those of all tests that compete at a node, many at a time."""
+        """Yield the tables of all tests that compete at a node, many at a time."""
         prepare_columns(item.cell, item.node, self.scorer, self.space)
-        return (block.tables for block in listed(self.engines, item.cell, self.scorer, self.space))
+        return (
+            block.tables
+            for block in list_candidates(self.engines, item.cell, self.scorer, self.space)
+        )
 
     def best_test(self, item: Open) -> Any:
-        """The test with the highest score, which has a price; None where no test is admissible."""
-        found = choose(self.engines, item.cell, item.node, self.scorer, self.space)
+        """Return the test with the highest score, which has a price; None where no test is
+        admissible.
+        """
+        found = choose_candidate(self.engines, item.cell, item.node, self.scorer, self.space)
         while found is None and self.space.draw is not None and self.space.draw.widen(item.cell):
-            found = choose(self.engines, item.cell, item.node, self.scorer, self.space)
+            found = choose_candidate(self.engines, item.cell, item.node, self.scorer, self.space)
         return found
 
     def finish(self, item: Open) -> bool:
-        """Grow the whole subtree of a small node at once, if that is possible."""
+        """Grow the whole subtree of a small node at once; return whether that was possible."""
         if self.subtrees is None or not self.subtrees.takes(item.cell, item.node):
             return False
         divided = self.subtrees.grow(item.cell, item.grown, self.late)
@@ -287,7 +306,7 @@ class Growth:
         return True
 
     def late(self) -> bool:
-        """Whether the deadline has passed."""
+        """Return whether the deadline has passed; report it the first time."""
         deadline = self.context.deadline
         if not self.stopped and deadline is not None and time.monotonic() >= deadline:
             self.stopped = True
@@ -297,8 +316,8 @@ class Growth:
         return self.stopped
 
     def may_split(self, item: Open) -> bool:
-        """Whether the leaf budget allows as many more leaves as the test has outcomes with
-        objects.
+        """Return whether the leaf budget allows as many more leaves as the test has outcomes with
+        objects; count it where not.
         """
         most = self.limits.max_leaves
         if most is None:
@@ -308,11 +327,11 @@ class Growth:
         return allowed
 
     def n_present(self, item: Open) -> int:
-        """Outcomes of the chosen test that some object has."""
+        """Return how many outcomes of the chosen test some object has."""
         return len(np.unique(item.candidate.engine.outcomes(item.cell, item.candidate)))
 
     def split_node(self, item: Open) -> list[Open]:
-        """Ask the chosen test; return the children that have objects."""
+        """Divide a node by its chosen test; return the children that have objects."""
         item.grown.price, item.grown.score = item.candidate.price, item.candidate.score
         children = self.children(item)
         item.grown.children = [None if c is None else c.grown for c in children]
@@ -322,7 +341,9 @@ class Growth:
         return present
 
     def children(self, item: Open) -> list[Open | None]:
-        """The nodes below, one per outcome."""
+        """Divide the permutation and return the nodes below, one per outcome, None without
+        objects.
+        """
         candidate, cell, grown = item.candidate, item.cell, item.grown
         engine, space = candidate.engine, self.space
         outcome = engine.outcomes(cell, candidate)
@@ -344,6 +365,11 @@ class Growth:
     def _child_cells(
         self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]
     ) -> list[Cell | None]:
+        """Return the children's segments of the permutation, one per outcome, None without objects.
+
+        start : int64[arity + 1], as in :meth:`Engine.split_node`.
+        price : of each outcome.
+        """
         asked = cell.asked | candidate.engine.columns(cell, candidate)
         used = cell.used
         if (
@@ -373,7 +399,7 @@ class Growth:
         self.finished += item.cell.size
 
     def report(self) -> None:
-        """Tell of progress, at most twice a second."""
+        """Report progress, at most twice a second."""
         now = time.monotonic()
         if now - self.last_report > 0.5:
             self.last_report = now
@@ -387,7 +413,10 @@ class Growth:
             )
 
     def notes(self, order: str, compiled: bool) -> tuple[str, ...]:
-        """What the reader of the result should know."""
+        """Return what the reader of the result should know.
+
+        compiled : subtrees might have been grown by a kernel.
+        """
         found = []
         if self.stopped:
             found.append(
@@ -419,6 +448,7 @@ class Waiting:
     """
 
     def __init__(self, order: str, growth: Growth) -> None:
+        """Begin with no node.   order : depth, breadth or best."""
         self._best = order == "best"
         self._back = -1 if order == "depth" else 1
         self._growth = growth

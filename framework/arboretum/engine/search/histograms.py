@@ -35,13 +35,13 @@ class Histograms:
         self._kept_bytes = 0
 
     def tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-        """weights : float64[bins, width], counts : int64[bins, count width] of a node.  Not to
-        be changed.
+        """Return float64[bins, width] weights and int64[bins, count width] counts of a node,
+        counted unless they were kept.  They must not be changed.
         """
         kept = cell.memo.get(self)
         if kept is None:
-            kept = self._count(cell)
-            self._keep(cell, kept)
+            kept = self._count_node(cell)
+            self._keep_tables(cell, kept)
         if self._integers:
             counts = np.ascontiguousarray(kept[0].T, np.int64)
             return counts.astype(np.float64), counts
@@ -49,9 +49,10 @@ class Histograms:
         return weights, counts
 
     def split_node(self, cell: Cell, children: list[Cell]) -> None:
-        """Count the smaller children; the largest is what is left of the parent.  Moments are
-        counted anew: the square of an outlier that has left would leave its rounding, and equal
-        scores would no longer be equal.
+        """Count the smaller children; the largest is what is left of the parent.
+
+        Moments are counted anew: the square of an outlier that has left would leave its rounding,
+        and equal scores would no longer be equal.
         """
         kept = self.drop(cell)
         largest = max(children, key=lambda child: child.size)
@@ -60,30 +61,34 @@ class Histograms:
         for child in children:
             if child is largest:
                 continue
-            counted = self._count(child)
+            counted = self._count_node(child)
             for left, taken in zip(kept, counted, strict=True):
                 left -= taken
             if child.wanted:
-                self._keep(child, counted)
+                self._keep_tables(child, counted)
         if not self._integers:
             weights, counts = kept  # after a subtraction: no weight where no row is left
             weights[(counts if counts.shape == weights.shape else counts[:, 0]) == 0] = 0.0
-        self._keep(largest, kept)
+        self._keep_tables(largest, kept)
 
     def drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
-        """Forget a node; returns what was kept."""
+        """Forget a node; return what was kept of it, None if nothing was."""
         kept: tuple[np.ndarray, ...] | None = cell.memo.pop(self, None)
         if kept is not None:
             self._kept_bytes -= sum(a.nbytes for a in kept)
         return kept
 
-    def _keep(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
+    def _keep_tables(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
+        """Keep a node's tables, unless those kept take too much memory."""
         size = sum(a.nbytes for a in tables)
         if self._kept_bytes + size <= KEEP_BYTES or not self._kept_bytes:
             cell.memo[self] = tables
             self._kept_bytes += size
 
-    def _count(self, cell: Cell) -> tuple[np.ndarray, ...]:
+    def _count_node(self, cell: Cell) -> tuple[np.ndarray, ...]:
+        """Count a node's objects by bin: int32[classes, bins] alone of unit objects, else weights
+        and counts as in :meth:`tables`.
+        """
         space, stats = self._space, self._space.statistics
         rows = space.rows[cell.low : cell.high]
         if self._integers:
@@ -98,9 +103,9 @@ class Histograms:
         return weights, counts
 
 
-def flat_memory(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """A matrix as flat read-only memory with its strides in elements; copied only if it is not
-    contiguous.
+def flatten_matrix(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Return a matrix as flat read-only memory with its (row, column) strides in elements; copied
+    only if it is not contiguous.
     """
     by_row = matrix.flags.c_contiguous
     return frozen_array(matrix if by_row else matrix.T).reshape(-1), *(

@@ -82,9 +82,10 @@ class Trial:
     weights: tuple[float, ...] = (1.0,)
     prices: tuple[float, ...] = (1.0,)
 
-    def tables(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the
-        last of three or more is empty; the first once more with objects of the run's weights.
+    def make_tables(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+        """Yield (weights, counts, mass): per arity a mixed table and one of pure outcomes, of which
+        the last of three or more is empty; the first once more with objects of the run's
+        weights.
         """
         for arity in self.arities:
             outcome = np.arange(arity)[:, None]
@@ -106,10 +107,10 @@ class Trial:
             for weight in (w for w in self.weights if w != 1.0 and arity == self.arities[0]):
                 yield weight * mixed, mixed.astype(np.int64), float((weight * mixed).sum())
 
-    def node(
+    def make_node(
         self, mass: float, impurity: float, impurity_of: Kernel | None
     ) -> tuple[KernelNode, np.ndarray]:
-        """A node for the slow form, and its scalars for the compiled one."""
+        """Return a node for the slow form, and float64[6], its scalars for the compiled one."""
         slow = impurity_of or (lambda weights: math.nan)
         scalars = np.array([mass, 2.0 * mass, impurity, 1.0, 0.0, self.width])
         return KernelNode(
@@ -136,8 +137,8 @@ def check_kernels(
     trial = Trial(
         width=statistics.width,
         count_width=statistics.count_width,
-        extra=_own_columns(scorer, objects, statistics),
-        arities=_arities(objects, statistics.width),
+        extra=_count_own_columns(scorer, objects, statistics),
+        arities=_arities_to_check(objects, statistics.width),
         params=tuple(numeric_fields(criterion).tolist()),
         impurity_at=scorer.impurity_at,
         weights=ground.weights,
@@ -168,7 +169,7 @@ def check_kernels(
         numpy_form = (
             mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix
         )
-        hashable = _hashable(criterion) and _hashable(impurity)
+        hashable = _is_hashable(criterion) and _is_hashable(impurity)
         check = _check_criterion if hashable else _check_criterion.__wrapped__
         kernel = sure(scorer.kernel)
         check(criterion, impurity, slow_impurity, kernel, scorer.batch, trial, numpy_form)
@@ -183,8 +184,10 @@ def check_kernels(
         check_sums(scorer, ground.weights, ground.prices)
 
 
-def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
-    """The numbers of outcomes that tests have, lowest first, as far as trying them is cheap."""
+def _arities_to_check(objects: Encoded, width: int) -> tuple[int, ...]:
+    """Return the numbers of outcomes that tests have, lowest first, as far as trying them is
+    cheap.
+    """
     found = {
         2 if f.family is not Family.multiway else f.n_bins for f in objects.features if f.n_tests
     }
@@ -197,8 +200,8 @@ def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
     )
 
 
-def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> int:
-    """How many columns the criterion adds."""
+def _count_own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> int:
+    """Return how many columns of its own the criterion adds."""
     if scorer.prefix or scorer.column_at:
         return statistics.width if scorer.by_class else 1
     if not scorer.has_columns or not scorer.batch:
@@ -221,31 +224,42 @@ def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statis
 def _check_impurity(
     kernel: Kernel, trial: Trial, name: str, value: Callable[[np.ndarray], np.ndarray]
 ) -> None:
+    """Raise ContractError where the compiled impurity answers otherwise than its slow form or its
+    NumPy form, or takes memory.
+
+    kernel : the slow form.
+    value : the NumPy form.
+    """
     what = f"impurity {name!r}"
-    for weights, _, _ in trial.tables():
+    for weights, _, _ in trial.make_tables():
         for row in (*weights, total := weights.sum(axis=0)):
-            slow = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}")
+            slow = _call_in_bounds(kernel, what, row, shapes=f"weights holds {len(row)}")
             fast = impurity_of(row, trial.impurity_at)
-            _compare(slow, fast, kernel, what)
-    _compare(_answer(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA)
+            _compare_answers(slow, fast, kernel, what)
+    _compare_answers(
+        _call_as_float(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA
+    )
     _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
 
 
 def _check_prefix(
     impurity: ImpurityOfValues, kernel: Kernel, what: str, weights: tuple[float, ...], below: bool
 ) -> None:
-    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the
-    compiled form allocates.
+    """Raise ContractError where a prefix is not mass × impurity, as ``of_values`` has it; in plain
+    Python alone, as the compiled form allocates.
 
+    weights : of rows, to try.
     below : whether the run has numbers below 0, of which not every impurity is one.
     """
     y = np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0])
     weight = np.resize(np.array(weights), 4)
     out = np.full(4, np.nan)
-    _guarded(lambda: kernel(y, weight, out) or 0.0, what)
+    _call_in_bounds(lambda: kernel(y, weight, out) or 0.0, what)
     for n, found in enumerate(out.tolist(), 1):
-        mass, wanted = weight[:n].sum(), _answer(impurity.of_values, y[:n], weight[:n])
-        _compare(mass * wanted, found, kernel, what, "by of_values times the mass", ONE_FORMULA)
+        mass, wanted = weight[:n].sum(), _call_as_float(impurity.of_values, y[:n], weight[:n])
+        _compare_answers(
+            mass * wanted, found, kernel, what, "by of_values times the mass", ONE_FORMULA
+        )
 
 
 @lru_cache(maxsize=256)
@@ -258,8 +272,11 @@ def _check_criterion(
     trial: Trial,
     numpy_form: bool,
 ) -> None:
-    """The compiled kernel against its slow form, and against ``score`` in NumPy where the kernel
-    stands in for it.
+    """Compare the compiled kernel with its slow form, and with ``score`` in NumPy where the kernel
+    stands in for it; raise ContractError where they differ.
+
+    batch : address of the compiled criterion.
+    numpy_form : whether ``score`` is compared, too.
     """
     what, kernel = f"criterion {component_name(criterion)!r}", as_plain_python(kernel)
     names = (
@@ -272,16 +289,16 @@ def _check_criterion(
         f"node.params holds {len(trial.params)} ({numeric})" if numeric else "node.params is empty"
     )
     value, params = getattr(impurity, "value", None), np.array(trial.params)
-    for weights, counts, mass in trial.tables():
+    for weights, counts, mass in trial.make_tables():
         total, extra = weights.sum(axis=0), np.ones((len(weights), trial.extra))
-        mixed = 0.5 if value is None else _answer(slow_impurity or value, total)
-        seen, scalars = trial.node(mass, mixed, slow_impurity)
+        mixed = 0.5 if value is None else _call_as_float(slow_impurity or value, total)
+        seen, scalars = trial.make_node(mass, mixed, slow_impurity)
         shapes = (
             f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra "
             f"{list(extra.shape)}"
         )
         for price in (PRICE,) if trial.prices == (1.0,) else trial.prices:
-            slow = _guarded(kernel, what, weights, counts, price, extra, seen, shapes=shapes)
+            slow = _call_in_bounds(kernel, what, weights, counts, price, extra, seen, shapes=shapes)
             one = (weights[None], counts[None], np.array([price]), extra[None])
             out = np.empty(1)
             again = np.empty(1)
@@ -289,10 +306,10 @@ def _check_criterion(
                 score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
             if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):
                 raise ContractError(
-                    f"{what}: its kernel {_where(kernel)} scores one table in two ways; a "
+                    f"{what}: its kernel {_locate(kernel)} scores one table in two ways; a "
                     "kernel must not draw"
                 )
-            _compare(slow, float(out[0]), kernel, what)
+            _compare_answers(slow, float(out[0]), kernel, what)
             if numpy_form:
                 by_outcome = (
                     np.full((1, len(weights)), price)
@@ -314,8 +331,8 @@ def _check_criterion(
                     math.nan if value is None else mixed,
                     1,
                 )
-                _compare(
-                    _in_numpy(criterion, tables, node),
+                _compare_answers(
+                    _score_in_numpy(criterion, tables, node),
                     float(out[0]),
                     kernel,
                     what,
@@ -330,9 +347,9 @@ def _check_criterion(
     _check_memory(lambda: scored(2), lambda: scored(1), kernel, what)
 
 
-def _in_numpy(criterion: Criterion, tables: Tables, node: Node) -> float:
-    """The score of one table; NaN where ``score`` fails: it will be said at the node where it
-    happens, if it does.
+def _score_in_numpy(criterion: Criterion, tables: Tables, node: Node) -> float:
+    """Return the score of one table; NaN where ``score`` fails: it will be said at the node where
+    it happens, if it does.
     """
     try:
         return float(criterion.score(tables, node)[0])
@@ -349,9 +366,16 @@ def _check_column(
     what: str,
     moments: bool,
 ) -> None:
-    """A few objects of the first and the last class, in a node of some more."""
+    """Compare the compiled column kernel with its slow form on a few objects of the first and the
+    last class, in a node of some more.
+
+    address : of the compiled form.
+    moments : whether the target is a number.
+    """
     some, params = np.array(OWN_WEIGHTS), np.array(trial.params)
-    seen, scalars = trial.node(2.0 * some.sum(), math.nan if impurity is None else 0.5, impurity)
+    seen, scalars = trial.make_node(
+        2.0 * some.sum(), math.nan if impurity is None else 0.5, impurity
+    )
     members = np.arange(len(some), dtype=np.int32)
     for label in (-1,) if moments else (0, trial.width - 1):
         labels = np.full(0 if moments else len(some), label, np.int32)
@@ -378,7 +402,9 @@ def _check_column(
             continue  # refused at the node where it happens, if it does
         fast[picked[:n]] = values[:n]
         for weight, found in zip(OWN_WEIGHTS, fast.tolist(), strict=True):
-            _compare(_guarded(kernel, what, weight, label, seen), found, kernel, what)
+            _compare_answers(
+                _call_in_bounds(kernel, what, weight, label, seen), found, kernel, what
+            )
 
 
 # -- the slow form ---------------------------------------------------------------------------------
@@ -386,8 +412,8 @@ def _check_column(
 
 @lru_cache(maxsize=256)
 def as_plain_python(function: Kernel) -> Kernel:
-    """The plain Python function of a kernel, calling the plain Python functions of its compiled
-    helpers.
+    """Return the plain Python function of a kernel, calling the plain Python functions of its
+    compiled helpers.
     """
     plain = cast(FunctionType, getattr(function, "py_func", function))
     names = [n for n in plain.__code__.co_names if hasattr(plain.__globals__.get(n), "py_func")]
@@ -401,18 +427,23 @@ def as_plain_python(function: Kernel) -> Kernel:
     return copy
 
 
-def _answer(kernel: Callable[..., SupportsFloat], *arguments: object) -> float:
-    """NaN where Python refuses what compiled code computes: 1/0, log 0."""
+def _call_as_float(kernel: Callable[..., SupportsFloat], *arguments: object) -> float:
+    """Return the kernel's answer; NaN where Python refuses what compiled code computes: 1/0,
+    log 0.
+    """
     try:
         return float(kernel(*arguments))
     except (ArithmeticError, ValueError, TypeError):
         return math.nan
 
 
-def _guarded(kernel: Kernel, what: str, *arguments: object, shapes: str = "") -> float:
-    """The answer; raises ContractError where it reads beyond an array."""
+def _call_in_bounds(kernel: Kernel, what: str, *arguments: object, shapes: str = "") -> float:
+    """Return the kernel's answer; raise ContractError where it reads beyond an array.
+
+    shapes : of the arrays, for the message.
+    """
     try:
-        return _answer(kernel, *arguments)
+        return _call_as_float(kernel, *arguments)
     except IndexError as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         line = linecache.getline(last.filename, last.lineno or 0).strip()
@@ -423,7 +454,7 @@ def _guarded(kernel: Kernel, what: str, *arguments: object, shapes: str = "") ->
         ) from None
 
 
-def _compare(
+def _compare_answers(
     slow: float,
     fast: float,
     kernel: Kernel,
@@ -431,7 +462,11 @@ def _compare(
     form: str = "as plain Python",
     way: str = "",
 ) -> None:
-    """Where the slow form has no number there is nothing to compare with."""
+    """Raise ContractError where the compiled answer differs from the slow one.
+
+    Where the slow form has no number there is nothing to compare with.   form, way : how the slow
+    one was computed, and what to do, for the message.
+    """
     if (
         math.isnan(slow)
         or slow == fast
@@ -444,13 +479,13 @@ def _compare(
         "in floats"
     )
     raise ContractError(
-        f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} "
+        f"{what}: its kernel {_locate(kernel)} answers {fast:.9g} compiled and {slow:.9g} "
         f"{form} for the same table; {way}"
     )
 
 
-def _hashable(component: object) -> bool:
-    """Whether answers can be kept for it: not with a list among its fields."""
+def _is_hashable(component: object) -> bool:
+    """Return whether answers can be kept for a component: not with a list among its fields."""
     try:
         hash(component)
     except TypeError:
@@ -458,7 +493,7 @@ def _hashable(component: object) -> bool:
     return True
 
 
-def _where(kernel: Kernel) -> str:
+def _locate(kernel: Kernel) -> str:
     file = os.path.basename(inspect.getsourcefile(kernel) or "?")
     return f"({file}:{kernel.__code__.co_firstlineno})"
 
@@ -486,6 +521,6 @@ def _check_memory(
             "it in NumPy form"
         )
         raise ContractError(
-            f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which "
+            f"{what}: its kernel {_locate(kernel)} takes memory each time it is called, which "
             f"a kernel must not; {way}"
         )

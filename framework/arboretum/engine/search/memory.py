@@ -30,7 +30,7 @@ def check_memory(
     """
     if (
         memory_bytes is None
-        or (need := growth_bytes(space, scorer, plan, compiled)) <= memory_bytes
+        or (need := estimate_growth_bytes(space, scorer, plan, compiled)) <= memory_bytes
     ):
         return
     msg = (
@@ -40,9 +40,11 @@ def check_memory(
     raise BudgetError(f"{msg}; raise it, or choose fewer rows, columns or bins")
 
 
-def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool) -> int:
-    """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables
-    of a NumPy criterion are.
+def estimate_growth_bytes(
+    space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool
+) -> int:
+    """Return the bytes of the largest arrays; the encoded table and the tree are not among them,
+    the tables of a NumPy criterion are.
     """
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
@@ -58,7 +60,8 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
         narrow = sum(b for b in bins if b <= WIDE)
         need += (
-            _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
+            _estimate_histogram_bytes(narrow, space)
+            + max((b for b in bins if b > WIDE), default=0) * entry
         )
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
@@ -70,7 +73,7 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
             need += (
                 n * columns
                 + n * (16 + 5 * size)
-                + _histogram_bytes(columns * BINS, space)
+                + _estimate_histogram_bytes(columns * BINS, space)
                 + columns * BINS * 32
             )
         if compiled and plan.kernel:
@@ -84,9 +87,9 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     return int(need)
 
 
-def _histogram_bytes(bins: int, space: Workspace) -> int:
-    """A node's tables as criteria read them, those kept for nodes that wait, and the lists of
-    tests.
+def _estimate_histogram_bytes(bins: int, space: Workspace) -> int:
+    """Return the bytes of a node's tables as criteria read them, those kept for nodes that wait,
+    and the lists of tests.
     """
     stats = space.statistics
     read = bins * 8 * (stats.width + stats.count_width)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from arboretum.engine.search.coded import FAMILY, TableEngine, View, counted_features
+from arboretum.engine.search.coded import FAMILY, TableEngine, View, features_without_codes
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import CapabilityError, ContractError, blaming
@@ -62,7 +62,7 @@ class NodeTestEngine(TableEngine):
         return frozenset(self._rule(cell, candidate.feature, candidate.index).columns)
 
     def position(self, feature: int) -> int:
-        """Lowest position in the raw table of the columns that a test reads.
+        """Return the lowest position in the raw table of the columns that a test reads.
 
         −1 where no predicate is ``beside_raw``, so that no other tests compete.
         """
@@ -73,20 +73,22 @@ class NodeTestEngine(TableEngine):
         return self.rule(cell, candidate).arity
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
-        found = self._proposed(cell)
+        found = self._ask_predicates(cell)
         group = int(found.owner[feature])
         with blaming(f"predicate {found.by[group].name!r}: rule"):
             return found.groups[group].rule(int(feature - found.first[group]), index)
 
-    def _proposed(self, cell: Cell) -> Proposed:
-        """What the predicates propose; asked once per node, and once more at the root."""
+    def _ask_predicates(self, cell: Cell) -> Proposed:
+        """Return what the predicates propose for a node; they are asked once, and once more at the
+        root, where a second answer must be the same.
+        """
         if self not in cell.memo:
             rows = self._space.rows[cell.low : cell.high].astype(np.int64)
             by, groups = list[Predicate](), list[CodedTests]()
             for predicate in self._predicates:
-                found = self.asked(predicate, rows)
-                if cell.depth == 0 and [*map(_described, found)] != [
-                    *map(_described, self.asked(predicate, rows))
+                found = self.ask_predicate(predicate, rows)
+                if cell.depth == 0 and [*map(_describe_tests, found)] != [
+                    *map(_describe_tests, self.ask_predicate(predicate, rows))
                 ]:
                     msg = (
                         f"predicate {predicate.name!r}: candidates answers the same question in "
@@ -104,12 +106,13 @@ class NodeTestEngine(TableEngine):
         proposed: Proposed = cell.memo[self]
         return proposed
 
-    def asked(self, predicate: Predicate, rows: np.ndarray) -> list[CodedTests]:
-        """What a predicate proposes for some objects; a rule becomes tests by a code, its outcome.
+    def ask_predicate(self, predicate: Predicate, rows: np.ndarray) -> list[CodedTests]:
+        """Return what a predicate proposes for some objects; a rule becomes tests by a code, its
+        outcome.
 
         rows : int64[k], the objects.
         Raises ContractError for what is no test, CapabilityError for a test with more outcomes than
-            the criterion scores, or than there is room for beside raw columns.
+        the criterion scores, or than there is room for beside raw columns.
         """
         name = predicate.name
         with blaming(f"predicate {name!r}: candidates"):
@@ -120,7 +123,9 @@ class NodeTestEngine(TableEngine):
                     f"predicate {name!r}: candidates must return tests (TestRule, "
                     f"CodedTests); got {type(one).__name__}"
                 )
-        groups = [self._alone(one, rows) if isinstance(one, TestRule) else one for one in found]
+        groups = [
+            self._as_coded_tests(one, rows) if isinstance(one, TestRule) else one for one in found
+        ]
         most = 2 if self._two_only else np.iinfo(self._space.goes.dtype).max
         for tests in (
             tests
@@ -140,8 +145,8 @@ class NodeTestEngine(TableEngine):
             raise CapabilityError(f"{msg}, and {limit} only")
         return groups
 
-    def _alone(self, rule: TestRule, rows: np.ndarray) -> CodedTests:
-        """One rule as tests by a code: its outcome."""
+    def _as_coded_tests(self, rule: TestRule, rows: np.ndarray) -> CodedTests:
+        """Return one rule as tests by a code: its outcome.   rows : int[k], the objects."""
 
         def codes(first: int, stop: int) -> np.ndarray:
             found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))[None]
@@ -153,11 +158,11 @@ class NodeTestEngine(TableEngine):
         )
 
     @staticmethod
-    def _codes(
+    def _check_codes(
         predicate: Predicate, tests: CodedTests, first: int, stop: int, n_rows: int
     ) -> np.ndarray:
-        """unsigned int[stop − first, n_rows], as promised; the number of bins without an
-        outcome.
+        """Return unsigned int[stop − first, n_rows], the codes of some tests, as promised: the
+        number of bins without an outcome.  Raises ContractError for anything else.
         """
         who = f"predicate {predicate.name!r}: tests on {', '.join(tests.columns)}"
         with blaming(who):
@@ -175,8 +180,11 @@ class NodeTestEngine(TableEngine):
             raise ContractError(f"{who}: outcomes {want}")
         return codes
 
-    def _views(self, cell: Cell) -> Iterator[View]:
-        space, stats, found = self._space, self._space.statistics, self._proposed(cell)
+    def _count_views(self, cell: Cell) -> Iterator[View]:
+        """Count the proposed tests over the node's objects, and yield them, some features at a
+        time.
+        """
+        space, stats, found = self._space, self._space.statistics, self._ask_predicates(cell)
         if not len(found.owner):
             return
         rows = space.rows[cell.low : cell.high]
@@ -196,7 +204,10 @@ class NodeTestEngine(TableEngine):
                 [min(place[name] for name in tests.columns) for tests in found.groups]
             )[found.owner].tolist()
         price = np.array(
-            [self._price(by, tests, paid) for by, tests in zip(found.by, found.groups, strict=True)]
+            [
+                self._price_of(by, tests, paid)
+                for by, tests in zip(found.by, found.groups, strict=True)
+            ]
         )[found.owner]
         step = max(1, OUTCOMES_AT_ONCE // len(rows))
         for a in range(0, len(all_bins), step):
@@ -207,7 +218,7 @@ class NodeTestEngine(TableEngine):
             for group in range(found.owner[a], found.owner[b - 1] + 1):
                 first, tests = int(found.first[group]), found.groups[group]
                 low, high = max(a, first), min(b, first + len(tests.n_bins))
-                codes[low - a : high - a] = self._codes(
+                codes[low - a : high - a] = self._check_codes(
                     found.by[group], tests, low - first, high - first, len(rows)
                 )
             missing = codes.max(axis=1) == n_bins
@@ -220,8 +231,8 @@ class NodeTestEngine(TableEngine):
             counting.count_weights(*where, here, *each, weights, counts)
             if own is not None:
                 counting.count_extra(*where, here, own, extra)
-            prices = space.payable(np.repeat(price[a:b], n_tests), cell)
-            features = counted_features(
+            prices = space.payable_prices(np.repeat(price[a:b], n_tests), cell)
+            features = features_without_codes(
                 family[a:b], offset, missing, np.cumsum(n_tests) - n_tests, prices
             )
             yield View(
@@ -233,7 +244,12 @@ class NodeTestEngine(TableEngine):
             )
 
     @staticmethod
-    def _price(predicate: Predicate, tests: CodedTests, paid: dict[str, float]) -> float:
+    def _price_of(predicate: Predicate, tests: CodedTests, paid: dict[str, float]) -> float:
+        """Return what a group of tests pays: the sum over the columns that it reads.
+
+        paid : price of each column at the node.
+        Raises CapabilityError for a column without a price.
+        """
         unpriced = [name for name in tests.columns if name not in paid]
         if unpriced:
             way = "read objects.features and objects.raw_features, or choose another encoder"
@@ -245,9 +261,11 @@ class NodeTestEngine(TableEngine):
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """int32[cell.size]: each object's outcome; the candidate's ``side`` without one."""
-        rule, found = self.rule(cell, candidate), self._proposed(cell)
-        tests = self._alone(rule, self._space.rows[cell.low : cell.high])
-        codes = self._codes(found.by[found.owner[candidate.feature]], tests, 0, 1, cell.size)[0]
+        rule, found = self.rule(cell, candidate), self._ask_predicates(cell)
+        tests = self._as_coded_tests(rule, self._space.rows[cell.low : cell.high])
+        codes = self._check_codes(found.by[found.owner[candidate.feature]], tests, 0, 1, cell.size)[
+            0
+        ]
         return np.where(codes == rule.arity, candidate.side, codes).astype(np.int32)
 
     def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
@@ -255,8 +273,10 @@ class NodeTestEngine(TableEngine):
         self.close(cell)
 
 
-def _described(tests: CodedTests) -> tuple[object, ...]:
-    """By what two answers of a predicate are compared: what is asked, with the first test."""
+def _describe_tests(tests: CodedTests) -> tuple[object, ...]:
+    """Return what two answers of a predicate are compared by: what is asked, with the first
+    tests.
+    """
     return (
         tests.columns,
         tests.family,
@@ -268,8 +288,8 @@ def _described(tests: CodedTests) -> tuple[object, ...]:
 def column_prices(
     objects: Encoded, prices: Prices, asked: frozenset[str], path_cost: float = 0.0
 ) -> dict[str, float]:
-    """What a test made at a node pays for each column that it reads: the largest price of the
-    column's tests.
+    """Return what a test made at a node pays for each column that it reads: the largest price of
+    the column's tests.
 
     asked, path_cost : raw columns asked, and what was paid, on the path.
     """

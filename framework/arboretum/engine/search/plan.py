@@ -13,7 +13,7 @@ import attrs
 from arboretum.engine.search import bounded
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
-from arboretum.engine.search.reasons import reasons_of
+from arboretum.engine.search.reasons import reasons_for_no_kernel
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import sure
 from arboretum.interfaces.method import Parts, Problem
@@ -49,14 +49,20 @@ class Plan:
     def of(
         problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
     ) -> Plan:
-        """Decide.   timed : there is a deadline."""
+        """Decide which engines and which kernel grow a problem's trees.   timed : there is a
+        deadline.
+        """
         objects, parts = problem.objects, problem.parts
         if parts.fractional_rows:
-            made = (reason for one in parts.predicate for reason in reasons_of("predicate", one))
+            made = (
+                reason
+                for one in parts.predicate
+                for reason in reasons_for_no_kernel("predicate", one)
+            )
             no_kernel = (
-                *reasons_of("missing", parts.missing),
+                *reasons_for_no_kernel("missing", parts.missing),
                 *made,
-                *_no_kernel(problem, space, scorer, order, timed),
+                *_reasons_for_no_kernel(problem, space, scorer, order, timed),
             )
             return Plan((SHARED,), not no_kernel, no_kernel, ())
         every = (
@@ -64,23 +70,27 @@ class Plan:
             for rule in parts.stopping
             if hasattr(rule, "is_leaf_among")
         )
-        no_bins = (*_no_bins(space, scorer), *every) if objects.raw_features else ()
+        no_bins = (*_reasons_for_no_bins(space, scorer), *every) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         if parts.predicate:
             beside = raw if parts.beside_raw else []
             return Plan(
                 (NODE_TESTS, *beside),
                 False,
-                tuple(reason for one in parts.predicate for reason in reasons_of("predicate", one)),
+                tuple(
+                    reason
+                    for one in parts.predicate
+                    for reason in reasons_for_no_kernel("predicate", one)
+                ),
                 no_bins if beside else (),
             )
         engines = ([CODED] if objects.features else []) + raw
-        no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
+        no_kernel = tuple(_reasons_for_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)
 
     @property
     def without_bins(self) -> Plan:
-        """The same, but that raw columns are sorted."""
+        """The same plan, but that raw columns are sorted."""
         return attrs.evolve(
             self, engines=tuple(SORTED if name == BINNED else name for name in self.engines)
         )
@@ -96,7 +106,7 @@ class Plan:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The way taken, and a line per reason why not the faster one."""
+        """The way taken, and a line per reason why it is not the faster one."""
         way = (
             "kernels grow subtrees of small nodes; larger nodes by "
             if self.kernel
@@ -112,14 +122,14 @@ class Plan:
         )
 
 
-def _no_kernel(
+def _reasons_for_no_kernel(
     problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
 ) -> Iterator[str]:
-    """Why no kernel grows subtrees."""
+    """Yield why no kernel grows subtrees; nothing where one does."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
     criterion = f"criterion {component_name(scorer.criterion)}"
     impurity = f"impurity {component_name(scorer.impurity)}"
-    yield from reasons_of("criterion", scorer.criterion)
+    yield from reasons_for_no_kernel("criterion", scorer.criterion)
     if scorer.kernel is None and hasattr(scorer.criterion, "kernel") and space.prices.fixed:
         yield f"{criterion} has no kernel for {impurity}"
     if (
@@ -129,7 +139,7 @@ def _no_kernel(
     ):
         yield f"{criterion} adds up columns of its own"
     if scorer.impurity is not None:
-        yield from reasons_of("impurity", scorer.impurity)
+        yield from reasons_for_no_kernel("impurity", scorer.impurity)
     if not space.prices.fixed:
         yield "prices depend on the path or on the outcome"
     if limits.max_leaves is not None:
@@ -139,14 +149,14 @@ def _no_kernel(
     if space.draw is not None:
         yield "method.max_features draws columns at each node"
     for stopping in parts.stopping:
-        yield from reasons_of("stopping", stopping)
+        yield from reasons_for_no_kernel("stopping", stopping)
     judges = [rule.name for rule in parts.stopping if hasattr(rule, "significance")]
     if len(judges) > 1 or (judges and (parts.fractional_rows or len(space.statistics.n_rows))):
         yield (
             f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, "
             "or for merged objects"
         )
-    rule = leaf_rule_of(parts)
+    rule = combine_leaf_rules(parts)
     if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
     if parts.fractional_rows and (
@@ -168,8 +178,8 @@ def _no_kernel(
             yield f"the columns have more than {MOST_BINS} codes together"
 
 
-def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
-    """Why the best threshold cannot be bounded bin by bin, or why sorting is cheaper."""
+def _reasons_for_no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
+    """Yield why the best threshold cannot be bounded bin by bin, or why sorting is cheaper."""
     stats, (n, width) = space.statistics, space.objects.raw.shape
     criterion = f"criterion {component_name(scorer.criterion)}"
     if stats.moments:
@@ -190,9 +200,9 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
         yield "method.allow_constant"
 
 
-def leaf_rule_of(parts: Parts) -> LeafRule | None:
-    """The combination of leaf rules that look at a node's objects alone, beside such as have a
-    kernel; None when one of them is of another sort.
+def combine_leaf_rules(parts: Parts) -> LeafRule | None:
+    """Return the combination of leaf rules that look at a node's objects alone, beside such as have
+    a kernel; None when one of them is of another sort.
     """
     others = [rule for rule in parts.stopping if not hasattr(rule, "significance")]
     rules: list[LeafRule] = [rule.leaf_rule() for rule in others if hasattr(rule, "leaf_rule")]

@@ -10,7 +10,7 @@ import numpy as np
 from arboretum.engine.search.coded import BLOCK_ENTRIES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
-from arboretum.engine.search.histograms import flat_memory
+from arboretum.engine.search.histograms import flatten_matrix
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError, sure
 from arboretum.kernels import presort, scan
@@ -26,13 +26,13 @@ megabyte of weights.
 
 
 def gap_of(objects: Encoded) -> np.floating:
-    """``Encoded.gap`` in the type of the raw columns, in which kernels add it."""
+    """Return ``Encoded.gap`` in the type of the raw columns, in which kernels add it."""
     gap: np.floating = objects.raw.dtype.type(objects.gap)
     return gap
 
 
-def integers(values: np.ndarray) -> np.ndarray:
-    """The same memory, read as unsigned integers: what values are sorted by."""
+def as_integers(values: np.ndarray) -> np.ndarray:
+    """Return the same memory, read as unsigned integers: what values are sorted by."""
     return values.view(np.uint32 if values.itemsize == 4 else np.uint64)
 
 
@@ -56,7 +56,7 @@ class RawColumns(Engine):
                 "raw features must be in the order of the raw table; sort them in the encoder"
             )
         self._gap = gap_of(objects)
-        self._flat = flat_memory(objects.raw)
+        self._flat = flatten_matrix(objects.raw)
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """2: a cut has two sides."""
@@ -83,8 +83,10 @@ class RawColumns(Engine):
         )
         return out
 
-    def _price(self, cell: Cell) -> np.ndarray:
-        """float64[columns]: what asking costs at a node."""
+    def _prices_at(self, cell: Cell) -> np.ndarray:
+        """Return float64[columns]: what asking costs at a node, +∞ where it cannot be paid or does
+        not compete.
+        """
         prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
         own = prices.at(cell.asked, cell.path_cost).raw
         here = np.array(
@@ -92,7 +94,9 @@ class RawColumns(Engine):
             np.float64,
         )
         return np.where(
-            self._space.competing(cell, self._features), self._space.payable(here, cell), np.inf
+            self._space.compete(cell, self._features),
+            self._space.payable_prices(here, cell),
+            np.inf,
         )
 
 
@@ -115,9 +119,9 @@ class PresortedEngine(RawColumns):
         self._spare = np.empty(n + 1, self._order.dtype)
         self._search: Callable[..., tuple[int, int, int, float]] | None = None
 
-    def _sort(self, cell: Cell) -> None:
-        """Sort the columns of a node, unless those above it were; its children then have theirs
-        by division.
+    def _sort_columns(self, cell: Cell) -> None:
+        """Sort the columns of a node, unless those above it were; its children then have theirs by
+        division.
         """
         if cell.memo.get("sorted"):
             return
@@ -125,7 +129,7 @@ class PresortedEngine(RawColumns):
         label = self._space.statistics.short_label
         presort.sort_columns(
             self._values,
-            integers(self._values),
+            as_integers(self._values),
             rows,
             label,
             self._shift,
@@ -134,22 +138,26 @@ class PresortedEngine(RawColumns):
             cell.low,
         )
 
-    def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
-        """int64[columns, high − low]: objects of sorted runs."""
+    def _sorted_rows(self, some: slice, low: int, high: int) -> np.ndarray:
+        """Return int64[columns, high − low]: the objects of sorted runs.   some : of the
+        columns.
+        """
         mask = self._order.dtype.type((1 << self._shift) - 1)
         return np.asarray(self._order[some, low:high] & mask, np.int64)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
-        rows = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
+        rows = self._sorted_rows(
+            slice(feature, feature + 1), cell.low + index, cell.low + index + 2
+        )
         return float(midpoints(self._values[feature, rows])[0])
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
-        """The best cut of a node over all raw columns; None where no cut is admissible.
+        """Return the best cut of a node over all raw columns; None where no cut is admissible.
 
         The columns are sorted first, unless those of a node above were.
         """
-        space, stats, price = self._space, self._space.statistics, self._price(cell)
-        self._sort(cell)
+        space, stats, price = self._space, self._space.statistics, self._prices_at(cell)
+        self._sort_columns(cell)
         if self._search is None:
             if scorer.sum_form:
                 self._search = partial(scan.search_by_sums, scorer.sums(len(space.rows)))
@@ -178,15 +186,15 @@ class PresortedEngine(RawColumns):
         )
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
-        """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call
+        """Yield all cuts, some columns at a time: a criterion in NumPy costs some 50 µs per call
         whatever the number of tests.
         """
-        space, stats, price = self._space, self._space.statistics, self._price(cell)
-        self._sort(cell)
+        space, stats, price = self._space, self._space.statistics, self._prices_at(cell)
+        self._sort_columns(cell)
         step = max(1, LISTED_ENTRIES // (2 * cell.size * stats.width))
         for start in range(0, len(self._features), step):
             some = slice(start, start + step)
-            rows = self._rows(some, cell.low, cell.high)
+            rows = self._sorted_rows(some, cell.low, cell.high)
             values = np.take_along_axis(self._values[some], rows, axis=1)
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
@@ -197,12 +205,12 @@ class PresortedEngine(RawColumns):
             both[some_known, known[some_known] - 1, 1] = True
             cuts = np.nonzero(both)
             cuts[2][~lacking[cuts[0]]] = NO_SIDE
-            sums = [_summed(what[rows], lost) for what in (*stats.sums, space.extra)]
+            sums = [_prefix_sums(what[rows], lost) for what in (*stats.sums, space.extra)]
             costs = self._prefix_costs(rows, lost, scorer.prefix)
             most = max(1, BLOCK_ENTRIES // (2 * stats.width))
             for low in range(0, len(cuts[0]), most):
                 column, position, side = cut = tuple(which[low : low + most] for which in cuts)
-                weights, counts, extra = (_tables(one, *cut) for one in sums)
+                weights, counts, extra = (_tables_of_cuts(one, *cut) for one in sums)
                 if not stats.moments:
                     weights[counts == 0] = 0.0  # and not 1e-17
                 if costs is not None:
@@ -211,7 +219,7 @@ class PresortedEngine(RawColumns):
                         [costs[column, form, position], costs[column, form + 1, position + 1]],
                         axis=1,
                     )[:, :, None]
-                kept = stats.allowed(weights, counts, space.least) & (
+                kept = stats.are_allowed(weights, counts, space.least) & (
                     price[start + column] < np.inf
                 )
                 weights, counts, extra, column, position, side = (
@@ -228,8 +236,12 @@ class PresortedEngine(RawColumns):
                 first += len(side)
 
     def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:
-        """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None
+        """Return float64[columns, 4, m], see :func:`arboretum.kernels.scan.fill_prefix_costs`; None
         without a prefix kernel.
+
+        rows : int64[columns, m], sorted.
+        lost : bool[columns, m], without a value.
+        prefix : address of the kernel, or 0.
         """
         if not prefix:
             return None
@@ -241,7 +253,10 @@ class PresortedEngine(RawColumns):
         return costs
 
     def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
-        """Divide the sorted columns as the permutation was, unless all children are leaves."""
+        """Divide the sorted columns as the permutation was, unless all children are leaves.
+
+        start : int64[arity + 1], as in :meth:`Engine.split_node`.
+        """
         if any(child.wanted for child in children):
             presort.partition_order(
                 self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare
@@ -250,18 +265,25 @@ class PresortedEngine(RawColumns):
                 child.memo["sorted"] = True
 
 
-def _summed(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of
-    these.
+def _prefix_sums(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return [columns, m, k], sums of the rows so far, those without a value left out, and
+    [columns, k], sums of these.
+
+    what : [columns, m, k], numbers of sorted rows.
+    lost : bool[columns, m], without a value.
     """
     gone = lost[:, :, None]
     return np.cumsum(np.where(gone, 0, what), axis=1), np.where(gone, what, 0).sum(axis=1)
 
 
-def _tables(
+def _tables_of_cuts(
     sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray
 ) -> np.ndarray:
-    """[cuts, 2, k]: what lies on both sides of each cut."""
+    """Return [cuts, 2, k]: what lies on both sides of each cut.
+
+    sums : of :func:`_prefix_sums`.
+    column, position, side : int64[cuts]; side is where rows without a value go, −1: there are none.
+    """
     left, lost = sums
     both = np.empty((len(side), 2, left.shape[2]), left.dtype)
     both[:, 0] = left[column, position]

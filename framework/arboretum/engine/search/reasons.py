@@ -10,8 +10,8 @@ from arboretum.kernels.kernel_decorators import mark_of
 KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
 
 
-def reasons_of(kind: str, part: object) -> Iterator[str]:
-    """Why every node has to be looked at by itself."""
+def reasons_for_no_kernel(kind: str, part: object) -> Iterator[str]:
+    """Yield why a component makes every node be looked at by itself; nothing where it does not."""
     name = getattr(part, "name", None) or type(part).__name__
     if kind == "criterion":
         if not hasattr(part, "kernel") and mark_of(getattr(part, "score", None)) != "criterion":
@@ -35,9 +35,9 @@ def reasons_of(kind: str, part: object) -> Iterator[str]:
         yield f"stopping rule {name} has no leaf_rule()"
 
 
-def way_of(kind: str, part: object) -> str:
-    """What a component says of the way trees are grown, before a table is known."""
-    if reasons := "; ".join(reasons_of(kind, part)):
+def describe_way(kind: str, part: object) -> str:
+    """Return what a component says of the way trees are grown, before a table is known."""
+    if reasons := "; ".join(reasons_for_no_kernel(kind, part)):
         return f"node by node, for want of a kernel: {reasons}"
     return (
         "kernels may grow subtrees of small nodes; table and other parts decide: a run's notes "

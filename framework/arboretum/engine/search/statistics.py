@@ -112,7 +112,7 @@ class Statistics:
 
     @cached_property
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """float64[n, width], int64[n, count_width]: what each object adds to tables."""
+        """float64[n, width] and int64[n, count_width]: what each object adds to tables."""
         if self.moments:
             return np.stack([self.weight * self.y**k for k in range(3)], axis=1), self.count[
                 :, None
@@ -124,10 +124,12 @@ class Statistics:
         """Weight of each row of tables."""
         return weights[..., 0] if self.moments else weights.sum(axis=-1)
 
-    def allowed(self, weights: np.ndarray, counts: np.ndarray, least: Least) -> np.ndarray:
-        """bool[tests]: every outcome that has rows has enough of them, and weighs enough.
+    def are_allowed(self, weights: np.ndarray, counts: np.ndarray, least: Least) -> np.ndarray:
+        """Return bool[tests]: whether every outcome that has rows has enough of them, and weighs
+        enough.
 
-        weights : [tests, outcomes, width].
+        weights : float64[tests, outcomes, width].
+        counts : int64[tests, outcomes, count_width].
         """
         rows, mass = counts.sum(axis=-1), self.mass(weights)
         enough = (rows == 0) | (rows >= least.rows) & (mass >= least.weight)
@@ -135,7 +137,10 @@ class Statistics:
         return allowed
 
     def totals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(float64[width], int64[count_width]): the table of a set of objects as a whole."""
+        """Return (float64[width], int64[count_width]): the table of a set of objects as a whole.
+
+        rows : int32[k], the objects.
+        """
         weights, counts = np.zeros(self.width), np.zeros(self.count_width, np.int64)
         if self.unit and not self.moments:
             counting.class_totals(rows, self.short_label, counts)
@@ -145,19 +150,25 @@ class Statistics:
         )
         return weights, counts
 
-    def rows_in(self, rows: np.ndarray, counts: np.ndarray) -> int:
-        """Training rows that a set of objects stands for.   counts : of :meth:`totals`."""
+    def count_rows(self, rows: np.ndarray, counts: np.ndarray) -> int:
+        """Return how many training rows a set of objects stands for.   counts : of
+        :meth:`totals`.
+        """
         return int(self.n_rows[rows].sum()) if len(self.n_rows) else int(counts.sum())
 
     def is_pure(self, rows: np.ndarray, counts: np.ndarray) -> bool:
-        """One class, or one value of the target."""
+        """Return whether objects are of one class, or have one value of the target.
+
+        rows : int[k], the objects.
+        counts : int64 or float64[count_width], by class.
+        """
         if not self.moments:
             return bool(np.count_nonzero(counts) <= 1)
         y = self.y[rows]
         return bool(y.min() == y.max())
 
-    def plain_moments(self, weights: np.ndarray) -> np.ndarray:
-        """Undo ``shift``: moments about 0 from moments about the mean.
+    def undo_shift(self, weights: np.ndarray) -> np.ndarray:
+        """Return moments about 0 from moments about the mean; class weights as they are.
 
         weights : float64[nodes, width].
         """

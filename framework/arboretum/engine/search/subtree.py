@@ -19,11 +19,11 @@ from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.compiled_criterion import (
     TIE_TOLERANCE,
     CompiledCriterion,
-    compiled_kernel,
+    compile_kernel,
     numeric_fields,
 )
 from arboretum.engine.search.contract import Cell, Part
-from arboretum.engine.search.plan import leaf_rule_of
+from arboretum.engine.search.plan import combine_leaf_rules
 from arboretum.engine.search.raw import gap_of
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
@@ -73,9 +73,10 @@ NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 
 
 def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> Features:
-    """A layout, which is features without values, together with the values.
+    """Return a layout, which is features without values, together with the values.
 
-    codes : uint16[n, columns], C or F order.   sorted_ones : order, reach, close of sorted columns.
+    codes : uint16[n, columns], C or F order.
+    sorted_ones : order, reach, close of sorted columns.
     """
     by_row = codes.flags.c_contiguous
     order, reach, close = sorted_ones or NO_RUNS
@@ -89,13 +90,17 @@ def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -
     )
 
 
-def rules_of(
+def make_subtree_rules(
     parts: Parts, min_weight: float, total: float, once: bool, **more: bool
 ) -> kernels.SubtreeRules:
-    """What :class:`arboretum.kernels.subtree.SubtreeRules` says."""
+    """Return the limits and leaf rules of a run as :class:`arboretum.kernels.subtree.SubtreeRules`.
+
+    total : weight of all objects.
+    once : columns that were asked above are free.
+    """
     limits, rule, judge = (
         parts.limits(),
-        sure(leaf_rule_of(parts)),
+        sure(combine_leaf_rules(parts)),
         next((rule for rule in parts.stopping if hasattr(rule, "significance")), None),
     )
     kernel, each = judge.significance() if judge else (None, False)
@@ -115,7 +120,7 @@ def rules_of(
         total=total,
         vertices=more.get("vertices", False),
         max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
-        significance=compiled_kernel(kernel, "criterion", judge),
+        significance=compile_kernel(kernel, "criterion", judge),
         own=numeric_fields(judge),
         each=each,
     )
@@ -170,12 +175,14 @@ class Tests:
             owner=owner,
         )
 
-    def at(
+    def layout_at(
         self, rows: np.ndarray, label: np.ndarray, most_codes: int
     ) -> tuple[np.ndarray, Features, np.ndarray]:
-        """For some objects: the features that are not constant (raw ones), how the kernel gets
-        them, and the values of raw ones by rank.
+        """Return for some objects: the features that are not constant (raw ones), how the kernel
+        gets them, and the values of raw ones by rank.
 
+        rows : int[k], the objects.
+        label : int32[k], or empty.
         most_codes : values up to which a raw column is counted.
         """
         objects, n = self.objects, len(rows)
@@ -210,7 +217,7 @@ class Tests:
             order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
         column = np.where(few, n_coded + np.cumsum(few & splitting) - 1, np.cumsum(sorted_ones) - 1)
         alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), splitting])[self.order]]
-        layout = self._layout(
+        layout = self._make_layout(
             alive,
             *(
                 np.concatenate([own[:n_coded], more])
@@ -227,11 +234,11 @@ class Tests:
     @property
     def coded(self) -> Features:
         """The layout where there are coded features alone."""
-        return self._layout(
+        return self._make_layout(
             self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family))
         )
 
-    def _layout(
+    def _make_layout(
         self,
         chosen: np.ndarray,
         family: np.ndarray,
@@ -239,6 +246,11 @@ class Tests:
         missing: np.ndarray,
         column: np.ndarray,
     ) -> Features:
+        """Return the layout of the chosen features; the other arguments are by feature.
+
+        chosen, family, n_bins, column : int64.
+        missing : bool.
+        """
         n_coded = len(self.objects.features)
         bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
         first, prices = self.price_offset, self.prices
@@ -260,7 +272,7 @@ class Tests:
         return Features(*NO_CODES, *own, *NO_RUNS)
 
     def rule(self, feature: int, number: float) -> TestRule:
-        """The test of a feature; ``number`` is its index, or its threshold."""
+        """Return the test of a feature; ``number`` is its index, or its threshold."""
         coded = self.objects.features
         return (
             coded[feature].rule(int(number))
@@ -289,12 +301,13 @@ class Subtrees:
 
     @staticmethod
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
-        """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.
+        """Prepare growth by the kernel, for what :class:`~arboretum.engine.search.plan.Plan` finds
+        fit.
 
         timed : there is a deadline.
         """
         limits, stats, parts = problem.parts.limits(), space.statistics, problem.parts
-        rules = rules_of(
+        rules = make_subtree_rules(
             parts,
             space.min_weight,
             float(stats.weight.sum()),
@@ -334,8 +347,8 @@ class Subtrees:
         )
 
     def takes(self, cell: Cell, node: Node) -> bool:
-        """Whether the kernel is allowed, and expected to be faster; by fractions of rows it grows
-        whole trees, and where tests have surrogates none.
+        """Return whether the kernel may grow a node's subtree, and is expected to be faster; by
+        fractions of rows it grows whole trees, and where tests have surrogates none.
         """
         if self.missing is not None:
             return cell.depth == 0 and not hasattr(self.missing, "surrogates")
@@ -362,21 +375,21 @@ class Subtrees:
         """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke
         its contract.
         """
-        root.below = self.subtree(cell, self.rules, late)
+        root.below = self.grow_arrays(cell, self.rules, late)
         return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
 
-    def subtree(
+    def grow_arrays(
         self, cell: Cell, rules: kernels.SubtreeRules, late: Callable[[], bool]
     ) -> Subtree | None:
-        """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion
-        broke its contract.
+        """Return what hangs below a node, by shares one with ``who`` and ``share``; None if the
+        criterion broke its contract.
 
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
         stats, limits, shared = self.space.statistics, self.limits, isinstance(cell, Part)
         rows = cell.who if isinstance(cell, Part) else self.space.rows[cell.low : cell.high]
-        members, n = members_of(stats, rows), len(rows)
-        chosen, features, distinct = self.tests.at(rows, members.label, self.most_codes)
+        members, n = copy_members(stats, rows), len(rows)
+        chosen, features, distinct = self.tests.layout_at(rows, members.label, self.most_codes)
         asked = np.zeros(len(features.prices) if rules.allow_constant else 0, np.bool_)
         if len(asked):
             asked[list(cell.used)] = True
@@ -386,7 +399,9 @@ class Subtrees:
         paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
         above = kernels.Above(cell.depth, asked, paid, cell.path_cost, listed)
         most = max([2, *np.diff(features.offset).tolist()])
-        parts = self._fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
+        parts = (
+            self._allocate_fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
+        )
         room = 2 * n + most + 1
         arrays = [
             *np.empty((6, room), np.int32),
@@ -412,7 +427,7 @@ class Subtrees:
         )
         here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
         if parts is not None and sure(self.missing).kernel == "splits":
-            features, here, parts, scratch = _roomier(features, here, parts, scratch, 3 * n)
+            features, here, parts, scratch = _enlarge_memory(features, here, parts, scratch, 3 * n)
         grow, bins = kernels.grow_subtree, None if shared else scratch.bins
         while (
             end := grow(
@@ -439,13 +454,20 @@ class Subtrees:
                     *(np.resize(array, (2 * len(array), *array.shape[1:])) for array in nodes)
                 )
                 if parts is not None:
-                    features, here, parts, scratch = _roomier(
+                    features, here, parts, scratch = _enlarge_memory(
                         features, here, parts, scratch, 2 * len(here)
                     )
-        return self._grown(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
+        return self._to_subtree(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
 
-    def _fractions(self, chosen: np.ndarray, most: int, share: np.ndarray) -> fractional.Fractions:
-        """Memory for growth on fractional rows.   most : outcomes, or bins of a feature."""
+    def _allocate_fractions(
+        self, chosen: np.ndarray, most: int, share: np.ndarray
+    ) -> fractional.Fractions:
+        """Return memory for growth on fractional rows.
+
+        chosen : int64, features that compete.
+        most : outcomes, or bins of a feature.
+        share : float64[n], of each object.
+        """
         stats, coded, n = self.space.statistics, self.space.objects.features, len(share)
         forms = np.array(
             [
@@ -474,9 +496,16 @@ class Subtrees:
             np.empty(most + 1),
         )
 
-    def _grown(
+    def _to_subtree(
         self, nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, by_rows: bool
     ) -> Subtree:
+        """Return the first ``n`` nodes of a kernel with the problem's features, and thresholds in
+        place of ranks.
+
+        chosen : int64, the problem's feature of each of the kernel's.
+        distinct : float[raw columns, ·], values by rank.
+        by_rows : objects stand for several rows each.
+        """
         feature = nodes.feature[:n]
         number = nodes.index[:n].astype(np.float64)
         n_coded = len(self.tests.objects.features)
@@ -523,14 +552,17 @@ class Subtrees:
         )
 
 
-def _roomier(
+def _enlarge_memory(
     features: Features,
     here: np.ndarray,
     parts: fractional.Fractions,
     scratch: kernels.SubtreeScratch,
     room: int,
 ) -> tuple[Features, np.ndarray, fractional.Fractions, kernels.SubtreeScratch]:
-    """The same for so many entries of open nodes."""
+    """Return the same four with memory for ``room`` entries of open nodes.
+
+    here : int32, the permutation.
+    """
     order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
     spare = scratch._replace(
         spare=np.empty(room + 1, np.int32),
@@ -544,9 +576,11 @@ def _roomier(
     )
 
 
-def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
-    """What is added up over some objects: copies, of one type of labels, so that one kernel
+def copy_members(stats: Statistics, rows: np.ndarray) -> kernels.Members:
+    """Return what is added up over some objects: copies, of one type of labels, so that one kernel
     serves all.
+
+    rows : int[k], the objects.
     """
     label, y = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
     return kernels.Members(

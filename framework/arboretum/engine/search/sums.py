@@ -53,17 +53,17 @@ def check_sums(
         weights=weights,
         prices=prices,
     )
-    if found := broken_sums(trial):
+    if found := find_broken_sum(trial):
         name = component_name(scorer.criterion)
         way = "leave by_sums out (every cut is then scored by its table)"
         raise ContractError(f"criterion {name}: its kernel promises by_sums, but {found}; {way}")
 
 
 @lru_cache(maxsize=256)
-def broken_sums(trial: SumTrial) -> str:
-    """A counterexample, as a sentence; "" where none was found."""
+def find_broken_sum(trial: SumTrial) -> str:
+    """Return a table that scores otherwise than its sum, as a sentence; "" where none was found."""
     sum_of: Kernel = gini_after if trial.sum_form == GINI else entropy_after
-    for counts, weight, price in tables_of(trial):
+    for counts, weight, price in draw_tables(trial):
         weights = weight * counts
         mass, cost = float(weights.sum()), sum_of(weights)
         mixed = impurity_of(weights.sum(axis=0), trial.impurity_at)
@@ -71,12 +71,12 @@ def broken_sums(trial: SumTrial) -> str:
         mixed = mixed if mixed == mixed else 0.5
         node = np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
         table = weights[None], counts[None].astype(np.int64)
-        score = _scored(trial, *table, price, node, trial.batch)[0]
+        score = _score_tables(trial, *table, price, node, trial.batch)[0]
         rows, unit = int(counts.sum()), weight == 1.0
         error = error_of.py_func(trial.sum_form, rows, trial.width, mass, unit)
         sums = np.array([cost + error, cost - error, *(mass * share for share in SHARES)])
         given = sums[:, None, None], np.zeros((len(sums), 1, 1), np.int64)
-        low, high, *along = _scored(trial, *given, price, node, trial.sum_at)
+        low, high, *along = _score_tables(trial, *given, price, node, trial.sum_at)
         if not low <= score <= high and score == score:
             sides = (", ".join(f"{w:g}" for w in side[side > 0]) for side in weights)
             reported = f"a table of the class weights ({') | ('.join(sides)})"
@@ -90,8 +90,8 @@ def broken_sums(trial: SumTrial) -> str:
     return ""
 
 
-def tables_of(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
-    """float64[2, classes] of rows, no side empty; what a row weighs; a price."""
+def draw_tables(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
+    """Yield float64[2, classes] of rows, no side empty; what a row weighs; a price."""
     draw = np.random.default_rng(trial.width)
     for k in range(TABLES):
         some = draw.permutation(trial.width)[: (3, 8, trial.width)[k % 3]]
@@ -102,7 +102,7 @@ def tables_of(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
         yield counts, (1.0, trial.weights[0], trial.weights[-1])[k % 3], trial.prices[-(k % 2)]
 
 
-def _scored(
+def _score_tables(
     trial: SumTrial,
     weights: np.ndarray,
     counts: np.ndarray,
@@ -110,6 +110,12 @@ def _scored(
     node: np.ndarray,
     address: int,
 ) -> np.ndarray:
+    """Return float64[tables], scores by the compiled kernel at an address.
+
+    weights : float64[tables, ·, ·].
+    counts : int64[tables, ·, ·].
+    node : float64[6], scalars of the node.
+    """
     out = np.empty(len(weights))
     more = np.full(len(out), price), np.zeros((len(out), weights.shape[1], 0))
     given = np.ascontiguousarray(weights), counts, *more

@@ -75,7 +75,7 @@ def check_vertices(
         weights,
         prices,
     )
-    if found := broken_vertices(trial):
+    if found := find_broken_bin(trial):
         way = (
             "leave bounded_by_vertices out (columns are then sorted), or let it answer False for "
             "this impurity"
@@ -90,11 +90,11 @@ def check_vertices(
 
 
 @lru_cache(maxsize=256)
-def broken_vertices(trial: VertexTrial) -> str:
-    """The smallest counterexample, as a sentence; "" where none was found."""
+def find_broken_bin(trial: VertexTrial) -> str:
+    """Return the smallest counterexample, as a sentence; "" where none was found."""
     if trial.width < 2:  # a node of one class is a leaf
         return ""
-    bins, params = bins_of(trial.width), np.array(trial.params)
+    bins, params = draw_bins(trial.width), np.array(trial.params)
     node_of_bin, member = np.unique(
         bins.left + bins.inside + bins.right, axis=0, return_inverse=True
     )
@@ -116,12 +116,18 @@ def broken_vertices(trial: VertexTrial) -> str:
             given = weight * counts, counts, np.full(len(here), price), np.zeros((len(here), 2, 0))
             score_tables(*given, trial.batch, scalars, params, trial.impurity_at, out)
             scores[here] = out
-        if found := _counterexample(bins, scores, weight):
+        if found := _find_counterexample(bins, scores, weight):
             return found
     return ""
 
 
-def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
+def _find_counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
+    """Return the first division that scores above all vertices of its bin, as a sentence; ""
+    without any.
+
+    scores : float64[divisions].
+    weight : of an object.
+    """
     best = np.full(len(bins.left), -np.inf)
     np.maximum.at(best, bins.bin[bins.vertex], scores[bins.vertex])
     bound = best[bins.bin]
@@ -130,29 +136,33 @@ def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
     )
     for i in np.flatnonzero(above)[:1]:
         b, (one, other) = bins.bin[i], weight * bins.counts[i]
-        reported = [_reported(weight * part[b]) for part in (bins.left, bins.inside, bins.right)]
+        reported = [
+            _format_weights(weight * part[b]) for part in (bins.left, bins.inside, bins.right)
+        ]
         return (
             f"of a bin of the class weights {reported[1]}, with {reported[0]} before and "
-            f"{reported[2]} behind it, the division {_reported(one)} | {_reported(other)} "
-            f"scores {scores[i]:.6g} and the best vertex {bound[i]:.6g}"
+            f"{reported[2]} behind it, the division {_format_weights(one)} | "
+            f"{_format_weights(other)} scores {scores[i]:.6g} and the best vertex {bound[i]:.6g}"
         )
     return ""
 
 
-def _reported(weights: np.ndarray) -> str:
+def _format_weights(weights: np.ndarray) -> str:
     return f"({', '.join(f'{w:g}' for w in weights.tolist())})"
 
 
 @lru_cache(maxsize=8)
-def bins_of(width: int) -> Bins:
-    """Bins for so many classes: all small ones, then large ones, each with divisions of which
-    none leaves a side empty.
+def draw_bins(width: int) -> Bins:
+    """Return bins for so many classes: all small ones, then large ones, each with divisions of
+    which none leaves a side empty.
     """
     small, generator = min(width, 2), np.random.default_rng(width)
     beside = vectors(small, MOST_LEFT).astype(np.int64)
     within = vectors(small, MOST_INSIDE).astype(np.int64)
     few = [(a, b, c) for b in within[within.sum(axis=1) > 1] for a in beside for c in beside]
-    cases = [_wide(case, width) for case in sorted(few, key=lambda case: sum(map(np.sum, case)))]
+    cases = [
+        _pad_classes(case, width) for case in sorted(few, key=lambda case: sum(map(np.sum, case)))
+    ]
     for k in range(LARGE):
         active = np.arange(width) if k % 2 else generator.permutation(width)[:ACTIVE]
         large = np.zeros((3, width), np.int64)
@@ -164,7 +174,7 @@ def bins_of(width: int) -> Bins:
     cases = [case for case in cases if np.count_nonzero(sum(case)) > 1]
     counts, bin_, vertex = [], [], []
     for number, (left, inside, right) in enumerate(cases):
-        taken = _divisions(inside, generator)
+        taken = _draw_divisions(inside, generator)
         both = np.stack([left + taken, inside - taken + right], axis=1)
         both, taken = (each[(both.sum(axis=2) > 0).all(axis=1)] for each in (both, taken))
         counts.append(both)
@@ -179,13 +189,15 @@ def bins_of(width: int) -> Bins:
     )
 
 
-def _wide(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
+def _pad_classes(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
     return tuple(np.pad(part, (0, width - len(part))) for part in case)
 
 
-def _divisions(inside: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """int64[divisions, classes]: what goes left: everything where that is little, else all
+def _draw_divisions(inside: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return int64[divisions, classes]: what goes left; all divisions of a small bin, else all
     vertices and some points.
+
+    inside : int64[classes], objects of the bin.
     """
     some = np.flatnonzero(inside)
     ways = (

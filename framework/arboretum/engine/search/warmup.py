@@ -33,7 +33,7 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     small = attrs.evolve(problem.parts, stopping=(SHALLOW,), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
-        if not in_one_call(problem):
+        if not grows_in_one_call(problem):
             grow(rehearsal, Context(), compiled=False)
             growth = Growth.of_run(rehearsal, Context())
             # where bins say too little, columns are sorted
@@ -44,8 +44,8 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     return time.perf_counter() - start
 
 
-def in_one_call(problem: Problem) -> bool:
-    """Whether the whole tree will be one subtree, so that the loop's kernels are not needed;
+def grows_in_one_call(problem: Problem) -> bool:
+    """Return whether the whole tree will be one subtree, so that the loop's kernels are not needed;
     with a deadline or without.
     """
     if problem.parts.fractional_rows:  # that loop has none
@@ -57,7 +57,7 @@ def in_one_call(problem: Problem) -> bool:
 
 
 def sample(objects: Encoded) -> Encoded:
-    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the
+    """Return some of the objects: evenly spaced, some of the first two classes, the extremes of the
     first columns, some without a value.
     """
     n = objects.n_objects

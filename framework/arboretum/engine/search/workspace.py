@@ -30,19 +30,21 @@ class Draw:
     seed: int
 
     def widen(self, cell: Cell) -> bool:
-        """Let one column more compete; False where all do."""
-        order, most = self._at(cell)
+        """Let one column more compete; return False where all do."""
+        order, most = self._drawn_at(cell)
         cell.memo["drawn"] = order, most + 1
         return most < len(order)
 
-    def among(self, cell: Cell, positions: np.ndarray) -> np.ndarray:
-        """bool[k]: whether columns compete, by their positions."""
-        order, most = self._at(cell)
+    def are_drawn(self, cell: Cell, positions: np.ndarray) -> np.ndarray:
+        """Return bool[k]: whether columns compete at a node.   positions : int64[k], of the
+        columns.
+        """
+        order, most = self._drawn_at(cell)
         return np.isin(positions, order[:most])
 
-    def _at(self, cell: Cell) -> tuple[np.ndarray, int]:
-        """(columns in the order in which they are drawn, how many compete), by the node's place
-        alone, so that it can be asked again.
+    def _drawn_at(self, cell: Cell) -> tuple[np.ndarray, int]:
+        """Return (columns in the order in which they are drawn, how many compete), by the node's
+        place alone, so that it can be asked again.
         """
         if "drawn" not in cell.memo:
             generator = np.random.default_rng([self.seed, cell.low, cell.high, cell.depth])
@@ -98,7 +100,10 @@ class Workspace:
         allow_constant: bool,
         made: bool,
     ) -> Workspace:
-        """Prepare them.   made : tests are made at the nodes, with any number of outcomes."""
+        """Prepare the arrays of a growth.
+
+        made : tests are made at the nodes, with any number of outcomes.
+        """
         n = objects.n_objects
         least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
         rows, spare = np.arange(n, dtype=np.int32), np.empty(n + 1, np.int32)
@@ -117,23 +122,31 @@ class Workspace:
             np.zeros((n, 0)),
         )
 
-    def payable(self, prices: np.ndarray, cell: Cell) -> np.ndarray:
-        """float64[k]: prices at a node, +∞ where its path cannot pay them any more: no engine
-        lets such a test compete.
+    def payable_prices(self, prices: np.ndarray, cell: Cell) -> np.ndarray:
+        """Return float64[k]: prices at a node, +∞ where its path cannot pay them any more: no
+        engine lets such a test compete.
+
+        prices : float64[k], by the list of the node.
         """
         most = self.limits.most_paid(cell.depth + 1)
         return (
             prices if most == np.inf else np.where(cell.path_cost + prices <= most, prices, np.inf)
         )
 
-    def competing(self, cell: Cell, features: Sequence[Feature | RawFeature]) -> np.ndarray:
-        """bool[k]: whether features compete at a node."""
+    def compete(self, cell: Cell, features: Sequence[Feature | RawFeature]) -> np.ndarray:
+        """Return bool[k]: whether features compete at a node."""
         if self.draw is None:
             return np.ones(len(features), np.bool_)
-        return self.draw.among(cell, np.array([feature.position for feature in features], np.int64))
+        return self.draw.are_drawn(
+            cell, np.array([feature.position for feature in features], np.int64)
+        )
 
-    def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Keep a node's own columns, by object."""
+    def set_own_columns(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Keep the criterion's own columns of a node, by object.
+
+        rows : int64[k], its objects.
+        columns : float64[k, ·].
+        """
         if self.extra.shape[1] != columns.shape[1]:
             self.extra = np.zeros((self.objects.n_objects, columns.shape[1]))
         self.extra[rows] = columns

@@ -27,7 +27,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum.engine.search.assemble import to_tree
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns, kernel_of
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, call_columns, kernel_of
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.coverage import Coverage
@@ -264,7 +264,7 @@ class CriterionSuite(ComponentSuite):
         for _, objects, used in self.tried(component, toy_impurity(tasks_of(component)[0])):
             for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
                 node = node_of(objects, rows, impurity=used)
-                found = np.asarray(asked_columns(component, node, objects, rows))
+                found = np.asarray(call_columns(component, node, objects, rows))
                 assert found.ndim == 2 and len(found) == len(rows)
                 assert np.isfinite(found).all()
 
@@ -320,9 +320,7 @@ class CriterionSuite(ComponentSuite):
                 if scorer.column_at:
                     assert close(scorer.columns(node, objects, rows), plain)
                 if hasattr(component, "columns"):
-                    assert close(
-                        np.asarray(asked_columns(ready, node, objects, rows))[:, :1], plain
-                    )
+                    assert close(np.asarray(call_columns(ready, node, objects, rows))[:, :1], plain)
 
     def test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects(
         self, component, impurity, coverage
