@@ -164,9 +164,9 @@ def check_parts(parts: Parts) -> None:
     """Refuse a run, or a part of it, without the parts it needs."""
     for part in filter(None, (parts.method, parts.criterion, parts.solver)):
         for group in getattr(part, "needs", ()):
-            _demand(parts, group, label(part))
+            _require_group(parts, group, label(part))
     for group in ("encoder", "cost"):
-        _demand(parts, group, "a run")
+        _require_group(parts, group, "a run")
     for one in (parts.criterion, parts.impurity, parts.complexity):
         check_kernels(one)
     check_missing(parts)
@@ -198,7 +198,7 @@ def check_parts(parts: Parts) -> None:
                 f"{shape.value if shape else 'of none'}; choose another of the two"
             )
     if (pruner := parts.pruner) is not None and getattr(pruner, "reads_impurity", False):
-        _demand(parts, "impurity", label(pruner))
+        _require_group(parts, "impurity", label(pruner))
         if parts.impurity is not None and getattr(parts.impurity, "scale", "mean") == "total":
             why = (
                 f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass "
@@ -251,7 +251,8 @@ def check_missing(parts: Parts) -> None:
         raise CapabilityError(f"{label(parts.method)} does not ask {asked}; {way}")
 
 
-def _demand(parts: Parts, group: str, who: str) -> None:
+def _require_group(parts: Parts, group: str, who: str) -> None:
+    """Raise CapabilityError where the choices leave a group empty that ``who`` needs."""
     if getattr(parts, group) in (None, ()):
         article = "an" if group[0] in "aeiou" else "a"
         raise CapabilityError(
@@ -354,10 +355,13 @@ def broken_contract(kind: str, cls: type) -> str | None:
     Looks at names, forms (method, static method, kernel) and numbers of arguments; what they return
     is seen when they run.
     """
-    return next(_faults(kind, cls), None)
+    return next(_list_faults(kind, cls), None)
 
 
-def _faults(kind: str, cls: type) -> Iterator[str]:
+def _list_faults(kind: str, cls: type) -> Iterator[str]:
+    """Yield what a class lacks of the contract of its kind, each as the end of a sentence that
+    names it: kernels, methods and their arguments, and what it states of itself.
+    """
     kernels = KERNELS.get(kind, {})
     for name, (mark, signature) in kernels.items():
         if fault := _kernel_fault(cls, name, mark, signature):
@@ -372,9 +376,9 @@ def _faults(kind: str, cls: type) -> Iterator[str]:
         for name, wanted in _methods(contract).items():
             if not _has(cls, name):
                 if required:
-                    yield _missing(kind, cls, name, wanted)
+                    yield _describe_missing_method(kind, cls, name, wanted)
             elif name not in kernels or mark_of(getattr(cls, name)) is None:
-                if fault := _method_fault(kind, cls, name, wanted):
+                if fault := _describe_method_fault(kind, cls, name, wanted):
                     yield fault
     stated = getattr(cls, {"objective": "shape", "solver": "minimises"}.get(kind, ""), ())
     shapes = [shape.value for shape in Shape]
@@ -413,7 +417,8 @@ def _has(cls: type, name: str) -> bool:
     )
 
 
-def _missing(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> str:
+def _describe_missing_method(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> str:
+    """Return the fault of a method that is not there, with the method that may be meant for it."""
     near = closest(
         name, [n for n in vars(cls) if inspect.isfunction(vars(cls)[n]) and not n.startswith("__")]
     )
@@ -421,7 +426,12 @@ def _missing(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> 
     return f" has no method {name!r}{hint}; {_wants(kind, name, wanted)}"
 
 
-def _method_fault(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> str | None:
+def _describe_method_fault(
+    kind: str, cls: type, name: str, wanted: Callable[..., object]
+) -> str | None:
+    """Return what is wrong with a method that is there: it is none, or takes other arguments than
+    its contract hands it; None where nothing is.
+    """
     stated = inspect.getattr_static(cls, name)
     if isinstance(stated, property) or not callable(getattr(cls, name)):
         return f".{name} is no method; {_wants(kind, name, wanted)}"
@@ -433,7 +443,7 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Callable[..., object]
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     shorter = kind == "criterion" and name in ("columns", "kernel")
     if any(
-        _takes(signature, (*first, *form), keywords)
+        _accepts_call(signature, (*first, *form), keywords)
         for form in ([positional, positional[:-1]] if shorter else [positional])
     ):
         return None
@@ -448,9 +458,10 @@ def _arguments(wanted: Callable[..., object]) -> tuple[list[None], dict[str, Non
     return positional, {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
 
 
-def _takes(
+def _accepts_call(
     signature: inspect.Signature, positional: Sequence[None], keywords: Mapping[str, None]
 ) -> bool:
+    """Return whether a call with so many positional and these named arguments binds."""
     try:
         signature.bind(*positional, **keywords)
     except TypeError:
@@ -478,7 +489,7 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     if (
         isinstance(stated, staticmethod)
         and carried == mark
-        and _takes(taken, (None,) * (signature.count(",") + 1), {})
+        and _accepts_call(taken, (None,) * (signature.count(",") + 1), {})
     ):
         return None
     return (

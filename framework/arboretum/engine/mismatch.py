@@ -65,7 +65,7 @@ class Seal:
 
     def over(self, *values: Table | Encoded | Prices) -> Seal:
         """This seal, and one on what the values hold now."""
-        return Seal((*self.values, *values), (*self.sums, *map(_sums, values)))
+        return Seal((*self.values, *values), (*self.sums, *map(_checksums_of_arrays, values)))
 
     def check(self, who: str) -> None:
         """Raise VerificationError unless everything is as it was sealed.
@@ -73,7 +73,7 @@ class Seal:
         who : had it in the meantime.
         """
         for value, sums in zip(self.values, self.sums, strict=True):
-            now = _sums(value)
+            now = _checksums_of_arrays(value)
             changed = [name for name in sums if now.get(name) != sums[name]]
             if changed:
                 what = (
@@ -85,7 +85,8 @@ class Seal:
                 )
 
 
-def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
+def _checksums_of_arrays(value: Table | Encoded | Prices) -> dict[str, int]:
+    """Return the CRC-32 of each array of a table, of encoded objects or of prices, by its name."""
     arrays: dict[str, np.ndarray | None]
     if isinstance(value, Table):
         arrays = {f"column {column.name!r}": column.values for column in value.columns}

@@ -49,6 +49,7 @@ class Curve:
                 self._points[1:-1] = self._points[2:-1:2]
 
     def _progress(self, done: float, total: float | None, message: str) -> None:
+        """Pass progress on, with the bound and the best value that are known by now."""
         if self._points:
             _, low, best = self._points[-1]
             message += f"; no tree is below {low:.6g}" + (

@@ -85,19 +85,22 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     growth.plan = plan.without_bins
     item = growth.evaluate(growth.root())
     for above, outcome in tree.path(node):
-        item = _descend(growth, item, tree, above, outcome)
+        item = _grow_child(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
     if chosen is not None:
         growth.score(item)  # where columns are drawn, as many compete as it took
     return Reasons(
         item.node,
         plan.lines,
-        "" if chosen else _stopped_by(growth, item),
-        _candidates(growth, item, chosen),
+        "" if chosen else _explain_leaf(growth, item),
+        _score_all_tests(growth, item, chosen),
     )
 
 
-def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:
+def _grow_child(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:
+    """Grow one level further, to the child of node ``above`` with that outcome; raises
+    ContractError where growing again divides the node by another test than the tree's.
+    """
     growth.score(item)
     expected, cell, candidate = tree.rule(above), item.cell, item.candidate
     if candidate is None or (found := candidate.engine.rule(cell, candidate)) != expected:
@@ -109,7 +112,8 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
     return growth.split_node(item)[int((present < outcome).sum())]
 
 
-def _stopped_by(growth: Growth, item: Open) -> str:
+def _explain_leaf(growth: Growth, item: Open) -> str:
+    """Return why a node is a leaf: the stopping rule, the limit or the budget, as a sentence."""
     if rule := growth.reason_to_stop(item):
         return rule
     growth.score(item)
@@ -132,7 +136,8 @@ def _stopped_by(growth: Growth, item: Open) -> str:
     return "the budget of leaves was spent elsewhere, or it was pruned"
 
 
-def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[ScoredTest, ...]:
+def _score_all_tests(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[ScoredTest, ...]:
+    """Return all tests of a node with their tables, prices, scores and terms, the best first."""
     cell, node, scorer = item.cell, item.node, growth.scorer
     prepare_columns(cell, node, scorer, growth.space)
     if scorer.wants_gain:

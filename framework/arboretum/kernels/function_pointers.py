@@ -111,10 +111,13 @@ def address_of(kernel: Callable, mark: str) -> Any:
     loop itself, in Python, where kernels are interpreted (:mod:`arboretum.kernels.plain`).
     """
     template, signature = FORMS[mark]
-    return _address(compiled(kernel, template, True), signature)
+    return _address_of_loop(compiled(kernel, template, True), signature)
 
 
-def _address(loop: Dispatcher, signature: Signature) -> Any:
+def _address_of_loop(loop: Dispatcher, signature: Signature) -> Any:
+    """Compile a loop for a signature, and return the address of its C entry; where kernels are
+    interpreted, the Python function that stands in its place.
+    """
     interpreter = active_interpreter()
     if interpreter is not None and interpreter.runs(loop, signature.args):
         return as_python(loop)
@@ -136,12 +139,12 @@ def address_in_python(value: Callable) -> Any:
     An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python`
     raises it afterwards.
     """
-    return _address(_calling_back(value)[0], IMPURITY_SIGNATURE)
+    return _address_of_loop(_wrap_python_impurity(value)[0], IMPURITY_SIGNATURE)
 
 
 def raise_from_python(value: Callable) -> None:
     """Raise what a call from a kernel has raised since this was last asked, Ctrl-C included."""
-    failures = _calling_back(value)[1]
+    failures = _wrap_python_impurity(value)[1]
     if failures:
         first = failures[0]
         failures.clear()
@@ -149,7 +152,11 @@ def raise_from_python(value: Callable) -> None:
 
 
 @cache
-def _calling_back(value: Callable) -> tuple[Dispatcher, list[BaseException]]:
+def _wrap_python_impurity(value: Callable) -> tuple[Dispatcher, list[BaseException]]:
+    """Return a kernel that calls a Python impurity, ``float64[classes] -> float64``, and the list
+    of what it raised: there is no way for an exception through compiled code, so it returns NaN
+    then.
+    """
     failures: list[BaseException] = []
 
     def guarded(weights):

@@ -121,6 +121,7 @@ class _Part(Compiler):
     """
 
     def _compile_core(self) -> object:
+        """Compile without the passes that optimise and emit machine code."""
         library = self.state.library = self.state.targetctx.codegen().create_library(
             self.state.func_id.func_qualname
         )

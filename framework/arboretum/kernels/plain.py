@@ -141,11 +141,16 @@ def as_python(kernel: Any) -> Callable:
     Names are looked up once, so that none of its modules' is replaced later.
     """
     if not hasattr(kernel, "plain"):
-        with_twin(kernel, _rebound(kernel) if hasattr(kernel, "py_func") else _alone(kernel))
+        with_twin(
+            kernel, _rebind_to_sources(kernel) if hasattr(kernel, "py_func") else _alone(kernel)
+        )
     return kernel.plain
 
 
-def _rebound(kernel: "Dispatcher") -> Callable:
+def _rebind_to_sources(kernel: "Dispatcher") -> Callable:
+    """Return a copy of a kernel's source whose global names and closure lead to the sources of
+    other kernels, and whose records have their fields as attributes.
+    """
     python = kernel.py_func
     known = python.__globals__
     scope = {name: known[name] for name in {*_names(python.__code__)} & known.keys()}

@@ -111,7 +111,7 @@ def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Ca
     classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or
         read from the cache.
     """
-    return _scan(
+    return _compile_scan(
         kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted
     )
 
@@ -120,7 +120,7 @@ def scan_with_columns(moments: bool, prefix: bool) -> Callable:
     """The compiled :func:`search` for every criterion with columns of its own, or along which a
     prefix kernel answers.
     """
-    return _scan(_none, 0, moments, True, True, prefix)
+    return _compile_scan(_none, 0, moments, True, True, prefix)
 
 
 def _none(weights, counts, price, extra, node):
@@ -129,7 +129,8 @@ def _none(weights, counts, price, extra, node):
 
 
 @cache
-def _scan(kernel: Callable, *constants: int) -> Callable:
+def _compile_scan(kernel: Callable, *constants: int) -> Callable:
+    """Compile the search of a kernel's column loop with these constants put in for its switches."""
     names = dict(
         zip(
             ("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"),

@@ -345,16 +345,19 @@ def assembled(overrides: Plain) -> Parts:
         text = json.dumps(overrides)
     except (TypeError, ValueError):
         # a value that JSON does not know, such as a component or an enum
-        return _assembled(overrides, current())
+        return _assemble_overrides(overrides, current())
     return _assembled_from(text, current())
 
 
 _assembled_from = functools.lru_cache(maxsize=64)(
-    lambda text, lab: _assembled(json.loads(text), lab)
+    lambda text, lab: _assemble_overrides(json.loads(text), lab)
 )
 
 
-def _assembled(overrides: Plain, lab: Lab) -> Parts:
+def _assemble_overrides(overrides: Plain, lab: Lab) -> Parts:
+    """Return the parts that an estimator's overrides choose; raises ConfigError for a key that
+    would have no effect.
+    """
     values = {key: value for key, value in overrides.items() if key != "plugins"}
     files = overrides.get("plugins")
     # a single path is a list of one

@@ -178,6 +178,9 @@ def coerce(value: object, wanted: object, where: str) -> Any:
 
 
 def _coerce_scalar(value: object, wanted: object, where: str) -> object:
+    """Return a value as bool, int, float or str, as ``wanted`` says; raises ConfigError where it is
+    none.
+    """
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     if wanted not in names:
         return value

@@ -138,6 +138,7 @@ def load_registry(
 def _load_entry_point(
     manager: pluggy.PluginManager, registry: Registry, point: metadata.EntryPoint
 ) -> None:
+    """Register an installed plugin with its presets; one that cannot be used becomes a Failure."""
     try:
         module = point.load()
     except KeyboardInterrupt:
@@ -169,6 +170,9 @@ def _load_entry_point(
 
 
 def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
+    """Register a one-file plugin; raises ConfigError where there is no file, PluginError where it
+    cannot be used.
+    """
     path = file.expanduser().resolve()
     if not path.is_file():
         raise ConfigError(f"plugin file {str(file)!r} does not exist; give the path of a .py file")

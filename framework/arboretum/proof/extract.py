@@ -135,6 +135,9 @@ class Extraction:
         self.writer.append(self.rules.log.words[: self.rules.log.start[end]], end)
 
     def _walk(self) -> None:
+        """Write the records of all sets, a slice of about ``SLICE_SECONDS`` at a time; the log and
+        the stack grow where the kernel finds no room.
+        """
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
             room = (rules.ground, rules.log, self._nodes, self._frames, rules.scratch)

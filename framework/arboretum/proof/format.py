@@ -167,12 +167,13 @@ def read(path: str | os.PathLike[str]) -> Proof:
             f"the proof {str(path)!r} cannot be read ({getattr(error, 'strerror', None) or error})"
         ) from error
     try:
-        return _parsed(data)
+        return _parse_proof(data)
     except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError, struct.error) as error:
         raise StoreError(f"{str(path)!r} is no proof: {error}") from None
 
 
-def _parsed(data: bytes) -> Proof:
+def _parse_proof(data: bytes) -> Proof:
+    """Return the proof that a file's bytes hold; raises ValueError naming what does not fit."""
     if not data.startswith(MAGIC):
         other = data[:40].split(b"\n")[0]
         known = other.startswith(MAGIC.partition(b"/")[0])
@@ -216,6 +217,7 @@ def _refuse(values: object, wanted: Mapping[str, object]) -> None:
 
 
 def _refuse_header(header: Header) -> None:
+    """Raise ValueError where a field of the header has a value that no writer writes."""
     if header["shape"] not in ("additive", "complexity"):
         raise ValueError(f"its shape is additive or complexity; got {brief(header['shape'])}")
     if not UNIT.fullmatch(header["unit"]):

@@ -129,6 +129,7 @@ class ProofWriter:
             self._part.unlink()
 
     def _write(self, data: bytes | memoryview) -> None:
+        """Append to the file and to its checksum; raises what ``_trouble`` makes of an OSError."""
         self._digest.update(data)
         try:
             self._file.write(data)
