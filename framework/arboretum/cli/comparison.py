@@ -269,11 +269,12 @@ class Comparison:
             return None
         axis = Axis(_words(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
         return Panels(
-            title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1
+            title, [_draw_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1
         )
 
 
 def _by_data_set(settings: Iterable[Setting]) -> list[tuple[str, list[Setting]]]:
+    """Return the settings of each data set, by its name, in the order in which they came."""
     ordered = sorted(settings, key=lambda setting: setting.dataset)
     return [
         (name, list(mine))
@@ -322,7 +323,10 @@ def _with_errors(cells: Sequence[tuple[float, float]]) -> list[str | None]:
     ]
 
 
-def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
+def _draw_dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
+    """Return the chart of a data set's best settings: a dot a run, by seed and fold, with mean and
+    standard error.
+    """
     drawn = mine[:MOST_DRAWN]
     means = [setting.mean(setting.goal) for setting in drawn]
     names = [

@@ -43,6 +43,7 @@ def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, 
 
 
 def _parser(verb: str, description: str) -> Parser:
+    """Return the parser of a verb that looks at a part of the rows of a run."""
     parser = run_parser(verb, description)
     parser.add_argument(
         "--part", metavar="PART", help="rows: train, valid or test (default: test if there are any)"

@@ -107,6 +107,9 @@ def _collect_rarely() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    """Call the verb that the first argument names, with the others; returns its exit status. Raises
+    ConfigError for an unknown one.
+    """
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         say(usage())
         return 0

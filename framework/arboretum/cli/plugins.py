@@ -189,7 +189,7 @@ def bibliography(registry: Registry, kinds: list[str]) -> str:
     if len(kinds) > 1 and (papers := _papers(registry)):
         blocks.append("papers\n" + papers)
     return "\n\n".join(
-        [*blocks, *(_kind(kind, registry) for kind in kinds if registry.names(kind))]
+        [*blocks, *(_describe_kind(kind, registry) for kind in kinds if registry.names(kind))]
     )
 
 
@@ -239,7 +239,10 @@ def _telling(item: Entry | Preset) -> tuple[bool, ...]:
     )
 
 
-def _kind(kind: str, registry: Registry) -> str:
+def _describe_kind(kind: str, registry: Registry) -> str:
+    """Return the paragraph of a kind: what it is for, then its presets and components with summary,
+    owner and capabilities; names only where there are many.
+    """
     entries = list(registry.entries(kind))
     presets = registry.presets(kind)
     chosen = DEFAULT_CHOICES.get(kind, "")
@@ -293,7 +296,7 @@ def explain(text: str, registry: Registry) -> str:
         )
     preset = registry.find_preset(kind, name)
     if preset is None:
-        return _component(registry.get(kind, name), registry)
+        return _describe_component(registry.get(kind, name), registry)
     rows = [
         (f"  {group}", ", ".join(o) if isinstance(o, tuple) else o)
         for group, o in {kind: preset.recipe, **preset.select}.items()
@@ -306,10 +309,13 @@ def explain(text: str, registry: Registry) -> str:
         *_paper(preset.paper),
         "selects:",
     ]
-    return "\n".join([*lines, terminal.aligned(rows), "", *_foot(preset, registry)])
+    return "\n".join([*lines, terminal.aligned(rows), "", *_owner_and_command(preset, registry)])
 
 
-def _component(entry: Entry, registry: Registry) -> str:
+def _describe_component(entry: Entry, registry: Registry) -> str:
+    """Return all that is told of a component: meaning, paper, parameters, capabilities, owner and a
+    command that uses it.
+    """
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [
         paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "),
@@ -355,7 +361,11 @@ def _component(entry: Entry, registry: Registry) -> str:
         lines.append(paragraph(f"growth: {describe_way(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
     return "\n".join(
-        [*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)]
+        [
+            *lines,
+            *([f"needs: {', '.join(needs)}"] if needs else []),
+            *_owner_and_command(entry, registry),
+        ]
     )
 
 
@@ -380,7 +390,8 @@ def _paper(paper: str) -> list[str]:
     return [paragraph(f"paper: {paper}", rest="  "), ""] if paper else []
 
 
-def _foot(item: Entry | Preset, registry: Registry) -> list[str]:
+def _owner_and_command(item: Entry | Preset, registry: Registry) -> list[str]:
+    """Return the last two lines: the owner, and a command that uses the component or preset."""
     owner, text = item.owner, command(item, registry)
     brought = (
         f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""

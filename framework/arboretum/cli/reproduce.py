@@ -129,7 +129,7 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
             for reported in (False, True)
         )
         lines = [
-            _counts(what, cells)
+            _count_verdicts(what, cells)
             for what, cells in (("cell", printed), ("recomputed number", own))
             if cells
         ]
@@ -141,7 +141,7 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
                 f"({far.table}, {far.row} {far.column})"
             )
     if judged.claims:
-        lines.append(_counts("claim", judged.claims))
+        lines.append(_count_verdicts("claim", judged.claims))
     return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
 
 
@@ -161,7 +161,8 @@ def _of_how_much(judged: Judgement, asked: Plain) -> str:
     )
 
 
-def _counts(what: str, judged: Sequence[Cell | Claim]) -> str:
+def _count_verdicts(what: str, judged: Sequence[Cell | Claim]) -> str:
+    """Return how many cells or claims there are, and how many have each verdict, as a sentence."""
     found = ", ".join(
         f"{n} {v.value}{MEANING.get(v, '')}"
         for v in Verdict
@@ -234,6 +235,9 @@ def main(argv: list[str]) -> int:
 
 
 def _add_fields(parser: Parser, entry: Entry) -> None:
+    """Add an option for each field of a reproduction; raises ConfigError where one has the name of
+    an option of the command.
+    """
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
         default = default_of(field)

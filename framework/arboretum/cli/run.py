@@ -216,9 +216,12 @@ class Application:
                     )
             if not arguments.multirun and base.hydra.mode == RunMode.MULTIRUN:
                 base, arguments.multirun = loader.load_command(overrides, RunMode.MULTIRUN), True
-            return sweep(self, loader, base) if arguments.multirun else self._once(base)
+            return sweep(self, loader, base) if arguments.multirun else self._run_once(base)
 
-    def _once(self, base: "DictConfig") -> int:
+    def _run_once(self, base: "DictConfig") -> int:
+        """Run once and print what came out; returns the exit status. A failed run leaves a note in
+        its folder, an interrupted one what is known.
+        """
         from hydra.core.utils import env_override
 
         resolved = resolve(base, self.registry)

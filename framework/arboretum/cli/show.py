@@ -409,9 +409,9 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"
         for r, outcome in asked
     )
-    lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
+    lines = [f"node {node}: {steps or 'all rows'}", _describe_node(tree, found), *changes]
     rows = [
-        _row(tree, rank, one)
+        _row_of_candidate(tree, rank, one)
         for rank, one in enumerate(found.candidates, 1)
         if top <= 0 or rank <= top or one.chosen
     ]
@@ -457,7 +457,10 @@ def again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[
     return resolved, prepared, notes
 
 
-def _standing(tree: Tree, found: Reasons) -> str:
+def _describe_node(tree: Tree, found: Reasons) -> str:
+    """Return a line on a node: rows, mass, depth, classes, impurity, and why it is a leaf or by
+    which test it is divided.
+    """
     node = found.node
     words = [
         f"{node.count} rows",
@@ -485,7 +488,8 @@ def _standing(tree: Tree, found: Reasons) -> str:
     return ", ".join([*words, f"divided by {taken}"])
 
 
-def _row(tree: Tree, rank: int, one: ScoredTest) -> Facts:
+def _row_of_candidate(tree: Tree, rank: int, one: ScoredTest) -> Facts:
+    """Return a row of the table of candidates, by its heading."""
     outcomes = [
         weights for weights, counts in zip(one.weights, one.counts, strict=True) if counts.sum() > 0
     ]

@@ -300,7 +300,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
                 ]
             )
         )
-    _present(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
+    _print_outcome(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
     kept = (
         f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and "
         f"kept in {folder} "
@@ -413,6 +413,9 @@ class Post:
             job.sweep_id = self.parent.sweep.id
 
     def _open(self) -> Parent:
+        """Open the sweep's parent run in the tracker, after closing those that dead sweeps left
+        open.
+        """
         tracker = self.app.session.prepare_tracker(self.component)
         with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
             close_dead(tracker)
@@ -523,7 +526,12 @@ def _refuse_mixture(folder: Path, base: DictConfig, overrides: Sequence[str]) ->
     )
 
 
-def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
+def _print_outcome(
+    notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str
+) -> None:
+    """Print the last lines of a sweep: what ran and failed, warnings, and what the tracker did not
+    take.
+    """
     failures = [note for note in notes if note.status == FAILED]
     terminal.say(f"{counts_of(notes, total)}; {terminal.duration(seconds)}; kept in {folder}")
     for note in failures[:SHOWN_FAILURES]:

@@ -66,6 +66,7 @@ def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[
 
 
 def _translate_error(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
+    """Return Hydra's error in the words of the command line, with the way out."""
     if isinstance(error, OverrideParseException):
         lines = [
             line
@@ -100,7 +101,7 @@ def _translate_error(error: Exception, overrides: Sequence[str], registry: Regis
     if found := re.search(
         r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text
     ):
-        return _unknown_key(found[1], overrides, registry)
+        return _explain_unknown_key(found[1], overrides, registry)
     if "Config group override must be" in text:
         return (
             "a group takes the name of an option (criterion=NAME), or a list of them for "
@@ -115,6 +116,7 @@ def _cut(text: str, most: int = 200) -> str:
 
 
 def _explain_missing(error: MissingConfigException, registry: Registry) -> str:
+    """Return what is to be said of an option or a file of the configuration that is not there."""
     found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
     path = error.missing_cfg_file or (found[1] if found else "")
     group, _, option = (
@@ -187,6 +189,7 @@ def _explain_misfit(
 
 
 def _explain_unspecified(group: str, registry: Registry) -> str:
+    """Return what is to be said where a group has no option and needs one."""
     known = registry.names(group) if group in KINDS else []
     first = "iris" if "iris" in known else "NAME"
     way_out = (
@@ -215,7 +218,10 @@ def _choices_of(overrides: Sequence[str], registry: Registry) -> Facts:
     )
 
 
-def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
+def _explain_unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
+    """Return what is to be said of an override whose key is not there: where the parameter lives,
+    or the nearest known keys.
+    """
     group, *rest = key.lstrip("+~").split(".")
     if group == "budget":
         return unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Budget)])
@@ -347,7 +353,7 @@ class Loader(ConfigLoaderImpl):
         """Return one job's configuration: resolved at the first call, which is the check; a second
         call is the launcher's.
         """
-        config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
+        config, key = self._compose_job(master_config, sweep_overrides), tuple(sweep_overrides)
         if self.registry is not None and self._ready.pop(key, None) is None:
             resolved = resolve(config, self.registry)
             if len(self._ready) < KEPT:
@@ -358,7 +364,7 @@ class Loader(ConfigLoaderImpl):
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
         """Return what a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
-        return ready or resolve(self._job(master, overrides), sure(self.registry))
+        return ready or resolve(self._compose_job(master, overrides), sure(self.registry))
 
     def load_run(self, overrides: list[str]) -> DictConfig:
         """Return one run's configuration, without touching Hydra's global state; for many runs that
@@ -375,7 +381,10 @@ class Loader(ConfigLoaderImpl):
         self._said = overrides
         return self._with_values(normalise(overrides), (), composed)
 
-    def _job(self, master: DictConfig, overrides: Sequence[str]) -> DictConfig:
+    def _compose_job(self, master: DictConfig, overrides: Sequence[str]) -> DictConfig:
+        """Compose the configuration of one run of a sweep, with the values that its choices
+        bring.
+        """
         given: Any = OmegaConf.to_container(master.hydra.overrides.hydra)
         compose = super().load_sweep_config
         config = self._with_values(

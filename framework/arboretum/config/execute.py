@@ -155,11 +155,14 @@ class Session:
         if anew:
             self._given_up.pop(component, None)
         if not beside:
-            return self._ask(component, action)
-        self._handing = self._beside.submit(self._ask, component, action)
+            return self._ask_tracker(component, action)
+        self._handing = self._beside.submit(self._ask_tracker, component, action)
         return trouble
 
-    def _ask(self, component: Component, action: Callable[[], object]) -> str:
+    def _ask_tracker(self, component: Component, action: Callable[[], object]) -> str:
+        """Ask a tracker for something, and return its trouble, "" where there is none. One that let
+        us wait for nothing is not asked again.
+        """
         start = time.monotonic()
         if component not in self._given_up:
             try:
@@ -226,7 +229,7 @@ class Session:
         """
         from arboretum.engine import run as engine
 
-        request = self._request(resolved)
+        request = self._request_of(resolved)
         prepared = None
         tracker = resolved.parts.tracker
         trouble = ""
@@ -269,7 +272,10 @@ class Session:
             record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings))
         )
 
-    def _request(self, resolved: Resolved) -> Request:
+    def _request_of(self, resolved: Resolved) -> Request:
+        """Return what the engine is asked to do: parts, budget, the certifier and what else is
+        certified.
+        """
         from arboretum.engine import run as engine
 
         settings, parts, certifier = resolved.settings, resolved.parts, None

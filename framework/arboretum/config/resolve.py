@@ -214,6 +214,9 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
 
 
 def _resolve_settings(values: Facts, registry: Registry) -> Settings:
+    """Return the settings of a run; raises ConfigError where they name a plugin file that is not
+    loaded.
+    """
     settings = read(Settings, values)
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
@@ -227,6 +230,9 @@ def _resolve_settings(values: Facts, registry: Registry) -> Settings:
 
 
 def _resolve_one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
+    """Return the component of a kind that a group of the configuration describes, or None where
+    none is chosen; raises ConfigError for fields that belong to nothing.
+    """
     option, name = chosen.get(kind), group.get("name", NONE)
     fields = {key: value for key, value in group.items() if key != "name"}
     preset = registry.find_preset(kind, option) if isinstance(option, str) else None

@@ -478,11 +478,11 @@ def test_a_job_of_a_sweep_is_composed_as_hydra_composes_it_but_sooner(overrides,
         loader = Loader(search_path(), registry)
         master = loader.load_configuration(PRIMARY, ["hydra.sweep.dir=s"], RunMode.MULTIRUN)
         for _ in range(2):  # the second time from the copy, which other values have not touched
-            loader._job(
+            loader._compose_job(
                 master,
                 [*overrides, "seed=99", "+dataset.kinds.other=ordinal", "dataset.share=0.125"],
             )
-            quick = loader._job(master, overrides)
+            quick = loader._compose_job(master, overrides)
             whole = ConfigLoaderImpl.load_sweep_config(loader, master, overrides)
             assert OmegaConf.to_container(quick) == OmegaConf.to_container(whole)
 
