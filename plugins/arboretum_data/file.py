@@ -129,6 +129,9 @@ class FileDataset:
         )
 
     def _sign_between(self) -> str | None:
+        """Return the character between cells, None where it is to be found out; raises ConfigError
+        for more than a character.
+        """
         separator = (
             None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)
         )

@@ -227,6 +227,7 @@ DIABETES_COLUMNS = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6
 
 
 def _path_of_file(file: str) -> Path:
+    """Return where scikit-learn keeps a bundled file; raises DataError where it has none."""
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
         raise DataError(

@@ -87,7 +87,7 @@ class Client:
             _end(process, sure(self._line), sure(self._said))
 
     def _send(self, action: str, arguments: Plain) -> None:
-        line, self._busy = self._running(), True
+        line, self._busy = self._connection(), True
         with contextlib.suppress(OSError):  # the process is gone: there will be no answer
             line.send((action, arguments))
 
@@ -113,7 +113,8 @@ class Client:
         self._busy = False
         return answer
 
-    def _running(self) -> Connection:
+    def _connection(self) -> Connection:
+        """Return the connection to MLflow's process, which is started where none runs."""
         if self._process is not None and self._process.poll() is None:
             return sure(self._line)
         self.end()

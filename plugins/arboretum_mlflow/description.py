@@ -105,6 +105,7 @@ def chosen(varied: Iterable[str]) -> list[str]:
 
 
 def _write_headline(record: Record) -> str:
+    """Return the first line of a run's note: name, whether it is verified, its tree and errors."""
     name = record.data.get("name", "")
     verdict = "verified" if record.verified else "not verified"
     words = [f"**{name}**, {verdict}" if name else f"**{verdict.capitalize()}**"]
@@ -170,6 +171,7 @@ def _write_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _write_tree(text: str) -> str:
+    """Return the tree as a block of text, or where a large one is to be found."""
     if not text.strip():
         return ""
     if text.count("\n") > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:

@@ -230,6 +230,7 @@ def _time_of_end(folder: Path | None) -> int:
 
 
 def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[str, str]:
+    """Return the tags of a run, by name."""
     tags = {
         "arboretum.verified": str(record.verified).lower(),
         "arboretum.data.sha256": str(record.data.get("sha256", "")),
@@ -289,6 +290,7 @@ def user() -> str:
 
 
 def _describe_dataset(record: Record) -> dict[str, str]:
+    """Return the data set as MLflow's Dataset takes it; nothing without name and checksum."""
     name, digest = record.data.get("name"), record.data.get("sha256")
     if not name or not digest:
         return {}
@@ -336,6 +338,7 @@ def parameters(config: Plain, seed: int | None = None) -> dict[str, str]:
 
 
 def _flatten_values(value: object, prefix: str) -> Iterator[tuple[str, object]]:
+    """Yield (key with dots, value) of all values of nested mappings."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flatten_values(inner, f"{prefix}.{key}" if prefix else str(key))

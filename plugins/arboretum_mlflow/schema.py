@@ -244,6 +244,7 @@ def _head() -> str:
 
 
 def _make_fresh(location: Location) -> None:
+    """Make the tables of a new SQLite store in a draft that takes its place when it is whole."""
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     database = sure(location.database)
@@ -258,6 +259,9 @@ def _make_fresh(location: Location) -> None:
 
 
 def _migrate_store(location: Location) -> None:
+    """Bring a store to the schema of the installed MLflow; raises TrackerError where the database
+    is not one of MLflow's, or is newer.
+    """
     import sqlalchemy
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError

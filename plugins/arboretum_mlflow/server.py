@@ -92,6 +92,7 @@ def _running(
 
 
 def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) -> None:
+    """Return when the server answers; raises TrackerError where it ends or is too slow."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:

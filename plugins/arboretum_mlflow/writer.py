@@ -206,6 +206,7 @@ class Writer:
             )
 
     def _write(self, run: Run, entry: Plain) -> str:
+        """Write all of an entry into a run, and end it; returns its id."""
         self._write_files(run, entry["files"])
         series = [
             Metric(name, value, entry["start"] + at, at)
@@ -247,6 +248,7 @@ class Writer:
                 store.ManagedSessionMaker = managed
 
     def _run(self, run_id: str) -> Run | None:
+        """Return the run of that id, or None where the store has none."""
         try:
             return self.client.get_run(run_id)
         except MlflowException as error:
@@ -255,6 +257,7 @@ class Writer:
             return None
 
     def _find(self, key: str) -> Run | None:
+        """Return the run with that key, a finished one before one that runs; None where none is."""
         if not key:
             return None
         found = self.client.search_runs(
@@ -287,6 +290,9 @@ class Writer:
             del values[:MAX_METRICS], texts[:MAX_PARAMS]
 
     def _write_files(self, run: Run, files: Mapping[str, str]) -> None:
+        """Log files, text by name, as artifacts; raises TrackerError for a name that leaves the
+        folder.
+        """
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
             for name, text in files.items():

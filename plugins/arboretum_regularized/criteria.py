@@ -237,6 +237,7 @@ class Regularized:
         return {} if found.reason else {"expected_cost": found.ratio}
 
     def _guarantee(self, problem: Problem) -> Guarantee:
+        """Return the bound of Theorem 1, or the reason why it does not hold here."""
         found = guarantee_of(
             problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity
         )

@@ -80,7 +80,7 @@ def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
     """
     from scipy.stats import studentized_range
 
-    _check(k, alpha)
+    _check_level(k, alpha)
     return float(studentized_range.ppf(1 - alpha, k, np.inf)) / math.sqrt(2)
 
 
@@ -88,7 +88,7 @@ def q_bonferroni_dunn(k: int, alpha: float = ALPHA) -> float:
     """Quantile of the normal distribution for k − 1 two-sided comparisons with a control."""
     from scipy.stats import norm
 
-    _check(k, alpha)
+    _check_level(k, alpha)
     return float(norm.isf(alpha / (2 * (k - 1))))
 
 
@@ -113,7 +113,7 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """
     from scikit_posthocs import posthoc_nemenyi_friedman
 
-    n, k = _shape(scores, alpha)
+    n, k = _size_of_comparison(scores, alpha)
     average = average_ranks(scores)
     limit = critical_difference(q_nemenyi(k, alpha), k, n)
     p = np.minimum(posthoc_nemenyi_friedman(ranks(scores)).to_numpy(), 1.0)
@@ -131,7 +131,7 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
     """
     from scipy.stats import norm
 
-    n, k = _shape(scores, alpha)
+    n, k = _size_of_comparison(scores, alpha)
     place = scores.method(control)
     average = average_ranks(scores)
     apart = np.abs(average - average[place])
@@ -156,7 +156,7 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """
     from scipy.stats import wilcoxon
 
-    n, k = _shape(scores, alpha)
+    n, k = _size_of_comparison(scores, alpha)
     pairs = list(itertools.combinations(range(k), 2))
     raw, least = np.empty(len(pairs)), math.ceil(1 - math.log2(alpha) - 1e-12)
     for at, (i, j) in enumerate(pairs):
@@ -214,15 +214,17 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def _shape(scores: Scores, alpha: float) -> tuple[int, int]:
+def _size_of_comparison(scores: Scores, alpha: float) -> tuple[int, int]:
+    """Return (data sets, methods); raises DataError where a comparison has too few of either."""
     n, k = scores.values.shape
-    _check(k, alpha)
+    _check_level(k, alpha)
     if n < LEAST:
         raise DataError(f"methods are compared over two or more data sets, not {n}")
     return n, k
 
 
-def _check(k: int, alpha: float) -> None:
+def _check_level(k: int, alpha: float) -> None:
+    """Raise DataError for fewer than two methods, or a level of significance outside (0, 1)."""
     if k < LEAST:
         raise DataError(f"a comparison needs two or more methods, not {k}")
     if not 0.0 < alpha < 1.0:

@@ -398,6 +398,7 @@ def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
 def _make_chart(
     title: str, lines: list[Line], x: str, y: str, of: str, notes: list[str]
 ) -> LineChart:
+    """Return the chart of curves from 0 to 1, with a note in place of a legend for one."""
     predicted = [line.label for line in lines if not line.quiet]
     # no legend for one
     return LineChart(

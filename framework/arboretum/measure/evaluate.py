@@ -83,6 +83,9 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
 
 
 def _measure_quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
+    """Return every measure of a tree's predictions for the rows of a table, by its name; raises
+    DataError where its classes are not the tree's.
+    """
     weights, target = table.row_weights(), table.target
     if tree.is_regression:
         predicted = tree.predict(table, places)

@@ -121,6 +121,9 @@ def _refuse(what: str) -> None:
 
 
 def _check_surrogates(tree: Tree) -> None:
+    """Raise ContractError where a surrogate is not one of an inner node's rules, in the order of
+    nodes.
+    """
     n, rules, last = tree.n_nodes, tree.rules, 0
     for one in tree.surrogates:
         named = last <= one.node < n and tree.test[one.node] >= 0 and 0 <= one.rule < len(rules)

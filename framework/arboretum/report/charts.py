@@ -107,6 +107,7 @@ def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
 
 
 def _draw_lines(chart: LineChart, sheet: Sheet) -> Block:
+    """Return a chart of lines: points, their errors, and what a pointer reads over each."""
     xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
     width, height = sheet.size
     axes = sheet.plot(
@@ -164,6 +165,7 @@ BAR, PANEL = 9.4, 86.0  # width of a bar, and height of its plot
 
 
 def _draw_bars(chart: BarChart, sheet: Sheet) -> Block:
+    """Return a chart of bars from a base; raises DataError for base 0 on a logarithmic axis."""
     if chart.axis.log and chart.base <= 0:
         raise DataError(
             f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or "

@@ -111,6 +111,9 @@ def _make_item(
     empty: bool,
     labels: bool,
 ) -> Item:
+    """Return the item of a node with those of its children, which leave ``built``; rows that no
+    branch takes become one of their own.
+    """
     weights, count = tree.weights[node], _rows(tree.counts[node])
     if not opened:
         return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)

@@ -256,6 +256,7 @@ def _draw_word_on_branch(edge: str, curve: Curve) -> Label:
 
 
 def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
+    """Return the box of a node with its two lines of words and the bar of its classes."""
     upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.is_regression else 0.82)

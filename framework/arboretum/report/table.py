@@ -103,6 +103,9 @@ def markdown_table(
 def _headings(
     rows: Sequence[Plain], columns: Sequence[str] | Mapping[str, str] | None
 ) -> dict[str, str]:
+    """Return heading by column: those asked for, else all keys of the rows in the order in which
+    they occur.
+    """
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}

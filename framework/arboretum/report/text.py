@@ -176,6 +176,7 @@ def display_width(text: str) -> int:
 
 @cache
 def _width_in_columns(character: str) -> int:
+    """Return how many columns of a terminal a character takes: 0, 1 or 2."""
     return (
         0
         if unicodedata.combining(character)

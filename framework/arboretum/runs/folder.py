@@ -401,6 +401,7 @@ class Index:
 
     @functools.cached_property
     def _elsewhere(self) -> dict[tuple[str, str], Path]:
+        """Return the folder of each run that lies beneath the other root, by what identifies it."""
         return (
             {
                 found: folder

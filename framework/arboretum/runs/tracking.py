@@ -239,6 +239,7 @@ def track_verdict(
 def _track_chapter(
     tracker: Tracker, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str
 ) -> None:
+    """Send a chapter of a reproduction to the tracker, as a run below its parent."""
     summary = facts.facts
     choices = {
         "choices": {"reproduction": summary["name"]},

@@ -177,6 +177,7 @@ class TestsEncoder:
     def _code(
         self, column: Column, origin: Column, position: int, source: Table, edges: np.ndarray | None
     ) -> list[Coded]:
+        """Return a column's coded features, each with its codes; none where it asks nothing."""
         missing_bin = self.missing is Missing.category and bool(
             column.missing.any() or origin.missing.any()
         )
@@ -203,6 +204,7 @@ class TestsEncoder:
         raw: list[tuple[RawFeature, np.ndarray]],
         notes: list[str],
     ) -> Encoded:
+        """Put coded and raw features together into encoded objects."""
         features = tuple(feature for feature, _ in coded)
         raw_features = tuple(feature for feature, _ in raw)
         codes = _stack_columns(

@@ -289,7 +289,7 @@ def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_wait
 
     client = Client(locate(f"sqlite:///{tmp_path}/mlflow.db", "test"), "test", 60.0)
     client._line = line = Line()
-    monkeypatch.setattr(client, "_running", lambda: line)
+    monkeypatch.setattr(client, "_connection", lambda: line)
     with pytest.raises(KeyboardInterrupt):
         client.ask("first")
     client.seconds = 0.0

@@ -76,7 +76,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         promised = promises(problem).get("expected_cost")
         found[method] = {"expected_cost": cost, "promised": promised}
         if method == "EC4.5":
-            least = _least(services, problem, split, price)
+            least = _least_expected_cost(services, problem, split, price)
     slack = 4.0 * split.objects.n_objects * 2.0**-52 * max(1.0, least)
     if min(one["expected_cost"] for one in found.values()) < least - slack:
         raise VerificationError(
@@ -91,7 +91,12 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     }
 
 
-def _least(services: Services, problem: Problem, split: TrainingSplit, price: Prices) -> float:
+def _least_expected_cost(
+    services: Services, problem: Problem, split: TrainingSplit, price: Prices
+) -> float:
+    """Return the least expected cost of all trees, proven by the solver of subtables; raises
+    VerificationError where it proves none.
+    """
     solver = services.component("solver", "subtable_dp")
     complexity = services.component("complexity", "expected_cost")
     answer = solver.minima(problem, [complexity], Context(memory_bytes=MEGABYTES * 1_000_000))[0]

@@ -54,10 +54,11 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """Preset → test AUC, average depth, leaves, and of the first split the drawing; each of a
     verified run.
     """
-    return {preset: _drawn(services, key, seed, preset) for preset in METHODS}
+    return {preset: _run_on_drawn_data(services, key, seed, preset) for preset in METHODS}
 
 
-def _drawn(services: Services, key: Key, seed: int, preset: str) -> Facts:
+def _run_on_drawn_data(services: Services, key: Key, seed: int, preset: str) -> Facts:
+    """Run a preset on drawn data, and return its measures by name."""
     choices = {"dataset": key["dataset"], "method": preset}
     values = {
         "theta": published().theta,

@@ -115,6 +115,7 @@ class SplitSuite(SeededSuite):
                 assert len(np.unique(np.concatenate(sides))) == sum(map(len, sides))
 
     def answers(self, component, seed):
+        """Return the parts of each table that it divides, as lists of rows."""
         divisions = [divide(component, table, seed) for table in self.tables()]
         return [
             [part.tolist() for part in attrs.astuple(division)]

@@ -62,6 +62,7 @@ class StoppingSuite(ComponentSuite):
 
     @staticmethod
     def nodes():
+        """Yield nodes of toy tables: all objects, every other one, every seventh."""
         for seed in SEEDS:
             objects = toy_objects(toy_table(seed))
             for step in (1, 2, 7):
@@ -233,6 +234,7 @@ class MissingSuite(ComponentSuite):
 
     @staticmethod
     def known():
+        """Yield weights of the outcomes whose value is known, float64[outcomes], none of them 0."""
         for seed in SEEDS:
             for n in (2, 3, 5):
                 yield (
@@ -323,6 +325,7 @@ class MissingSuite(ComponentSuite):
 
     @staticmethod
     def grown(component, table, multiway: bool = True):
+        """Return the verified greedy tree of a table under this rule."""
         parts = Parts(
             method=None,
             criterion=ToyReduction(),

@@ -134,6 +134,7 @@ class Workshop:
         self.asked: list[tuple[Facts, Solution]] = []
 
     def fit(self, values: Facts) -> Solution:
+        """Return a tree whose depth depends on the values, and remember what was asked."""
         numbers = [float(v) for v in values.values() if isinstance(v, int | float)]
         depth = int(abs(sum(numbers)) * 7) % 5
         solution = Solution(slow_tree(self._objects, max_depth=depth), 0.0, 0.0, Status.feasible)
