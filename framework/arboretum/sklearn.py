@@ -38,7 +38,7 @@ from arboretum.errors import ArboretumError, BudgetError, ConfigError, sure, unk
 from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, Capability
 from arboretum.interfaces.method import Parts
-from arboretum.model.frame import exact_numbers, frame_column, is_constant, is_mixed, table_like
+from arboretum.model.frame import column_of_series, exact_numbers, is_constant, is_mixed, table_like
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Solution
 from arboretum.model.spelling import EXACT, canonical, spelling
@@ -357,7 +357,7 @@ class _BaseTree(BaseEstimator):
         if len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
         return (
-            tuple(frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)),
+            tuple(column_of_series(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)),
             y,
             len(X),
         )

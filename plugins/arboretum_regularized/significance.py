@@ -75,8 +75,8 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
 
 
 def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
-    """Quantile of the studentized range of k methods with infinitely many degrees of freedom,
-    divided by √2.
+    """Return the quantile of the studentized range of k methods with infinitely many degrees of
+    freedom, divided by √2.
     """
     from scipy.stats import studentized_range
 
@@ -85,7 +85,13 @@ def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
 
 
 def q_bonferroni_dunn(k: int, alpha: float = ALPHA) -> float:
-    """Quantile of the normal distribution for k − 1 two-sided comparisons with a control."""
+    """Return the quantile of the normal distribution for k − 1 two-sided comparisons with a
+    control (Demšar 2006, table 5b).
+
+    k : methods, the control among them.
+    alpha : level of significance of all comparisons together.
+    Raises DataError for k < 2, or alpha outside (0, 1).
+    """
     from scipy.stats import norm
 
     _check_level(k, alpha)

@@ -340,8 +340,8 @@ def not_admissible(impurity: Impurity, n_classes: int | None = None) -> str:
     """Which axiom of an admissible function it breaks, with the smallest counterexample, as a
     phrase; "" where none was found.
 
-    n_classes : few small sets of so many classes are looked at, in a millisecond; None: all that
-        are tried.
+    n_classes : few small sets of so many classes, two at least, are looked at, in a millisecond,
+        and growth with the number of classes is not tried; None: all that are tried.
     """
     if n_classes is not None:
         return refuted(impurity, ADMISSIBLE, max(2, n_classes))

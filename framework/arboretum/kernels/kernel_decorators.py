@@ -105,8 +105,8 @@ def complexity_kernel(function: F) -> F:
 
 
 def kernel_part(function: F) -> F:
-    """Mark a function that kernels call, one of :mod:`arboretum.kernels.impurity_sums`: it is
-    compiled together with each of them.
+    """Mark a function that kernels call, yours or one of :mod:`arboretum.kernels.impurity_sums`: it
+    is compiled together with each of them.
 
     Unlike a helper under ``arboretum.kernels.jit.jit`` it can be imported where numba must not be
     loaded yet.

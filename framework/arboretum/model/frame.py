@@ -335,7 +335,7 @@ def is_mixed(X: object) -> bool:
     return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes)
 
 
-def frame_column(name: str, series: Any) -> Column:
+def column_of_series(name: str, series: Any) -> Column:
     """Return a column of a mixed frame: ordered categories → ordinal, other text → categorical,
     points in time → days or seconds, else numbers.
 

@@ -96,11 +96,11 @@ def assemble(
         if group in without or option in (NONE, "", None):
             continue
         if group not in MANY:
-            parts[group] = _built(registry, group, option, wanted, shared)
+            parts[group] = _build_component(registry, group, option, wanted, shared)
             continue
         names = [getattr(each, "name", each) for each in option]
         parts[group] = tuple(
-            _built(registry, group, each, wanted.get(name, {}), shared)
+            _build_component(registry, group, each, wanted.get(name, {}), shared)
             for each, name in zip(option, names, strict=False)
         )
         if lost := [key for key in wanted if key not in names]:
@@ -113,15 +113,18 @@ def assemble(
     return Parts(**parts, class_weight=shared.get("class_weight"))
 
 
-def _built(
+def _build_component(
     registry: Registry,
     group: str,
     option: object,
     values: Plain,
     shared: Plain,
 ) -> Any:
-    """The component that an option names; of a component, the same with ``values`` put in,
-    checked as a plugin's is.
+    """Return the component that an option names, with these values of its fields; where the option
+    is a component, a copy of it with them, after the checks that a plugin's component passes.
+
+    shared : values of parameters that several components take, by their name.
+    Raises ConfigError where the option is neither, or of another kind.
     """
     if isinstance(option, str):
         return build(registry.get(group, option), values, shared)

@@ -290,6 +290,8 @@ def node_impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> n
     """Return float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's
     unit for variance.
 
+    risk : "impurity" (the one the tree was grown with), "gini", "entropy", "error" (of numbers: the
+        variance) or "variance".
     costs : float64[classes, classes], what a unit of weight of a class (row) loses by each label,
         where an error is not worth 1.
     Raises CapabilityError for a tree grown without impurity, or a risk that does not fit the

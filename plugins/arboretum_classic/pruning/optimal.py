@@ -24,7 +24,7 @@ from arboretum.api import (
     sure,
     unbeaten,
 )
-from arboretum_classic.pruning.pruners import rounding, validation_costs
+from arboretum_classic.pruning.pruners import costs_by_node, rounding
 
 PAIRS = 1 << 22  # sums of two fronts that are looked at together
 ROUNDED = 1e-12  # relative: prices that are no further apart count as equal
@@ -96,7 +96,7 @@ class OptimalSubtree:
         """Cut.  Where no pruned subtree is as cheap as asked, to the cheapest; where none of
         those errs as little, to the least error.
         """
-        leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
+        leaf, rest, mass = costs_by_node(tree, sure(valid) if self.needs_validation else train)
         own_price, inner_price = prices_of_nodes(tree, train, self.price)
         bits_alone = self.price == "mdl" and self.alpha == 0.0
         if self.max_price is None and self.max_error is None:
@@ -129,7 +129,7 @@ class OptimalSubtree:
         """Return the limit that no pruned subtree keeps."""
         if self.max_price is None and self.max_error is None:
             return []
-        leaf, rest, mass = validation_costs(tree, sure(valid) if self.needs_validation else train)
+        leaf, rest, mass = costs_by_node(tree, sure(valid) if self.needs_validation else train)
         of_leaf, of_test = prices_of_nodes(tree, train, self.price)
         price, error = (
             float(np.where(tree.is_leaf, *both).sum())

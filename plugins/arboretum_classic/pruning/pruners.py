@@ -232,7 +232,7 @@ class ReducedError:
                 "pruner reduced_error judges on validation rows, and there are none; use "
                 "split=holdout"
             )
-        leaf, rest, mass = validation_costs(tree, valid)
+        leaf, rest, mass = costs_by_node(tree, valid)
         return cut(tree, leaf, rest, self.tolerance * mass + rounding(tree, mass))
 
 
@@ -304,12 +304,14 @@ def rounding(tree: Tree, scale: float) -> float:
     return found
 
 
-def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return what rows cost: float64[n_nodes] where all that come by are predicted there,
-    float64[n_nodes] those that rest there; their weight.
+def costs_by_node(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (float64[n_nodes], float64[n_nodes], float): what rows that reach a node cost if it
+    is a leaf; what the rows cost that stay at an inner node for want of a child; their weight.
 
     The cost is the weight of wrong rows, or Σ w (y − prediction)²; a row in shares counts by its
     shares.
+
+    valid : rows that prune, of training or of validation.
     """
     node, row, share = tree.places(valid).all()
     weight, ends = share * valid.row_weights()[row], tree.subtree_end
@@ -321,6 +323,7 @@ def validation_costs(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, 
         rests = np.bincount(node * width + group, amount, tree.n_nodes * width).reshape(
             tree.n_nodes, width
         )
+        # nodes stand in preorder, so that a subtree is a stretch of them
         before = np.concatenate([np.zeros((1, width)), np.cumsum(rests, axis=0)])
         return before[ends] - before[:-1], rests
 

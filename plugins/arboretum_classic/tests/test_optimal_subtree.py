@@ -16,7 +16,7 @@ from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.pruning.optimal import OptimalSubtree, prices_of_nodes
-from arboretum_classic.pruning.pruners import validation_costs
+from arboretum_classic.pruning.pruners import costs_by_node
 
 PRICES = ("leaves", "nodes", "tests", "mdl")
 
@@ -40,7 +40,7 @@ def cuts(tree: Tree, node: int = 0):
 
 def every_subtree(tree: Tree, rows, train, price: str) -> np.ndarray:
     """float64[subtrees, 2]: (price, error share) of every pruned subtree, added up node by node."""
-    leaf, rest, mass = validation_costs(tree, rows)
+    leaf, rest, mass = costs_by_node(tree, rows)
     of_leaf, of_test = prices_of_nodes(tree, train, price)
     found = []
     for nodes in cuts(tree):
@@ -57,7 +57,7 @@ def every_subtree(tree: Tree, rows, train, price: str) -> np.ndarray:
 
 
 def told(tree: Tree, pruned: Tree, rows, train, price: str) -> tuple[float, float]:
-    leaf, rest, mass = validation_costs(pruned, rows)
+    leaf, rest, mass = costs_by_node(pruned, rows)
     of_leaf, of_test = prices_of_nodes(pruned, train, price)
     at, ends = pruned.is_leaf, ~pruned.is_leaf
     return float(of_leaf[at].sum() + of_test[ends].sum()), float(

@@ -201,7 +201,8 @@ def checked_header(names: Sequence[str], where: str) -> list[str]:
 def interpret(
     cells: Sequence[Cells], decimal: str | None, text: Container[str], undated: Container[str] = ()
 ) -> tuple[list[Cells], dict[str, str]]:
-    """Give text columns their numbers where decimal commas or dates say so; also notes, by subject.
+    """Return the columns, those of text with their numbers where decimal points, decimal commas or
+    dates say so; and notes by subject ("decimal NAME", "dates", "hint NAME", "nanoseconds").
 
     decimal : "." or ",", None to infer it.
     text : columns that stay text.
@@ -217,7 +218,9 @@ def interpret(
         if found[i].parsed is None:
             found[i] = attrs.evolve(found[i], parsed=parse_numbers(found[i].values))
     open_ = [i for i in spelled if found[i].parsed is None]
-    notes, hints, dated = _read_decimals(found, open_, decimal), {}, []
+    notes = _read_decimals(found, open_, decimal)  # sets ``parsed`` of those with decimal commas
+    hints: dict[str, str] = {}
+    dated: list[Cells] = []
     for i in open_:
         c = found[i]
         if c.parsed is not None or c.name in undated:

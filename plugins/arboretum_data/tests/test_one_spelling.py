@@ -26,7 +26,7 @@ from arboretum.api import (
     spelling,
     table_like,
 )
-from arboretum.model.frame import frame_column, spelled
+from arboretum.model.frame import column_of_series, spelled
 from arboretum.model.tree import single_leaf
 from arboretum_data.file import FileDataset
 from arboretum_data.reading import delimited
@@ -84,7 +84,7 @@ def category(folder, values, source) -> Column:
             .column("a")
         )
     if source == "pandas":
-        return frame_column("a", pd.Series(values).astype("category"))
+        return column_of_series("a", pd.Series(values).astype("category"))
     texts, codes = spelled(np.array(values))
     return Column("a", ColumnKind.categorical, codes, tuple(texts))
 
@@ -146,7 +146,7 @@ def test_classes_are_spelled_alike_too(tmp_path, type_, source):
 )
 def test_numbers_are_the_same_numbers_from_every_source(tmp_path, type_, source):
     values, _ = TYPES[type_]
-    column = frame_column("a", pd.Series(values))
+    column = column_of_series("a", pd.Series(values))
     assert column.kind is ColumnKind.continuous
     tree = tree_of(column)
     assert (
@@ -345,7 +345,7 @@ def test_a_run_never_merges_them(tmp_path):
 )
 def test_moments_keep_their_fractions(tmp_path, step, unit, source):
     times = pd.date_range("2024-03-01", periods=3, freq=step)
-    column = frame_column("a", pd.Series(times))
+    column = column_of_series("a", pd.Series(times))
     if source != "pandas":
         column = (
             FileDataset(path=str(write(tmp_path, times, source)), target="y").load(0).column("a")
@@ -365,7 +365,7 @@ def test_moments_keep_their_fractions(tmp_path, step, unit, source):
 def test_moments_that_would_merge_are_refused(tmp_path, source):
     times = pd.Series(pd.to_datetime([1, 2, 5000], unit="ns"))
     with pytest.raises(DataError, match="column 'a' holds moments less than a microsecond apart"):
-        frame_column("a", times) if source == "pandas" else FileDataset(
+        column_of_series("a", times) if source == "pandas" else FileDataset(
             path=str(write(tmp_path, times, source)), target="y"
         ).load(0)
     apart = FileDataset(

@@ -583,7 +583,10 @@ def lagrangian_bound_at(multiplier, n_rows, depth, kind, row_weight, of_class, a
 def conjunction_bound_of_table(
     table: Table, form: ClosedForm, setting: Setting, depth: int
 ) -> float:
-    """Return :func:`conjunction_bound` of all objects of a table."""
+    """Return a lower bound of ψ of the whole table: :func:`conjunction_bound` of all its objects.
+
+    depth : literals of a conjunction, at most.
+    """
     n = len(table.rows)
     room, rows = new_literals(table, n, n_classes(table)), np.arange(n, dtype=np.int32)
     ahead = room._replace(words=fill_literals(table, rows, 0, n, room))

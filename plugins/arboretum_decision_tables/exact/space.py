@@ -315,7 +315,8 @@ def parity_table(problem: Problem) -> Space:
 def _count_inconsistent(codes: np.ndarray) -> int:
     """Return how many of the merged objects have the codes of another class, too.
 
-    codes : uint[n, F].
+    codes : uint[n, F]; no two objects have the same codes and the same class, so that equal codes
+        mean different classes.  Without features all have the same.
     """
     if codes.shape[1] == 0:
         return len(codes) if len(codes) > 1 else 0

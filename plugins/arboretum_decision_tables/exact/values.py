@@ -283,6 +283,9 @@ def _copy_optimal_bundles_in_python(
 def count_trees(graph: Graph) -> dict[int, int]:
     """Return the number of trees that a graph's bundles describe, for every node; exact, however
     many.
+
+    Where only optimal bundles are kept (:func:`.values.keep_optimal`), these are the optimal trees.
+    ``graph.order`` has children before their parents; a node without bundles is a leaf, one tree.
     """
     number: dict[int, int] = {}
     for node in graph.order.tolist():

@@ -392,14 +392,18 @@ def pack_distinct_tests(
     return planes[: -(-found // 32)], order[kept[:found]]
 
 
-def run_steps(
+def run_slices_until_too_long(
     work: Callable[[int], int],
     make_room: Callable[[], bool],
     until: float | None,
     report: Callable[[], None],
 ) -> str:
-    """Work as ``run_slices`` does, by a kernel that begins no step of more than so many simple
-    steps, but returns TOO_LONG; then "seconds" ran out.
+    """Work slice by slice until the search ends, and return what ran out: "" (nothing), "seconds",
+    or "memory" where ``make_room`` finds none, as
+    :func:`arboretum.kernels.solving.slices.run_slices` does.
+
+    work : takes the simple steps that are left until ``until`` (``time.monotonic()``).  It begins
+        no step that is longer, but returns TOO_LONG, and then "seconds" ran out.
     """
     from arboretum.kernels.solving.slices import FINISHED, run_slices
     from arboretum_gosdt.problem.kernels import TOO_LONG

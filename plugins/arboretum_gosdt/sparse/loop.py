@@ -19,7 +19,7 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             limit ≥ 5 p, or prices, or no bound ``three``: for all features with
                 test_bound ≤ limit, ask the memo for both children      (look_up_children, B.8)
             if both children are solved: test_bound[i] = NEVER
-            the best tree of three leaves of a child that is not solved      (search_three_leaves)
+            the best tree of three leaves of a child that is not solved (tighten_by_three_leaves)
             push a child that is not solved, of two that with the lower ub, with the budget
                 min(limit − test_cost(i) − lb(other child), ub(child) − 1)         (push_child)
         else:
@@ -262,11 +262,13 @@ def push_child(data, levels, scratch, d, i, side, budget):
 
 
 @inner
-def search_three_leaves(data, levels, scratch, d, i, side):
-    """Find the least cost of child (side, i) with three leaves, where it matters; returns the work
-    that took, 0 where it was not looked for.
+def tighten_by_three_leaves(data, levels, scratch, d, i, side):
+    """Tighten the bounds of child (side, i) by the least cost of its trees of three leaves (where
+    tests have prices, by a bound of it); returns the work that took, 0 where nothing was looked
+    for: a tree of three leaves costs 3p and a test at least, which the child cannot afford.
 
-    Where tests have prices, a bound of it.
+    A tree that has not three leaves or fewer has four or more, and costs ``4 p + floor`` at least;
+    ``floor`` is the price of the cheapest test.
     """
     p, priced, place = data.numbers.p, has_prices(data.price), side * levels.node[d].stride + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
@@ -358,7 +360,7 @@ def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
         if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers.p:
-                took = search_three_leaves(data, levels, scratch, d, i, one)
+                took = tighten_by_three_leaves(data, levels, scratch, d, i, one)
                 if took > 0:
                     propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
                     return np.int64(-1), took

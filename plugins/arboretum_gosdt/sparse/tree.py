@@ -59,8 +59,9 @@ WAITING = np.dtype(
 
 @jit(borrow=True, wraps=True)
 def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, question, nodes):
-    """Write the tree that the memo knows into ``nodes`` (int64[2 · rows + 1, 4]); where it knows
-    nothing of a set, the best one of one or two levels.
+    """Write the tree that the memo knows into ``nodes`` (int64[2 · rows + 1, 4]: feature or −1, 0,
+    node of outcome 1, node of outcome 0); where it knows nothing of a set, the best one of one or
+    two levels.
 
     table : bits (uint32[rows, words]) and weights (int64[rows, classes]).
     prices : mass and price, int64, of rows and features.

@@ -238,21 +238,26 @@ class FrontSearch:
         return self.buffers(*(self.arrays[name] for name in self.buffers._fields))
 
     def _make_room(self) -> bool:
-        """Make room for one more step; False when that exceeds the budget in bytes."""
+        """Make room for one more step; False when that exceeds the budget in bytes.
+
+        The numbers added are what ``search_fronts`` asks for before it takes a branch (its tests
+        for NEED_ROOM): with fewer it would ask again for ever.
+        """
         used = dict(zip(sure(self.state.dtype.names), self.state.tolist()[0], strict=True))
         longest, n, tests = used["longest"], self.space.n_objects, len(self.space.price)
         more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
         wanted = {name: used[name] + one for name, one in more.items()} | {
             "slots": 2 * used["nodes"] + 4,
         }
-        full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
-        lists = {
+        long_enough = all(length <= len(self.arrays[name]) for name, length in wanted.items())
+        list_lengths = {
             name: used[name] + 2 * longest + 4 for name in ("ups", "lows", "pool")
         } | dict.fromkeys(self.buffers._fields, 2 * longest + 4)
-        # a list grew beyond all before
-        if full and all(length <= len(self.arrays[name]) for name, length in lists.items()):
-            lists = {name: 2 * len(self.arrays[name]) for name in lists}
-        return self.arrays.make_room({**wanted, **lists}, self.budget)
+        if long_enough and all(
+            length <= len(self.arrays[name]) for name, length in list_lengths.items()
+        ):  # a list grew beyond all before
+            list_lengths = {name: 2 * len(self.arrays[name]) for name in list_lengths}
+        return self.arrays.make_room({**wanted, **list_lengths}, self.budget)
 
 
 def spread_evenly(n: int, most: int, first: int) -> list[int]:

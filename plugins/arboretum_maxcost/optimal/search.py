@@ -242,7 +242,8 @@ class MaxCostSearch:
         used), the bounds that hold here, and scratch arrays.  ``_task_now`` adds the memory.
 
         A bound is used unless ``without`` names it, ``lemma`` only where the impurity is admissible
-        or makes no leaves, ``stars`` only where it makes none.
+        or makes no leaves, ``stars`` only where it makes none.  An impurity without a kernel
+        becomes ``self.from_python``, whose errors are raised after a slice.
         """
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_maxcost.optimal import parts
@@ -255,22 +256,22 @@ class MaxCostSearch:
         self.from_python = None if impurity is None or has_kernel(impurity) else impurity.value
         claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
         admissible = space.without_error and Capability.admissible in claimed
+        impurity_makes_leaves = not math.isnan(space.delta)
         address = 0
-        if admissible or not math.isnan(space.delta):
+        if admissible or impurity_makes_leaves:
             address = (
                 address_of(sure(getattr(impurity, "kernel", None)), "impurity")
                 if has_kernel(impurity)
                 else address_in_python(sure(impurity).value)
             )
-        used = [name not in without for name in BOUNDS]
-        used[2] &= math.isnan(space.delta)
+        lemma, ahead, conflicts = (name not in without for name in BOUNDS)
+        conflicts = conflicts and not impurity_makes_leaves
         most = max(
             self._largest_impurity_of_equal_objects(impurity if admissible else None),
-            0.0 if math.isnan(space.delta) else space.delta,
+            space.delta if impurity_makes_leaves else 0.0,
         )
         # hinged pairs say nothing of leaves that another impurity allows
-        used[0] &= admissible or math.isnan(space.delta)
-        lemma, ahead, conflicts = map(bool, used)
+        lemma = lemma and (admissible or not impurity_makes_leaves)
         setting = parts.Setting(
             without_error=space.without_error,
             delta=float(space.delta),
@@ -283,7 +284,7 @@ class MaxCostSearch:
             ahead=ahead,
             conflicts=conflicts,
         )
-        if used[2]:
+        if conflicts:
             table = _add_conflict_sets(table, space, self.context.deadline)
         return parts.Task(
             table=table,

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
 from arboretum.model.dates import date_number
-from arboretum.model.frame import frame_column, read_column
+from arboretum.model.frame import column_of_series, read_column
 from arboretum.model.tree import ColumnSpec
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 
@@ -227,7 +227,7 @@ def test_dates_of_every_unit_zone_and_age_are_read_as_single_values_are(unit, zo
     if unit != "ns":
         texts.append("3960-01-01T00:00:00")  # nanoseconds end in 2262
     times = pd.Series(np.array(texts, f"datetime64[{unit}]")).dt.tz_localize(zone)
-    column = frame_column("when", times)
+    column = column_of_series("when", times)
     fine = "seconds" if unit == "s" else "milliseconds"
     truth = [np.nan if value is pd.NaT else date_number(value, fine) for value in times]
     assert column.unit == fine

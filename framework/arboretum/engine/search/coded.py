@@ -62,6 +62,7 @@ class View:
         """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return int64[chosen],
         how many tests each chosen feature has.
 
+        scorer : the best test stands in ``block``; with NO_SCORER all of them are listed there.
         chosen : int64, features of the view.
         skipped : tests left out at the front, where they are listed.
         """

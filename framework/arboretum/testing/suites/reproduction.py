@@ -72,6 +72,9 @@ class ReproductionSuite(ComponentSuite):
     def test_results_depend_neither_on_the_order_of_the_work_nor_on_the_process(
         self, component, pieces, results, services
     ):
+        """Three drawn pieces are done once more by a fresh copy of the component, which knows
+        nothing of the others.
+        """
         again = attrs.evolve(component)
         if hasattr(again, "warm_up"):
             again.warm_up(services)
