@@ -443,7 +443,7 @@ def _describe_method_fault(
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     shorter = kind == "criterion" and name in ("columns", "kernel")
     if any(
-        _accepts_call(signature, (*first, *form), keywords)
+        _takes_call(signature, (*first, *form), keywords)
         for form in ([positional, positional[:-1]] if shorter else [positional])
     ):
         return None
@@ -458,7 +458,7 @@ def _arguments(wanted: Callable[..., object]) -> tuple[list[None], dict[str, Non
     return positional, {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
 
 
-def _accepts_call(
+def _takes_call(
     signature: inspect.Signature, positional: Sequence[None], keywords: Mapping[str, None]
 ) -> bool:
     """Return whether a call with so many positional and these named arguments binds."""
@@ -489,7 +489,7 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     if (
         isinstance(stated, staticmethod)
         and carried == mark
-        and _accepts_call(taken, (None,) * (signature.count(",") + 1), {})
+        and _takes_call(taken, (None,) * (signature.count(",") + 1), {})
     ):
         return None
     return (

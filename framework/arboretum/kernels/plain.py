@@ -142,12 +142,12 @@ def as_python(kernel: Any) -> Callable:
     """
     if not hasattr(kernel, "plain"):
         with_twin(
-            kernel, _rebind_to_sources(kernel) if hasattr(kernel, "py_func") else _alone(kernel)
+            kernel, _rebound_to_sources(kernel) if hasattr(kernel, "py_func") else _alone(kernel)
         )
     return kernel.plain
 
 
-def _rebind_to_sources(kernel: "Dispatcher") -> Callable:
+def _rebound_to_sources(kernel: "Dispatcher") -> Callable:
     """Return a copy of a kernel's source whose global names and closure lead to the sources of
     other kernels, and whose records have their fields as attributes.
     """

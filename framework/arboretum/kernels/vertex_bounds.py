@@ -133,7 +133,7 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
         for mask in range(lowest, highest + (b < last)):  # the vertices, then the cut after the bin
             inside = mask < highest
             if n == BLOCK:
-                ok = _score_collected(n, block, scoring, scores, bounds) and ok
+                ok = _score_block_into_bins(n, block, scoring, scores, bounds) and ok
                 n = 0
             put_vertex(
                 n,
@@ -157,7 +157,7 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
             left_w[k] += w[b, k]
             left_c[k] += c[b, k]
         rows += here
-    ok = _score_collected(n, block, scoring, scores, bounds) and ok
+    ok = _score_block_into_bins(n, block, scoring, scores, bounds) and ok
     # the vertices that are cuts between bins; then the limits of those cuts
     previous = -np.inf
     for b in range(last + 1):
@@ -173,7 +173,7 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
 
 
 @jit(inner=True)
-def _score_collected(n, block, scoring, scores, bounds):
+def _score_block_into_bins(n, block, scoring, scores, bounds):
     """Score the n tables collected in ``block``, and write each score to its bin, or raise the
     bound of its bin by it; returns whether none is NaN.
     """

@@ -40,12 +40,12 @@ def csv_text(rows: Iterable[Sequence[object]], *, inert: bool = True) -> str:
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
-        [map(_escape_formula, row) for row in rows] if inert else rows
+        [map(_quote_formula, row) for row in rows] if inert else rows
     )
     return text.getvalue()
 
 
-def _escape_formula(cell: object) -> object:
+def _quote_formula(cell: object) -> object:
     """Return a cell that no spreadsheet takes for a formula: such text gets a quote."""
     if not isinstance(cell, str) or not cell.startswith(RUN_BY_SPREADSHEETS):
         return cell

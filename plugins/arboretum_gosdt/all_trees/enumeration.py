@@ -16,7 +16,7 @@ from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
-from arboretum_gosdt.problem.prepared import run_slices_until_too_long
+from arboretum_gosdt.problem.prepared import run_slices_of_steps
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged
@@ -219,7 +219,7 @@ class AllTrees:
 
         self._clock = until, report
         with self._memo.moved_by(until), self._graph.moved_by(until):
-            return run_slices_until_too_long(work, self._make_room, until, report)
+            return run_slices_of_steps(work, self._make_room, until, report)
 
     def _make_room(self) -> bool:
         """Make room for the next set; False when that exceeds the budget in bytes."""

@@ -172,7 +172,7 @@ def judge(results: Keyed) -> Judgement:
         *_monk2(folds),
         *_judge_finished_settings(found, places),
         *_how_close(folds),
-        *_judge_insignificance(folds, all(whole.values())),
+        *_judge_significance(folds, all(whole.values())),
         *_generalises(folds, whole),
     ]
     rows = [
@@ -324,7 +324,7 @@ def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
     ]
 
 
-def _judge_insignificance(folds: Sequence[Fold], whole: bool) -> list[Claim]:
+def _judge_significance(folds: Sequence[Fold], whole: bool) -> list[Claim]:
     """Test accuracy of the proven best tree less that of CART's, where CART is almost optimal in
     training: by data set, means of folds.
     """

@@ -392,7 +392,7 @@ def pack_distinct_tests(
     return planes[: -(-found // 32)], order[kept[:found]]
 
 
-def run_slices_until_too_long(
+def run_slices_of_steps(
     work: Callable[[int], int],
     make_room: Callable[[], bool],
     until: float | None,

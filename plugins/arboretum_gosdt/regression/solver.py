@@ -39,7 +39,7 @@ from arboretum_gosdt.problem.prepared import (
     all_tests,
     group_equal_rows,
     pack_distinct_tests,
-    run_slices_until_too_long,
+    run_slices_of_steps,
 )
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class DeviationSearch:
             return self._memo.room_for(known, self._bytes)
 
         with self._memo.moved_by(until):
-            return run_slices_until_too_long(work, make_room, until, report)
+            return run_slices_of_steps(work, make_room, until, report)
 
     @property
     def lower(self) -> int:

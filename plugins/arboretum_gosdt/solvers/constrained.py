@@ -101,7 +101,7 @@ class Constrained:
                 "solver constrained minimises a loss that is a sum over objects; add "
                 "objective=accuracy (or balanced, cost_matrix)"
             )
-        self._refuse_misused_fields(problem)
+        self._check_fields(problem)
         search = ConstrainedSearch(self, problem, context)
         return Attempt(problem, search, none="no tree that keeps the limits").go_on(context)
 
@@ -112,7 +112,7 @@ class Constrained:
         load_kernels()
         Gosdt().warm_up(problem, context)
 
-    def _refuse_misused_fields(self, problem: Problem) -> None:
+    def _check_fields(self, problem: Problem) -> None:
         """Raise ConfigError for a column that is not there, or in both directions, and for a limit
         or a sensitive column without the other; CapabilityError for limits on rates of other than
         two classes.
