@@ -245,6 +245,16 @@ def test_columns_that_are_not_there_are_refused_with_the_closest_name():
             Constrained(**fields).solve(problem, Context())
 
 
+def test_rates_of_three_classes_are_not_compared():
+    three = next(
+        problem
+        for seed in range(50)
+        if (problem := with_groups(tiny_problem(seed, Accuracy()), 2)).objects.n_classes == 3
+    )
+    with pytest.raises(CapabilityError, match="but there are 3; make two"):
+        Constrained(sensitive="group", parity=0.1).solve(three, Context())
+
+
 def test_an_interrupt_leaves_a_tree_that_keeps_its_promise_and_a_bound():
     problem = with_groups(
         limited(tiny_problem(12, n_rows=8, n_columns=3), objective=Accuracy(lam=0.01)), 2
