@@ -3,6 +3,7 @@ class without the methods its kind asks for, in the form the framework calls the
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import FunctionType
@@ -499,6 +500,8 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
 
 
 def _wants(kind: str, name: str, wanted: Callable[..., object]) -> str:
-    """What a contract states of a method."""
+    """Return what a contract states of a method, as an author writes it: types without modules."""
     article = "an" if kind[0] in "aeiou" else "a"
-    return f"{article} {kind} needs {name}{inspect.signature(wanted)}".replace("'", "")
+    stated = str(inspect.signature(wanted)).replace("'", "").replace("numpy.", "np.")
+    stated = re.sub(r"\b(?:arboretum|collections|fractions|typing)(?:\.[a-z_]+)*\.", "", stated)
+    return f"{article} {kind} needs {name}{stated}"

@@ -377,7 +377,7 @@ def test_a_ratio_above_its_promise_fails(services):
 
 
 def test_a_tree_below_the_proven_least_stops_the_piece(services, monkeypatch):
-    monkeypatch.setattr(certified, "_least", lambda *_: 99.0)
+    monkeypatch.setattr(certified, "_least_expected_cost", lambda *_: 99.0)
     with pytest.raises(VerificationError, match="costs less than the proven least"):
         certified.work(
             {"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER},

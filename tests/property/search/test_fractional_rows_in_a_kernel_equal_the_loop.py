@@ -125,9 +125,9 @@ def test_a_tree_whose_rows_are_in_many_nodes_is_grown_in_several_calls(monkeypat
     objects = encode(np.zeros((60, 0), np.uint8), [], [], raw, target)
     problem = problem_of(objects, Reduction(), Gini())
     problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Fractional()))
-    rooms, roomier = [], subtree._roomier
+    rooms, roomier = [], subtree._enlarge_memory
     monkeypatch.setattr(
-        subtree, "_roomier", lambda *given: rooms.append(given[-1]) or roomier(*given)
+        subtree, "_enlarge_memory", lambda *given: rooms.append(given[-1]) or roomier(*given)
     )
     monkeypatch.setattr(subtree, "MOST_WORK_IN_TIME", 200)
     whole, pieces, loop = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arboretum.engine.search.raw import integers
+from arboretum.engine.search.raw import as_integers
 from arboretum.kernels.presort import partition_order, sort_columns
 
 SIZES = (1, 2, 7, 1000, 5000)
@@ -32,7 +32,7 @@ def entries(
     shift = int(x.shape[1] - 1).bit_length()
     order = np.empty(x.shape, kind)
     rows = np.arange(x.shape[1], dtype=np.int32)
-    sort_columns(x, integers(x), rows, label, shift, x.dtype.type(gap), order, 0)
+    sort_columns(x, as_integers(x), rows, label, shift, x.dtype.type(gap), order, 0)
     return order, shift
 
 
@@ -58,7 +58,7 @@ def test_the_rows_of_a_node_are_sorted_at_its_place(dtype):
     label = np.random.default_rng(0).integers(0, 7, 1000).astype(np.uint8)
     rows = np.flatnonzero(np.random.default_rng(1).random(1000) < 0.4).astype(np.int32)
     order = np.zeros(x.shape, np.uint32)
-    sort_columns(x, integers(x), rows, label, 10, gap, order, 300)
+    sort_columns(x, as_integers(x), rows, label, 10, gap, order, 300)
     here = slice(300, 300 + len(rows))
     some, _ = entries(x[:, rows].copy(), label[rows], 0.0)
     shift = int(len(rows) - 1).bit_length()
