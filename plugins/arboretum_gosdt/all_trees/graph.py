@@ -57,7 +57,7 @@ import numpy as np
 from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
+from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side, weight_in_common
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
 NEVER = np.int64(1) << 60
@@ -465,12 +465,6 @@ def is_open(levels, d, side, i):
 
 
 @inline
-def lightest_side(levels, d, i):
-    """Return the side of test i that weighs less."""
-    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
-
-
-@inline
 def cost_of_sides(costs, d, i):
     """Return what both sides of test i cost."""
     return costs[d, ONE, i] + costs[d, REST, i]
@@ -504,7 +498,7 @@ def propagate_to_siblings(table, levels, d, i, side):
     for k in range(levels.node[d].open):
         j = levels.open[d, k]
         near = levels.near[d, j * m + i]
-        common = near if side == ONE else levels.weight[d, ONE, j] - near
+        common = weight_in_common(levels, d, side, j, near)
         one = raise_bound_of_side(levels, d, ONE, j, low - q * (whole - common))
         rest = raise_bound_of_side(levels, d, REST, j, low - q * common)
         if one or rest:

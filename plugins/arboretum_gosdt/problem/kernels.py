@@ -16,7 +16,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.jit import inner, jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
 TOO_LONG = 3
@@ -167,3 +167,18 @@ def savings_of_labels(class_loss, cost, weights, helps):
         helps[u] = saved > 0
         base += most - saved
     return base
+
+
+@inline
+def lightest_side(levels, d, i):
+    """Return the side of test i that weighs less."""
+    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
+
+
+@inline
+def weight_in_common(levels, d, side, j, near):
+    """Return the weight of the rows on this side of one test and on side ONE of test j.
+
+    near : of those on side ONE of both.
+    """
+    return near if side == ONE else levels.weight[d, ONE, j] - near

@@ -55,7 +55,7 @@ import numpy as np
 from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
+from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side, weight_in_common
 from arboretum_gosdt.regression.intervals import least_cost_of_intervals
 from arboretum_gosdt.regression.pairs import (
     NEVER,
@@ -202,12 +202,6 @@ def refresh_best_tree(levels, d, i):
 
 
 @inline
-def lightest_side(levels, d, i):
-    """Return the side of test i that weighs less."""
-    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
-
-
-@inline
 def cost_of_sides(costs, d, i, a, many):
     """Return what both sides of test i cost; a of ``many`` leaves are on that of outcome 1."""
     return costs[d, ONE, i, a] + costs[d, REST, i, many - a]
@@ -240,7 +234,7 @@ def propagate_to_siblings(table, levels, d, i, side):
         whole = levels.weight[d, side, i]
         for j in range(m):
             near = levels.near[d, i * m + j]
-            common = near if side == ONE else levels.weight[d, ONE, j] - near
+            common = weight_in_common(levels, d, side, j, near)
             raise_bound_of_side(levels, d, ONE, j, k, low - (whole - common))
             raise_bound_of_side(levels, d, REST, j, k, low - common)
 

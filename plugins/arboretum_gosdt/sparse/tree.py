@@ -24,6 +24,7 @@ their rows' random words, as in :mod:`.loop`.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,6 +58,22 @@ WAITING = np.dtype(
 )
 
 
+class Question(NamedTuple):
+    """What tree is read from the memo.
+
+    p, q : what a leaf and a unit of loss cost.
+    depth : tests on a path, at most.
+    first : test of the root, −1 where it is a leaf.
+    levels : tests below each other, at most, in the trees of sets that the memo does not hold.
+    """
+
+    p: int
+    q: int
+    depth: int
+    first: int
+    levels: int
+
+
 @jit(borrow=True, wraps=True)
 def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, question, nodes):
     """Write the tree that the memo knows into ``nodes`` (int64[2 · rows + 1, 4]: feature or −1, 0,
@@ -66,18 +83,18 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
     table : bits (uint32[rows, words]) and weights (int64[rows, classes]).
     prices : mass and price, int64, of rows and features.
     sums : uint64[rows, 2], random words of the rows, added up.
-    memo : its slots, upper and test.
+    memo : its slots and tests.
     order : int64[rows].
     waiting : WAITING[2 · rows + 1].
     counts : int64[classes, features + 1].
-    question : int64, p, q, depth, test and cost of the root, levels.   Returns (nodes, cost).
+    question : Question.   Returns (nodes, cost).
     """
-    (bits, weights), (mass, price), (slots, _upper, test) = table, prices, memo
+    (bits, weights), (mass, price), (slots, test) = table, prices, memo
     n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
-    p, q = question[0], question[1]
+    p, q = question.p, question.q
     for r in range(n):
         order[r] = r
-    waiting[0].low, waiting[0].high, waiting[0].depth, waiting[0].above = 0, n, question[2], -1
+    waiting[0].low, waiting[0].high, waiting[0].depth, waiting[0].above = 0, n, question.depth, -1
     left, made, cost = 1, 0, np.int64(0)
     while left > 0:
         left -= 1
@@ -99,7 +116,7 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
             total += counts[k, features]
             most = max(most, counts[k, features])
         leaf = q * (total - most) + p
-        feature = question[3]
+        feature = question.first
         if at > 0:
             number = find(slots, key_with_depth(one, depth), two)
             if number >= 0 and test[number] != NO_TREE:
@@ -114,7 +131,7 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
                     counts,
                     p,
                     q,
-                    min(depth, question[5]),
+                    min(depth, question.levels),
                 )
         for c in range(4):
             nodes[at, c] = -1 if c != 1 else 0
@@ -306,17 +323,16 @@ def find_best_tree(
     n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
     nodes = np.empty((2 * n + 1, 4), np.int64)
-    question = [subproblem.p, subproblem.q, subproblem.depth, root[1], root[0]]
     for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
         made, cost = read_tree_from_memo(
             (subproblem.bits, subproblem.weights),
             subproblem.masses_and_prices(),
             sums,
-            (memo["slots"], memo["upper"], memo["test"]),
+            (memo["slots"], memo["test"]),
             np.empty(n, np.int64),
             np.empty(2 * n + 1, WAITING),
             np.empty((subproblem.weights.shape[1], subproblem.n_features + 1), np.int64),
-            np.array([*question, levels]),
+            Question(subproblem.p, subproblem.q, subproblem.depth, int(root[1]), levels),
             nodes,
         )
         if cost <= root[0]:

@@ -351,6 +351,7 @@ def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
             assert cost == min(leaf[0], *divided) == (leaf[0] if test < 0 else divided[test])
 
 
+@pytest.mark.compiled
 def test_small_searches_for_a_first_tree_fit_into_the_bytes_too():
     """They grow arrays of their own beside those of the search; 25.6 MB of 20 were taken where
     nobody told them.
