@@ -57,6 +57,9 @@ def inherit_bounds_from_parent(data, levels, scratch, d):
     Child T of the parent has the rows of child S of the same literal here, and those that the other
     side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
     them, one level deeper (as in ``propagate_to_siblings``).
+
+    d : at least 1; level d − 1 holds the parent, with its counts.  ``many`` of level d is set,
+        ``low`` only raised; ``scratch.cells`` is overwritten.
     """
     q = data.numbers.q
     p = data.numbers.p
@@ -98,6 +101,10 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S
     (similar support, B.10).  Or T is divided by S's literal first, and T ∖ S becomes a leaf: its
     loss and a leaf, one level deeper.
+
+    value : a lower bound of child (side, i), in costs.
+    Does nothing without the bound ``similar``.  Raises ``low``, ``many`` and ``test_bound`` of all
+    lanes of level d; lanes that are not alive get numbers that nobody reads.
     """
     q = data.numbers.q
     p = data.numbers.p
@@ -151,6 +158,8 @@ def raise_bounds_of_supersets(data, levels, d):
     in row d + 1: its children have fewer rows, and cost no more (G.1).
 
     Only without a limit of depth, else level d's children have one level more.
+
+    ``levels.lane[d + 1]`` says which feature of level d each of its lanes is.
     """
     wide = levels.node[d].stride
     stride = levels.node[d + 1].stride
@@ -177,7 +186,12 @@ def raise_bounds_of_supersets(data, levels, d):
 
 @inner
 def cost_of_two_leaves(data, levels, scratch, d, i, side):
-    """Return the least cost of two leaves for child (side, i), where tests have prices."""
+    """Return the least cost of two leaves for child (side, i), where tests have prices.
+
+    That is q · loss + 2 p and the price of their test, not that of feature i above.  Clears the
+    mark in ``levels.seen[d, i]`` that asks for it, and raises ``many`` of the child to what was put
+    aside in ``levels.more``.
+    """
     q = data.numbers.q
     p = data.numbers.p
     stride = levels.node[d].stride
@@ -196,13 +210,16 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
 
 @inner
 def bound_three_leaves(data, levels, scratch, d, i, side, most):
-    """Return what a tree of three leaves for child (side, i) costs at least, above three leaves and
-    one test of the lowest price, if that is at most ``most``, else more than that; where tests have
-    no price, it is the least cost.
+    """Return a lower bound of the trees of three leaves for child (side, i), above the cost of
+    three leaves and one test of the lowest price, and the work it took.
 
+    most : the caller wants to know only whether such a tree costs at most this, counted the same
+        way.
     From the node's own words, without entering the child: one feature makes a leaf, another divides
-    what is left.  Returns that and the work it took; the work is negative, and nothing is told,
-    where there is too much to do.
+    what is left.  The bound is the least cost itself where tests have no price, if it is at most
+    ``most``; above ``most`` it says only that no such tree is cheaper.  The work is negative, and
+    the bound says nothing, where there is more to do than ``numbers.three_work``.  Overwrites
+    ``scratch.cells``, ``fits``, ``child``, ``mask`` and ``some``.
     """
     q, p, stride = data.numbers.q, data.numbers.p, levels.node[d].stride
     planes = data.numbers.planes

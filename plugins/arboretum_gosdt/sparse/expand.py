@@ -74,6 +74,9 @@ def bound_by_features(data, levels, scratch, d):
     One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has,
     at its root, a leaf beside a cell that is divided (three leaves and at least the loss of that
     leaf), or two cells that are divided (four leaves).
+
+    ``node.state`` is COUNTING behind it, or EXPANDED_NODE where it must be a leaf (``n_features``
+    is 0 then).  Writes level d and all of ``scratch``.
     """
     node = levels.node[d]
     q = data.numbers.q
@@ -144,7 +147,11 @@ def bound_by_features(data, levels, scratch, d):
 
 @inner
 def bound_by_pairs(data, levels, scratch, d):
-    """Write what its pairs, now counted, say of a node."""
+    """Write what its pairs, now counted, say of a node.
+
+    ``scratch.two`` and ``scratch.three`` must be those of this node.  ``node.state`` is
+    EXPANDED_NODE behind it; ``test_bound`` of features that are not alive is NEVER.
+    """
     raise_bounds_from_pairs(data, levels, scratch, d)
     node, stride = levels.node[d], levels.node[d].stride
     upper = levels.upper[d]
@@ -172,6 +179,10 @@ def bound_by_pairs(data, levels, scratch, d):
 def raise_bounds_from_pairs(data, levels, scratch, d):
     """Write what the pairs of level d say of two leaves, and of three and more, below every
     literal.
+
+    Only of features with OPEN in ``levels.seen[d]``.  Raises ``low`` and ``many``; lowers
+    ``upper``, but with prices two leaves cheaper than ``upper`` are marked TWO_1 or TWO_0 in
+    ``seen`` instead, and what ``many`` is then goes to ``more``.
     """
     node = levels.node[d]
     q = data.numbers.q
@@ -210,6 +221,9 @@ def set_prices_and_masses(data, levels, scratch, d):
 
     The weights of the classes are part of the mass where ``numbers.own`` is 1: those with f are in
     ``scratch.cells[2 · stride + f]``.
+
+    Only where tests have prices.  A mass is int64, in the units that prices are paid for;
+    ``node.cheapest`` is 0 where no feature is alive.
     """
     node, numbers = levels.node[d], data.numbers
     stride = node.stride
@@ -243,6 +257,9 @@ def count_pairs(data, levels, scratch, d, work):
     Where tests have prices, a feature goes only where a cheaper one, which is before it, divides
     the rows alike.  Returns the work that is left; a node is done when all its features are
     ``counted``.
+
+    work : words · vectors that may still be counted; it may end below 0, by one feature's pairs.
+    Writes ``both``, ``alive`` and ``seen`` of level d, ``scratch.two`` and ``scratch.three``.
     """
     node = levels.node[d]
     lanes = data.numbers.lanes

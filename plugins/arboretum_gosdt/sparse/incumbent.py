@@ -84,9 +84,11 @@ class SubProblem:
         at: int = 0,
     ) -> Node:
         """Return the subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with
-        the rows that reach it; of the root: all.
+        the rows that reach it and what it costs.
 
-        left : how deep it may be.
+        rows : bool[rows], those that reach the node; None: all, as they do the root.
+        left : tests that a path from here on may have; None: ``depth``.
+        at : the node's row of ``nodes``, 0 for the root.
         """
         rows = np.ones(len(self.bits), bool) if rows is None else rows
         left, feature = self.depth if left is None else left, int(nodes[at, 0])
@@ -111,7 +113,15 @@ class SubProblem:
         report: Callable[[], None] = lambda: None,
     ) -> int:
         """Exchange the subtree of ``node`` for the best one of small depth that is found in so many
-        slices, if that costs less; returns how many it took.
+        slices, if that costs less; returns how many slices it took.
+
+        node : changed in place, feature, children and cost.
+        search : makes the small search, from the arguments of ``SparseSearch``.
+        depth : tests on a path of the new subtree, at most.
+        most : slices, at most; 0 does nothing.
+        until : ``time.monotonic()`` value at which it ends; then the tree may be one that is laid
+            out in a hurry.  None: no limit.
+        report : called after every slice.
         """
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
@@ -177,7 +187,9 @@ class Node:
         )
 
     def to_array(self) -> np.ndarray:
-        """Return the tree as ``SparseSearch.tree`` has it."""
+        """Return the tree as ``SparseSearch.tree`` has it, int64[nodes, 4] in preorder; its costs
+        are left out.
+        """
         below = [] if self.children is None else [child.to_array() for child in self.children]
         starts = np.cumsum([1, *(len(nodes) for nodes in below)])
         moved = [
@@ -187,7 +199,9 @@ class Node:
         return np.concatenate([[[self.feature, 0, *(starts[:-1] if below else (-1, -1))]], *moved])
 
     def recompute_cost(self) -> int:
-        """Write the costs of all nodes from the leaves up; returns the root's."""
+        """Write the costs of all nodes from the leaves up, where subtrees were exchanged; returns
+        the root's.
+        """
         if self.children is not None:
             self.cost = self.test_cost + sum(child.recompute_cost() for child in self.children)
         return self.cost

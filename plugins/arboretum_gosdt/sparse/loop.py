@@ -125,7 +125,11 @@ DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 @inner(wraps=True)
 def key_with_depth(one, depth):
-    """Return the first word of a set's fingerprint, mixed with the depth that its tree may have."""
+    """Return the first word of a set's fingerprint, mixed with the depth that its tree may have.
+
+    one : uint64; the product wraps around on purpose.  Sets of the same rows with different
+        remaining depths are entries of their own.
+    """
     return one + np.uint64(depth) * DEPTH_KEY
 
 
@@ -133,6 +137,9 @@ def key_with_depth(one, depth):
 def equivalent_loss_of_child(data, levels, d, i, side):
     """Return what every tree for child (side, i) loses, whatever its labels: the memo's costs have
     it, those of the levels do not.
+
+    data, levels : see :mod:`.node`; i is a feature's lane on level d.
+    Returns a cost, 0 where no row loses anything whatever its label.
     """
     summed, weight = data.numbers.summed, np.int64(0)
     for k in range(data.numbers.classes, summed):
@@ -151,6 +158,11 @@ def depth_below(depth):
 def tighten_bounds_of_child(data, levels, d, i, side, lower, upper):
     """Tighten the bounds of child (side, i) by a lower and an upper one, and what follows for the
     node: its best tree, its least cost, the bound of feature i.
+
+    lower, upper : costs, without what every label loses.  A ``lower`` above the child's least known
+        cost counts as that cost.
+    Writes ``upper``, ``low``, ``many`` and ``test_bound`` of level d, and ``best``,
+    ``best_feature`` and ``least`` of its node.
     """
     node, stride = levels.node[d], levels.node[d].stride
     place = side * stride + i
@@ -171,6 +183,9 @@ def tighten_bounds_of_child(data, levels, d, i, side, lower, upper):
 def fingerprint_children(data, levels, memo, d, i):
     """Write the fingerprint of child (1, i) into ``keys``, and prefetch the memo's slots of both
     children, which are read soon.
+
+    Nothing says here that they are valid: the caller sets QUERIED in ``levels.seen[d, i]``.  The
+    child of side 0 has the node's fingerprint minus this one, mod 2⁶⁴.
     """
     stride, n_words = levels.node[d].stride, levels.starts[d, data.factors.shape[0]]
     depth, mask = depth_below(levels.node[d].depth), np.uint64(memo.slots.shape[0] - 1)
@@ -185,7 +200,11 @@ def fingerprint_children(data, levels, memo, d, i):
 
 @inner(wraps=True)
 def look_up_children(data, levels, scratch, memo, d, i):
-    """Ask the memo for both children of feature i, and tighten bounds by what it knows."""
+    """Ask the memo for both children of feature i, and tighten bounds by what it knows.
+
+    ``levels.keys[d, i]`` must be there.  Siblings are bounded, too; ``scratch.cells`` is
+    overwritten.
+    """
     depth, one, two = depth_below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
         a, b = (
@@ -212,6 +231,12 @@ def look_up_children(data, levels, scratch, memo, d, i):
 def enter_in_memo(memo, state, one, two, lower, upper, test):
     """Enter bounds and test of a set into the memo, or tighten those that are there; returns its
     number.
+
+    memo, state : written; ``state.known`` grows by 1 where the set is new.  There must be room for
+        it.
+    one, two : uint64, its fingerprint, mixed with the depth.
+    lower, upper : costs with what every label loses.
+    test : int32, the feature that reaches ``upper``; −1: a leaf, NO_TREE: there is only a bound.
     """
     number = find_or_enter(memo.slots, one, two, state.known)
     if number == state.known:
@@ -228,6 +253,9 @@ def enter_in_memo(memo, state, one, two, lower, upper, test):
 def close_node(data, levels, memo, state, d):
     """Enter bounds and test of the node of level d, which is solved, into memo and log; returns its
     number there.
+
+    Its bound is the least ``test_bound`` of its features, but no less than ``node.least`` and no
+    more than ``node.best``.  The log is written only where it has rows (searches of a team).
     """
     node, bound = levels.node[d], levels.node[d].best
     for f in range(node.n_features):
@@ -250,7 +278,12 @@ def close_node(data, levels, memo, state, d):
 
 @inner(wraps=True)
 def push_child(data, levels, scratch, d, i, side, budget):
-    """Make child (side, i) the node of level d + 1."""
+    """Make child (side, i) the node of level d + 1.
+
+    budget : int64, what a tree for the child may cost to matter.
+    ``levels.keys[d, i]`` must be there.  Level d + 1 is overwritten; ``node.child`` and
+    ``node.side`` of level d say which child it is.
+    """
     enter_child(data, levels, scratch, d, i, side)
     node, child = levels.node[d], levels.node[d + 1]
     node.child, node.side = i, side
@@ -269,6 +302,9 @@ def tighten_by_three_leaves(data, levels, scratch, d, i, side):
 
     A tree that has not three leaves or fewer has four or more, and costs ``4 p + floor`` at least;
     ``floor`` is the price of the cheapest test.
+
+    Sets THREE_1 or THREE_0 in ``levels.seen[d, i]``, so that it is done once for each child, also
+    where it was too much work.
     """
     p, priced, place = data.numbers.p, has_prices(data.price), side * levels.node[d].stride + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
@@ -283,7 +319,7 @@ def tighten_by_three_leaves(data, levels, scratch, d, i, side):
     upper = levels.upper[d, place]
     if cost <= cap and not priced:
         upper = min(upper, cost)
-    tighten_bounds_of_child(data, levels, d, i, side, min(4 * p + floor, cost), upper)
+    tighten_bounds_of_child(data, levels, d, i, side, lower=min(4 * p + floor, cost), upper=upper)
     return work + 1
 
 
@@ -293,6 +329,9 @@ def most_balanced_feature(levels, d, limit):
     none.
 
     Bounds of balanced children say most about other children.
+
+    limit : a cost; features with a higher ``test_bound`` cannot be asked first in a tree that
+        matters.
     """
     stride = levels.node[d].stride
     test_bound = levels.test_bound[d]
@@ -310,6 +349,9 @@ def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
 
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at
     again, with the work that took for a budget.
+
+    limit : what a tree that asks it first may cost to matter, the test's own cost included.
+    memo : read only.  ``test_bound[i]`` becomes NEVER where both children are solved.
     """
     stride = levels.node[d].stride
     low = levels.low[d]
@@ -375,6 +417,11 @@ def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
 def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
     PAUSED.
+
+    data : Data.
+    levels, scratch, memo, state : SparseLevels, SparseScratch, Memo and a record of STATE, all
+        written; a later call with the same arrays goes on where this one stopped.
+    work : int64; a node that is expanded takes 2000 of it, besides its pairs.
     """
     use = data.numbers.bounds
     if not state.begun:

@@ -204,7 +204,10 @@ pairs are counted; row i of ``both`` is there for all features, not only from i'
 
 @inner
 def words_of_level(data, levels, d):
-    """Return the words of level d with their groups."""
+    """Return the words of level d with their groups.
+
+    The record borrows the level's arrays, no copy is made.
+    """
     numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
     return Words(
         levels.words[d],
@@ -220,6 +223,9 @@ def words_of_level(data, levels, d):
 def evaluate_cells_of_child(data, levels, scratch, d, i, side):
     """Write what child (side, i) loses and saves with and without each feature into
     ``scratch.cells``, and the mass of these cells into ``scratch.gone``.
+
+    Row i of ``levels.both[d]`` is completed first, where it was counted only from i's vector on.
+    ``gone`` is written only where tests have prices: [f] with feature f, [stride + f] without.
     """
     summed = data.numbers.summed
     planes = data.numbers.planes
@@ -274,6 +280,9 @@ def test_cost_of(data, levels, d, f):
 def raise_bound_of_test(data, levels, d, i):
     """Raise the bound of feature i: a tree that is not among those known has at least three leaves
     on one side.
+
+    ``levels.test_bound[d, i]`` never falls.  Trees that are known are those whose cost is in
+    ``upper`` of both children.
     """
     low, many, other = levels.low[d], levels.many[d], levels.node[d].stride + i
     levels.test_bound[d, i] = max(
@@ -290,6 +299,10 @@ def set_mass_and_least_saving(data, levels, scratch, d):
     Of the best trees one of fewest leaves has at most 1 + q · loss / p leaves, as a leaf alone
     costs no more.  If a leaf goes, its rows are asked what the other side of the test above is
     asked (B.6): where tests have prices that costs at most its mass times the price of a path.
+
+    ``node.weight`` and ``levels.totals[d]`` must be there.  ``scratch.least`` becomes what a leaf
+    must save, and the least loss of one that may be split, in the type of a lane.  Without prices a
+    leaf must save ``numbers.support``, and mass and path stay as they are.
     """
     node, numbers, classes = levels.node[d], data.numbers, data.numbers.classes
     q, p = numbers.q, numbers.p

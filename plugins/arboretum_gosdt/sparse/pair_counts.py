@@ -178,6 +178,10 @@ def append_rows_with_feature(v, node, i, absent, full, group, parts, positions, 
     full : [words], bits that stand for rows.
     parts : uint32 words of a row.
     at : first free row of ``new``; behind the end rows are cleared up to a multiple of a word.
+    node : Words of the rows that are there.
+    group : whose rows are appended.
+    positions : rows that the arrays can hold; each plane of ``rows`` and ``sums`` has that many.
+    old, new : Rows; ``new`` is written.
     """
     b, words, stride = v.builder, node.words, node.stride
     low, high = v.element(node.starts, group), v.element(node.starts, b.add(group, v.index(1)))
@@ -327,6 +331,9 @@ def pack_rows_into_word(v, words, at, parts, positions, rows, first):
 def unpack_word_into_rows(v, words, at, parts, positions, rows, first):
     """Write the rows first … from one word of every lane, at words[at:]: ``pack_rows_into_word``
     back.
+
+    parts : uint32 words of a row; each has ``positions`` rows.
+    rows : out, uint32[parts · positions].
     """
     b = v.builder
     pieces = 32 // v.count
@@ -356,7 +363,10 @@ def unpack_word_into_rows(v, words, at, parts, positions, rows, first):
 
 @lanes_kernel()
 def sum_feature_weights(v, node, counts):
-    """Write the weight of class k in the rows that have feature f to counts[k · stride + f]."""
+    """Write the weight of class k in the rows that have feature f to counts[k · stride + f].
+
+    node : Words; counts : out, all planes, of all lanes up to the stride.
+    """
     b, words, stride = v.builder, node.words, node.stride
     with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.planes) as one:
 
@@ -508,6 +518,9 @@ def mark_leaf_candidates(v, cells, stride, alive, allowed, saved, found):
     """Mark the cells of ``fill_losses_of_cells`` that can be a leaf beside a cell that is divided,
     of at most a loss and at least a saving.
 
+    cells : in, as ``fill_losses_of_cells`` writes them.
+    alive : [f], 0 where a feature is left out.
+    allowed, saved : the greatest loss and the least saving, within the range of a lane.
     found : out, int64[2 · vectors]: for each vector of features a bit per feature, of the cells
         with it and of those without.
     """
@@ -545,6 +558,9 @@ def lowest_bit(v, word):
 def mask_rows_with_feature(v, words, stride, i, absent, full, low, high, mask):
     """Write to mask[w] the rows of word w that have feature i (absent = 1: that do not), among
     those of full[w].
+
+    low, high : the words that are looked at are low … high − 1; others of ``mask`` stay as they
+        are.
     """
     b = v.builder
     flip = b.icmp_signed("!=", absent, v.index(0))
@@ -559,6 +575,8 @@ def fill_leaf_losses(v, losses, stride, classes, summed, counts, totals):
 
     losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the rows
         with f.
+    counts, totals : [k · stride + f] and [k], as in ``count_pairs_of_feature``.  All lanes up to
+        the stride are written, no leaf is left out for saving too little.
     """
     b = v.builder
     with v.loop(v.index(0), stride, step=v.count) as part:
@@ -579,6 +597,8 @@ def least_loss_of_two_leaves(v, node, mask, totals, least_saving):
     the largest number where there is none.
 
     totals : [k], weight of class k that the mask keeps.
+    node : Words.
+    least_saving : [1], what a leaf must save.
     """
     b, words, stride = v.builder, node.words, node.stride
     never = v.all((1 << v.word.width) - 1)
@@ -613,7 +633,10 @@ def has_prices(v, price):
 
 @lanes_kernel()
 def prefetch(v, slots, at):
-    """Ask memory for row ``at`` of a table of fingerprints, which is read later."""
+    """Ask memory for row ``at`` of a table of fingerprints, which is read later.
+
+    slots : uint64[·, 2].  It has no effect but on the cache.
+    """
     b = v.builder
     number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
     ask = cgutils.get_or_insert_function(

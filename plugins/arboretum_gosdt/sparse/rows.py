@@ -50,9 +50,11 @@ def stack_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarr
     """Stack what is counted of rows: the classes' weights, what every label loses, and mass, where
     there is any.
 
-    weights : int64[rows, classes].
-    mass : int64[rows] or None.   Returns (planes int64[rows, n]; how many come before mass; own: 1
-        if the mass plane holds only mass − best weight, 0 if all of it).
+    weights : int64[rows, classes], what a label saves.
+    mass : int64[rows], what the rows pay prices for; None: tests cost nothing.
+    Returns (planes int64[rows, n], summed, own): ``summed`` planes come before mass, and own is 1
+    if the mass plane holds only mass − best weight (all of these must be ≥ 0), else 0.  Planes of
+    zeros only are left out, but for the classes.
     """
     most = weights.max(axis=1)
     equivalent_loss = weights.sum(axis=1) - most
@@ -69,6 +71,9 @@ def count_rows_of_groups(planes, sizes):
 
     planes : int64[rows, planes].
     sizes : out, int64[planes, BITS].
+
+    Weights are ≥ 0 and divided by what the weights of their plane have in common; sizes are added
+    to, so they come in as zeros.
     """
     for r in range(planes.shape[0]):
         for k in range(planes.shape[1]):
@@ -90,6 +95,7 @@ def write_root_rows(bits, planes, group_class, data, random, level, virtual):
     random : uint64[·, 2].
     level : starts (there), rows, sums and full (out), as in ``SparseLevels``.
     virtual : out, the row that each of them is.
+    planes : int64[rows, planes], the weights, each plane divided by its common divisor.
     """
     (shifts, word_bits), (starts, rows, sums, full) = data, level
     parts, positions = bits.shape[1], sums.shape[0] // 2
@@ -112,6 +118,10 @@ def write_root_rows(bits, planes, group_class, data, random, level, virtual):
 def begin_root(data, levels, scratch):
     """Write the root's fingerprint, and its features that leave both sides enough to save;
     everything else is there.
+
+    levels : row 0 has ``rows``, ``sums``, ``full``, ``starts``, ``totals`` and ``features``; its
+        words, counts, lanes and fingerprint are written.
+    scratch : ``two`` and ``least`` are overwritten.
     """
     set_mass_and_least_saving(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
@@ -136,6 +146,10 @@ def enter_child(data, levels, scratch, d, i, side):
     """Write rows, totals and features of child (side, i) of level d into level d + 1.
 
     Features that leave a side of the child too little to save for a leaf stay out, here and below.
+
+    i : a lane of level d.  Level d + 1 is overwritten but for its words and counts
+        (``pack_words_of_node``), and for the search's own fields of its node (``push_child``); so
+        are ``scratch.cells`` and ``scratch.row``.
     """
     numbers, stride = data.numbers, levels.node[d].stride
     bits = numbers.word_bits
@@ -184,6 +198,11 @@ def assign_lanes(data, levels, scratch, d, above, valid, kept):
 
     Only where that saves a vector are lanes moved; else features that are out keep theirs and are
     not alive.
+
+    above : the level whose lanes the features have: d − 1, or d for the root.
+    valid : a lane each, not 0 where the feature stays; kept : how many these are.
+    Writes ``lane``, ``features`` and ``alive`` of level d, its stride and number of features, and
+    moves the bits of its rows.
     """
     wide, n = levels.node[above].stride, levels.node[above].n_features
     lane, features, alive = levels.lane[d], levels.features[d], levels.alive[d]
@@ -213,6 +232,8 @@ def assign_lanes(data, levels, scratch, d, above, valid, kept):
 def pack_words_of_node(data, levels, d):
     """Write the words of level d for its rows and features, and what each class weighs with a
     feature.
+
+    Rows, groups and stride of level d must be there.
     """
     stride, bits = levels.node[d].stride, data.numbers.word_bits
     for w in range(levels.starts[d, data.factors.shape[0]]):

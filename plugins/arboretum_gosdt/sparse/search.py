@@ -102,10 +102,14 @@ def allocate_levels(
     groups: int,
     priced: bool,
 ) -> Arrays:
-    """Return the arrays of ``SparseLevels``, by name.
+    """Return the arrays of ``SparseLevels``, by name, uninitialised.
 
-    kind : dtype of a lane.
-    priced : whether tests have prices.
+    kind : dtype of a lane, uint16 or uint32.
+    levels : how many; 0 to see what one takes.
+    stride : lanes of a level, a multiple of PART.
+    n_words, positions : words of a feature, and rows that a level can hold.
+    n_planes, groups : of the weights, see :mod:`.pair_counts`.
+    priced : whether tests have prices; without them the arrays of prices are empty.
     """
     prices = stride if priced else 0
 
@@ -270,7 +274,10 @@ class SparseSearch:
         self._restart_with_costs(p, q)
 
     def _restart_with_costs(self, p: int, q: int) -> None:
-        """Forget all work, and let a leaf cost p and a unit of loss q."""
+        """Forget all work, and let a leaf cost p and a unit of loss q.
+
+        The arrays stay, the root's rows among them; memo, log, state and bounds begin anew.
+        """
         (weights, n_features), data, stride = (
             (self.subproblem.weights, self.subproblem.n_features),
             self._data,
@@ -404,6 +411,11 @@ class SparseSearch:
     ) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how
         many.
+
+        most : number of slices at which it ends, those worked before included.
+        until : ``time.monotonic()`` value; None: no limit.
+        report : called after every slice.
+        It ends early where ``memory_bytes`` leaves no room.  ``lower`` and ``upper`` are read then.
         """
         found, memory_bytes = PAUSED, self._bytes_left(self._bytes)
         with suppress(OutOfTime), self.moved_by(until):
@@ -440,6 +452,9 @@ class SparseSearch:
     def moved_by(self, until: float | None) -> Iterator[None]:
         """Inside, no array is moved that would still be moving at this ``time.monotonic()``
         value (:class:`arboretum.kernels.solving.arrays.Arrays`).
+
+        until : None: they may be moved at any time.  An array that must grow raises OutOfTime
+            instead.
         """
         with self._memo.moved_by(until), self._levels.moved_by(until):
             yield
@@ -447,6 +462,9 @@ class SparseSearch:
     def run_slice_with_room(self, memory_bytes: int | None) -> int:
         """Work for a slice, and make room; returns how it ended
         (:mod:`arboretum.kernels.solving.slices`).
+
+        memory_bytes : of levels and memo together, at most; None: no limit.  Where there is no more
+            room, NEED_ROOM comes again the next time.
         """
         found = self._run_slice()
         if found == NEED_ROOM:
@@ -454,7 +472,11 @@ class SparseSearch:
         return found
 
     def kernel_arguments(self) -> tuple[SparseLevels, Memo, np.record]:
-        """Return its levels, memo (with the log) and state, as kernels take them."""
+        """Return its levels, memo (with the log) and state, as kernels take them.
+
+        They are views: a kernel that writes them moves this search on.  They are valid until room
+        is made.
+        """
         return (
             SparseLevels(*self._levels.values()),
             Memo._make([*self._memo.values(), self._log]),
@@ -469,6 +491,9 @@ class SparseSearch:
     def make_room(self, memory_bytes: int | None, more: int = 0) -> bool:
         """Make room for the next expansion, and for ``more`` sets in the memo; False where that
         takes more bytes.
+
+        memory_bytes : of levels and memo together, at most; None: no limit.  Arrays may be moved,
+            so that ``kernel_arguments`` of before are stale.
         """
         level = int(self._state.level)
         known = int(self._state.known) + max(level + 3, len(self._levels["node"])) + 1 + more
@@ -479,7 +504,12 @@ class SparseSearch:
         return self._levels.make_room(dict.fromkeys(SparseLevels._fields, level + 3), left)
 
     def _read_bounds(self, finished: bool = False) -> None:
-        """Set ``lower`` and ``upper`` from the root's bounds."""
+        """Set ``lower`` and ``upper`` from the root's bounds.
+
+        finished : whether the search is at its end, so that the bound is the best cost, or what the
+            budget (``search_below``) proves.
+        Until then ``lower`` never falls.  Before the root is expanded nothing changes.
+        """
         if not self._state.expanded:
             return
         node = self._levels["node"][0]
@@ -497,8 +527,11 @@ class SparseSearch:
         )
 
     def start_from_tree(self, nodes: np.ndarray) -> int:
-        """Go on with a tree that was found otherwise, where it is better than the best one so
-        far; returns what it costs.
+        """Go on with a tree that was found otherwise, where it is better than the best one so far;
+        returns what it costs.
+
+        nodes : int64[nodes, 4], as ``tree`` returns it, within the limits of this search.
+        From then on no greedy tree is looked for.
         """
         self._greedy = False
         cost = self.subproblem.build_subtree(nodes).recompute_cost() - self._equivalent_loss
@@ -552,12 +585,17 @@ class SparseSearch:
         memory_bytes: int | None,
         report: Callable[[], None] = lambda: None,
     ) -> tuple[np.ndarray, ...]:
-        """Return words of the rows; of the sets that were closed the memo: slots, lower, upper; and
-        int64[features], what trees cost at least that ask it first.
+        """Return what is known of the sets that were closed, and of every first test, for proofs
+        and for all trees near the best.
 
-        beyond : the search goes on to trees that cost so much more, for what their first tests
-            leave; it has ended before.  Where the pairs that were counted do not reach so far, more
-            than a quarter of a leaf, it does not.
+        beyond : a cost: the search, which has ended before, goes on to trees that cost so much
+            more, for what their first tests leave.  Where the pairs that were counted do not reach
+            so far, more than a quarter of a leaf, it does not.
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        memory_bytes : of levels and memo, at most; None: no limit.
+        Returns uint64[rows, 2] words of the rows; the memo's slots, lower and upper, the last two
+        int64 by number; and int64[features], what trees cost at least that ask it first, 0 where
+        that is not known.
         """
         self._state.beyond = (
             beyond if beyond <= self.subproblem.p // 4 else 0
@@ -591,6 +629,9 @@ class SparseSearch:
     def start_between_prices(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
         """Take bounds from searches of the same table, with a lower and a higher price of a
         leaf, before any work.
+
+        cheap : with the lower price, which has run; dear : with the higher one; None: there is
+            none.  Nothing is taken where the products of prices and costs might not fit int64.
         """
         sides = [one for one in (cheap, dear) if one is not None]
         known = sum(int(one._state.known) for one in sides)
@@ -612,8 +653,11 @@ class SparseSearch:
         return [(int(features[d, node[d]["child"]]), int(node[d]["side"])) for d in levels]
 
     def resume_from_proof(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
-        """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being
-        features, and a tree for the first.
+        """Take bounds from the records of a proof, tests being features, and a tree for the first,
+        before any work.
+
+        words, start : as in :mod:`arboretum.proof.format`.
+        nodes : int64[nodes, 4], the tree, as ``tree`` returns it.
         """
         subproblem, known = self.subproblem, len(start) + 2 * len(self._levels["node"])
         self._memo.room_for(known, None)

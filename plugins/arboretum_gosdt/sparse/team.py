@@ -40,6 +40,11 @@ LOG = 1 << 14
 def share_bounds(levels, memo, state, other_levels, other_memo, other_state):
     """Enter into another search's memo what was closed here, and tighten its bounds of the nodes
     that both are in.
+
+    levels, memo, state : of the search that tells (``kernel_arguments``), with a log; read only.
+    other_levels, other_memo, other_state : of the one that is told, written; its memo has room for
+        all that is logged.
+    Neither search may be running.
     """
     for r in range(state.logged):
         number = np.int64(memo.log[r, 2])
@@ -114,7 +119,11 @@ class SparseTeam(SparseSearch):
         report: Callable[[int, int], None],
         slices: float = math.inf,
     ) -> str:
-        """Go on as one search does; each thread has the same share of the bytes."""
+        """Go on as one search does; each thread has the same share of the bytes.
+
+        Arguments and answer are those of :meth:`.search.SparseSearch.run`; ``memory_bytes`` is of
+        all threads together.
+        """
         self._share = None if memory_bytes is None else memory_bytes // len(self._searches)
         with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
             for search in self._others:

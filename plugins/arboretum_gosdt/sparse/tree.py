@@ -88,6 +88,9 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
     waiting : WAITING[2 · rows + 1].
     counts : int64[classes, features + 1].
     question : Question.   Returns (nodes, cost).
+
+    ``order``, ``waiting`` and ``counts`` are overwritten, whatever they hold.  The cost has what
+    every label loses.
     """
     (bits, weights), (mass, price), (slots, test) = table, prices, memo
     n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
@@ -157,7 +160,15 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
 
 @jit(borrow=True)
 def first_test_of_two_levels(bits, weights, mass, price, order, counts, p, q, levels):
-    """Return the first test of the best tree of up to two levels; −1 where it is a leaf."""
+    """Return the feature at the root of the best tree of up to two levels of tests for some rows;
+    −1 where that is a leaf.
+
+    bits, weights, mass, price : of the whole table, see ``read_tree_from_memo``.
+    order : int64[rows of the set], their numbers in the table.
+    counts : int64[classes, features + 1], overwritten.
+    p, q : what a leaf and a unit of loss cost.
+    levels : 0, 1 or 2, tests below one another, at most.
+    """
     best, found = best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
     if levels < 2 or best <= 2 * p:
         return found if levels > 0 else np.int64(-1)
@@ -177,8 +188,14 @@ def first_test_of_two_levels(bits, weights, mass, price, order, counts, p, q, le
 
 @jit(borrow=True)
 def best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
-    """Return the least cost of up to two leaves for the rows with a side of feature ``of`` (−1: all
-    rows), and their test, −1: a leaf.
+    """Return the least cost of up to two leaves for the rows with a side of feature ``of``, and
+    their test, −1: a leaf.
+
+    of, side : only the rows of ``order`` that have the feature (side 1) or have it not (0); −1 for
+        ``of``: all rows.
+    Other arguments as of ``first_test_of_two_levels``.  Features are counted against the first
+    row's: the words of a row are XORed with its words, so ``counts`` may hold either side of a
+    test.
     """
     classes, features, here, found = counts.shape[0], counts.shape[1] - 1, np.int64(0), np.int64(-1)
     counts[:] = 0
@@ -218,8 +235,13 @@ def enter_proof_records(bits, weights, sums, words, start, slots, lower, upper, 
     """Enter the bounds of a proof's records, without limits on leaves, into an empty memo; returns
     how many sets it knows then.
 
-    words, start : see :mod:`arboretum.proof.format`, tests being features.   Others as of
-        ``read_tree_from_memo``; question : p, q.
+    bits, weights, sums : the table, see ``read_tree_from_memo``.
+    words, start : int32 and int64, the records: see :mod:`arboretum.proof.format`, tests being
+        features.  A record is: number of literals, depth (−1: any), leaves (−1: any; others are
+        skipped), the bound's low and high 32 bits, then feature and outcome of each literal.
+    slots, lower, upper, test : the memo, with room for all records, written.  A bound above the
+        cost of a leaf counts as that cost; the test is a leaf.
+    question : int64[2], p and q.
     """
     known, (n, classes) = np.int64(0), weights.shape
     for record in range(start.shape[0] - 1):
@@ -264,9 +286,12 @@ def enter_bounds_between_prices(cheap, dear, prices, memo):
     asked.  What the best of them costs is a concave function of the price t, at least 0 at t = 0,
     and grows by at least 3 t: a bound for a lower price is one for this with three leaves more, and
     between two bounds lies no less than the line from one to the other.
-    cheap, dear : slots and lower of a memo.
-    prices : int64[3, 2], p and q of the lower, the higher and this price.
-    memo : slots, lower, upper, test.
+
+    cheap, dear : slots and lower of a memo, for the lower and the higher price; sets may be in one
+        of them only.
+    prices : int64[3, 2], p and q of the lower, the higher and this price; products of two of them
+        and a cost must fit int64.
+    memo : slots, lower, upper, test; written, with NEVER as upper and NO_TREE as test.
     """
     (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
     (slots, lower, upper, test), known = memo, np.int64(0)
@@ -319,6 +344,9 @@ def find_best_tree(
     search : finds the trees of three leaves that the memo does not hold, or that were found when it
         held others.
     hurry : where that takes long it is left, and the tree costs more.
+    memo : what the search knows, by the names of :class:`.loop.Memo`.
+    Raises ContractError where the tree costs more than ``root`` says: the search and the table
+    disagree.
     """
     n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
