@@ -147,7 +147,10 @@ Task = namedtuple("Task", "table layout levels scratch memory setting state")
 def allocate_levels(
     table: DepthTable, layout: Layout, setting: Setting, levels: int
 ) -> DepthLevels:
-    """Return the arrays of so many levels."""
+    """Return the arrays of so many levels, zeros, in the order of ``DepthLevels``'s fields.
+
+    levels : sets on the path; max(1, depth − 2) of a whole search, 1 to look at one set.
+    """
     classes, words, of, counts = _sizes_and_types(table, layout, setting)
     stride, width, features = layout.stride, setting.width, layout.features
     shapes = [
@@ -172,7 +175,10 @@ def allocate_levels(
 
 
 def allocate_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScratch:
-    """Return the arrays of one pass."""
+    """Return the arrays of one pass.
+
+    Zeros, in the order of ``DepthScratch``'s fields.  Their type follows from ``setting.width``.
+    """
     classes, words, of, counts = _sizes_and_types(table, layout, setting)
     stride = layout.stride
     shapes = [
@@ -193,7 +199,11 @@ def allocate_scratch(table: DepthTable, layout: Layout, setting: Setting) -> Dep
 def _sizes_and_types(
     table: DepthTable, layout: Layout, setting: Setting
 ) -> tuple[int, int, np.dtype, np.dtype]:
-    """Return (classes, most words of a set, their dtype, dtype of counts)."""
+    """Return classes, most words of a set, the dtype of words and that of counts.
+
+    Counts are signed where there are two classes.  A set has at most a word more for each group
+    than its rows fill.
+    """
     width = setting.width
     of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]
     counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting.two else of
@@ -238,10 +248,14 @@ def count_rows_of_bits(weights, sizes, totals):
 
 @jit(borrow=True)
 def fill_rows(weights, next_row, chunks, table, merged):
-    """Fill the rows of a table.
+    """Fill the rows of a table, an object's weight of a class being one row for each of its bits.
 
-    next_ : int64[classes, 63], where the rows of a class and a bit go.
-    merged : int32[rows].
+    weights : int64[rows, classes] ≥ 0.
+    next_row : int64[classes, 63], where the rows of a class and a bit begin; behind it, where they
+        end.
+    chunks : int32 words of a row.
+    table : DepthTable; ``place`` and ``group`` are written, but not the last place.
+    merged : out, int32[rows of the table], the row of ``weights`` that each is of.
     """
     for u in range(weights.shape[0]):
         for k in range(weights.shape[1]):

@@ -85,6 +85,10 @@ from arboretum_gosdt.depth.passes import (
 def finish_split(task, v):
     """Set the bounds of both literals of the current feature to their losses of depth 2, which are
     known, and finish the feature.
+
+    v : the level of the set, whose depth is 3; ``scratch.margins`` and ``wholes`` are of both
+        sides.  Writes ``low`` and ``up`` of level v, and the losses into ``memory.cells`` where
+        they are kept.
     """
     levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
     frame = levels.frame[v]
@@ -107,6 +111,9 @@ def finish_split(task, v):
 def fingerprint_of_literal(levels, v, f, literal):
     """Return both words of the fingerprint of the rows that have a literal, before the depth is
     added.
+
+    levels : DepthLevels, with ``sums`` and ``own`` of level v; literal : 0 for outcome 1 of f, 1
+        for outcome 0, whose sums are the set's own less the others (mod 2⁶⁴).
     """
     half = levels.sums.shape[1] // 2
     one, two = levels.sums[v, f], levels.sums[v, half + f]
@@ -119,7 +126,10 @@ def fingerprint_of_literal(levels, v, f, literal):
 def enter_cell(cells, one, two, loss):
     """Enter the loss of depth 2 of a set into ``cells``; returns 1 where the line had room.
 
-    one, two : its fingerprint.
+    cells : uint64[WAYS · 2^k, 2], written.  In a full line the two highest bits of ``one`` choose
+        which entry is overwritten.
+    one, two : its fingerprint; of ``two`` only the bits of UPPER are kept.
+    loss : below 2³² − 1, as the loss + 1 takes the other bits.
     """
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
@@ -135,7 +145,10 @@ def enter_cell(cells, one, two, loss):
 
 @inline
 def loss_in_cells(cells, one, two):
-    """Return the loss of depth 2 that is remembered of a set, or −1."""
+    """Return the loss of depth 2 that is remembered of a set, or −1 where none is.
+
+    cells : uint64[WAYS · 2^k, 2]; one, two : the set's fingerprint, as ``enter_cell`` took it.
+    """
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
     for k in range(WAYS):
@@ -150,7 +163,10 @@ def loss_in_cells(cells, one, two):
 
 @jit(borrow=True)
 def move_cells(old, new):
-    """Enter all of ``old`` into a larger memory; returns how many are in it."""
+    """Enter all of ``old`` into a larger memory; returns how many are in it.
+
+    old, new : uint64[WAYS · 2^k, 2]; new : zeros, written.
+    """
     number = 0
     for k in range(old.shape[0]):
         if old[k, 1] != np.uint64(0):
@@ -162,6 +178,9 @@ def move_cells(old, new):
 def finish_feature(task, v, f):
     """Close feature f, of which nothing more is to be learnt: its tree may be the best known, and
     its bounds go to all literals.
+
+    Writes ``todo`` of level v, ``ub`` and ``feature`` of its frame, and by similarity ``low`` of
+    all features; ``scratch.shared`` is overwritten.
     """
     levels = task.levels
     frame = levels.frame[v]
@@ -187,11 +206,12 @@ def finish_feature(task, v, f):
 @inner
 def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
     """Raise the bounds of all h and ¬h by R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h), for both
-    literals ℓ of f.
+    literals ℓ of f: what a tree loses grows by no more than the weight of the rows added (B.10).
 
     shared : int64[features], weight of the rows with both f and h.
     total : int64[features], weight of those with h.
     low1, low0 : int64[features], in and out, bounds of h and ¬h.
+    weight : of all rows of the set S.
     """
     a, b, mine = low1[f], low0[f], total[f]
     for h in range(features):
@@ -202,7 +222,13 @@ def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
 
 @inner(wraps=True)
 def look_up_literals(task, v, depth):
-    """Bound the literals of an opened set by what the memory knows of them."""
+    """Bound the literals of an opened set by what the memory knows of them.
+
+    depth : of the set's trees, at least 3; at 3 its literals have depth 2, whose losses are in
+        ``memory.cells``.
+    Writes ``todo``, ``low`` and ``up`` of level v; features that leave all rows on one side are not
+    to be done.
+    """
     levels, memory, setting = task.levels, task.memory, task.setting
     frame = levels.frame[v]
     for f in range(task.layout.features):
@@ -237,6 +263,9 @@ def look_up_literals(task, v, depth):
 def bound_opened_set(task, v):
     """Bound the set and its literals, all pairs of which are counted, and keep which features come
     first.
+
+    The phase becomes CHOOSE.  Writes ``ub``, ``feature`` and ``solved`` of the frame, and ``key``
+    of level v; ``scratch.key`` is overwritten.
     """
     layout = task.layout
     levels = task.levels
@@ -264,6 +293,9 @@ def bound_opened_set(task, v):
 def choose_feature(task, v):
     """Return the feature to search next, or −1: the least sum of bounds; the most right rows with
     depth 2 among equals.
+
+    Only a sum below the budget and below the least loss known counts.  In mode GREEDY a set of more
+    than depth 3 has one turn: the feature with the most right rows.
     """
     levels, setting = task.levels, task.setting
     frame = levels.frame[v]
@@ -291,6 +323,9 @@ def choose_feature(task, v):
 def close_set(task, v):
     """Enter the bounds of the set of level v into the memory, pop it, and bound its parent's
     literal.
+
+    The lower bound is the least loss known where the set is solved, else no more than the least
+    ``low`` of both sides of any feature that divides it.
     """
     levels, memory = task.levels, task.memory
     frame = levels.frame[v]
@@ -309,7 +344,10 @@ def close_set(task, v):
 
 @inline
 def tighten_bounds_of_literal(levels, memory, v, node):
-    """Bound the current literal of level v by what the memory knows of set ``node``."""
+    """Bound the current literal of level v by what the memory knows of set ``node``.
+
+    levels : ``low`` and ``up`` of level v are written.
+    """
     f, literal = levels.frame[v].current, levels.frame[v].side
     levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
     levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
@@ -326,7 +364,9 @@ def push_child(task, v, node, budget, words):
     """Push the rows with the current literal of level v as level v + 1.
 
     node : number of the set in the memory.
-    words : its fingerprint.
+    budget : the loss below which it matters.
+    words : its fingerprint, two uint64, without the depth.
+    Overwrites level v + 1 (``rows``, ``low``, ``up``, ``own`` and its frame); its phase is OPEN.
     """
     levels, table = task.levels, task.table
     frame, child = levels.frame[v], levels.frame[v + 1]
@@ -348,6 +388,9 @@ def push_child(task, v, node, budget, words):
 def search_children(task, v):
     """Search one side of the current feature, the heavier one first, or be done with the
     feature.
+
+    v : a level of depth above 3.  A child is pushed on level v + 1, or the phase becomes CHOOSE.
+        It may enter one set into the memory, for which there must be room.
     """
     levels, memory, setting, state = task.levels, task.memory, task.setting, task.state[0]
     frame = levels.frame[v]
@@ -385,9 +428,10 @@ def search_limited(task, limit):
     """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about
     so much work (PAUSED).
 
-    limit : below 0: count only the rows of level 0, with arrays that no search uses any more: at −2
-        their features, at −1 their pairs, too, for ``scratch.key``.  A kernel of its own would take
-        as long to compile as half of this one.
+    task : Task, written; a later call goes on where this one stopped.
+    limit : vectors · words to work; below 0: count only the rows of level 0, with arrays that no
+        search uses any more: at −2 their features, at −1 their pairs, too, for ``scratch.key``.  A
+        kernel of its own would take as long to compile as half of this one.
     """
     if limit < 0:
         open_set(task, np.int64(0))

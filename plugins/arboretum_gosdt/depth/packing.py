@@ -28,6 +28,8 @@ from arboretum_gosdt.simd.lanes import lanes_kernel
 def pack_rows(lanes, words, layout, bits, rows, low, high):
     """Write the words ``low`` … ``high`` − 1, of as many rows each as a lane has bits.
 
+    words : out, [words · stride].
+    layout : Layout; lanes up to its ring behind the last feature are written.
     bits : int32, flat, outcomes of all features by row.
     rows : int32[words · width], where in it a row begins; an empty row is at a place with zeros.
     """
@@ -96,6 +98,8 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
 
     step : 2 where classes take turns (margin is signed), else 1; each group is of half the weight
         of the one before.
+    packed : Packed; layout : Layout.
+    margin : out; its type says whether it is signed.
     """
     build = lanes.builder
     step = 2 if lanes.kinds[4].dtype.signed else 1
@@ -114,11 +118,12 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
 
 @lanes_kernel()
 def sum_hashes(lanes, hashes, bits, place, rows, number, chunks, out):
-    """Write the sums of both random words of the rows that have a feature.
+    """Write the sums, mod 2⁶⁴, of both random words of the rows that have a feature.
 
     hashes : uint64[2 · rows].
     bits, place : as for pack_rows, place by row.
     rows : int32, the first ``number`` count.
+    chunks : int32 words of a row.
     out : uint64[2, 32 · chunks], flat.
     """
     build, index, i64 = lanes.builder, lanes.index, ir.IntType(64)

@@ -103,6 +103,8 @@ def choose_layout(features: int, width: int, ring: bool | None = None) -> Layout
     is not longer than the features.
 
     width : bits of a lane.
+    ring : True: windows go half way round; False: they end at the last feature; None: whichever
+        takes fewer vectors.
     """
     lanes = VECTOR_BYTES * 8 // width
     even, chunks = features + features % 2, -(-features // 32)
@@ -143,7 +145,10 @@ def _count_pairs_of_group(
     signed: bool,
 ) -> list[Value]:
     """Count, lane by lane, the rows of a group that have both h, of the lanes from ``at``, and g,
-    one vector for each g of ``features``; signed: those of class 0 count if they lack one.
+    one vector for each g of ``features``.
+
+    stride : lanes from one word to the next.
+    signed : rows of class 0 count if they lack one of the two: the caller takes their number off.
     """
     build = lanes.builder
     none = ir.Constant(BYTES, [0] * VECTOR_BYTES)
@@ -213,6 +218,9 @@ def _raise_extremes(
     sides : per side, per g (D of the pair, D of g, D of the lanes h).
     running : the extremes below g so far.
     rows : places in ``pairs.lanes``.
+
+    ``pairs.lanes`` is written; the carried values have per side and g four extremes, in
+    the order of EXTREMES.
     """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
@@ -230,7 +238,12 @@ def _raise_extremes(
 
 
 def _best_signed_split(lanes: Lanes, most: Value, least: Value, whole: Value) -> Value:
-    """Return max(|D|, |2x − D|) of the greatest and the least x; 0 is among the x."""
+    """Return max(|D|, |2x − D|) of the greatest and the least x: what two leaves get right less
+    what they get wrong.
+
+    most, least : extremes of D of one side of a split, over all splits; 0 is among the x.
+    whole : D of the literal.
+    """
     build = lanes.builder
     return lanes.call(
         "smax", build.sub(build.add(most, most), whole), build.sub(whole, build.add(least, least))
@@ -246,6 +259,9 @@ def _raise_greatest_counts(
 ) -> list[Value]:
     """Raise the greatest counts of the four cells (n11, n10, n01, n00), per side and g, as
     ``_raise_extremes`` does extremes; returns the running values of g.
+
+    sides : per side, per g the four cells.  The carried values have per side and g two, of g and
+        ¬g.
     """
     build, following = lanes.builder, []
     for number, cells in enumerate(sides):
@@ -287,8 +303,11 @@ def _count_signed_cells(
     places: Value,
     stride: Value,
 ) -> list[Value]:
-    """Count D of the pairs on each side; of a set that is not split, store D and weight.
+    """Count D of the pairs on each side; of a set that is not split, store D and weight in
+    ``pairs``.
 
+    sides : one for a set, two for a split: the side whose rows are packed, and the rest.
+    at : first lane of h; g : the TOGETHER features; places : where their counts of these lanes are.
     Returns, per side and g, (D of the pair, D of g, D of the lanes h).
     """
     build, index = lanes.builder, lanes.index
@@ -346,9 +365,10 @@ def _count_class_cells(
     layout: Layout,
 ) -> list[Value]:
     """Count the classes in the four cells of the pairs on each side; of a set that is not split,
-    store the classes' counts and the weight.
+    store the classes' counts and the weight in ``pairs``.
 
-    Returns, per side and g, the greatest count of a class in each cell.
+    Arguments as of ``_count_signed_cells``; places : within the counts of a class.
+    Returns, per side and g, the greatest count of a class in each cell (n11, n10, n01, n00).
     """
     build, index, split = lanes.builder, lanes.index, len(sides) == 2
     zero, cells = lanes.all(0), 4 * TOGETHER
@@ -402,6 +422,10 @@ def _count_windows(
 ) -> None:
     """Count the pairs of the features g of ``low`` … ``high`` − 1 with their windows, and keep the
     best splits below g, ¬g, h and ¬h on each side.
+
+    low, high : multiples of TOGETHER, but for the end.
+    Whether classes are signed follows from the type of the counts in ``pairs``, and what is written
+    to its fields from that and from the number of sides (see :class:`Pairs`).
     """
     build, index, stride = lanes.builder, lanes.index, layout.stride
     signed = lanes.kinds[2].types[0].dtype.signed
@@ -445,6 +469,9 @@ def _count_windows(
 def count_pairs(lanes, packed, layout, pairs, side, low, high):
     """Count the pairs of a set whose groups hold one class each; two classes: groups 2b and 2b + 1
     are class 0 and 1 of weight 2ᵇ.
+
+    packed, layout : Packed and Layout; pairs : Pairs, written; side : Side of the set.
+    low, high : the features g, low … high − 1, whose windows are counted.
     """
     _count_windows(lanes, packed, layout, pairs, [side], low, high)
 
@@ -453,6 +480,10 @@ def count_pairs(lanes, packed, layout, pairs, side, low, high):
 def count_pairs_of_sides(lanes, packed, layout, pairs, side, other, low, high):
     """Count the pairs of both sides of a split of a set whose counts ``pairs`` holds; ``packed``
     has the rows of ``side``, of two classes together.
+
+    pairs : ``count`` is read, ``lanes`` and ``single`` are written; other : the Side that is not
+        packed.
+    low, high : as of ``count_pairs``.
     """
     _count_windows(lanes, packed, layout, pairs, [side, other], low, high)
 
@@ -463,6 +494,9 @@ def correct_by_first_feature(lanes, pairs, layout, side, number, key):
     first feature: key [stride]; returns the most.
 
     number : 0 or 1, the side.
+    pairs : ``lanes`` and ``single`` of a finished pass; ``lanes`` takes over what the ring holds of
+        the first features.
+    side : Side of the set, or of that side of a split.
     """
     build, index, stride = lanes.builder, lanes.index, layout.stride
     signed = lanes.kinds[0].types[0].dtype.signed

@@ -76,6 +76,8 @@ def loss_from_correct(setting, weight, right):
 def correct_of_leaf(setting, whole):
     """Return what a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is
     D, |D|, which is what it gets right less what it gets wrong.
+
+    setting : Setting; whole : counts of the set, [classes], as in :class:`.pair_counts.Side`.
     """
     if setting.two:
         return abs(np.int64(whole[0]))
@@ -89,6 +91,9 @@ def correct_of_leaf(setting, whole):
 def list_places_of_rows(task, rows, number, start, entries):
     """List the places of ``number`` rows by word: every group begins a word, and what is left of
     its last one is filled up; returns the number of words.
+
+    rows : int32, ascending; start : out, int64[groups + 1], first word of each group; entries :
+        out, int32, places in ``table.bits``.
     """
     table, width = task.table, task.setting.width
     nobody = table.place[len(table.group)]
@@ -122,6 +127,9 @@ def sum_margins_of_set(packed, layout, low, high, into, at):
 def correct_of_depth_two(task, v, side, number):
     """:func:`correct_by_first_feature` as a kernel of its own, for the counts of level v; keys go
     to the scratch.
+
+    side : Side, the counts of the set or of one side of a split; number : 0, or 1 for the second
+        side.  Pairs must be counted to the end.
     """
     levels, scratch = task.levels, task.scratch
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
@@ -130,7 +138,12 @@ def correct_of_depth_two(task, v, side, number):
 
 @inner
 def open_set(task, v):
-    """Pack the rows of level v, count its features, sum fingerprints."""
+    """Pack the rows of level v, count its features, sum fingerprints.
+
+    ``rows`` of level v and ``frame.rows`` must be there.  Writes ``words``, ``entries``, ``start``,
+    ``margin``, ``whole``, ``total`` and ``sums`` of level v, and clears ``scratch.lanes``; the
+    phase becomes PAIRS.
+    """
     table = task.table
     layout = task.layout
     levels = task.levels
@@ -190,6 +203,9 @@ def open_set(task, v):
 def next_part_of_pairs(layout, words, at):
     """Return (end, work) of the next features from ``at`` on whose windows are counted in one
     go.
+
+    words : of the rows that are counted.
+    Work is vectors · words, with COST_OF_PASS words more a vector; it is up to LARGE and one step.
     """
     work, end = np.int64(0), at
     while end < layout.features and work < LARGE:
@@ -204,7 +220,10 @@ def next_part_of_pairs(layout, words, at):
 
 @inner
 def count_pairs_of_set(task, v):
-    """Count a stretch of all pairs of the set of level v; returns the work."""
+    """Count a stretch of all pairs of the set of level v; returns the work.
+
+    Goes on from ``frame.at``, which it moves; the pass is over when that has reached all features.
+    """
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
     end, work = next_part_of_pairs(layout, frame.words, frame.at)
     packed = Packed(
@@ -220,6 +239,10 @@ def count_pairs_of_set(task, v):
 def read_row_of_pairs(values, base, layout, f, out, at):
     """Copy the count of every pair {f, h} to out[at + h], from the window of whichever of the two
     has it; the first are repeated behind the last.
+
+    values : a level's ``count`` or ``weight``, whose row of feature 0 begins at ``base`` (of more
+        classes each class has its own).
+    out : written from ``at`` on, features + ring elements.
     """
     stride, features, ring = layout.stride, layout.features, layout.ring
     begin, end = layout.begin[f // TOGETHER], layout.end[f // TOGETHER]
@@ -238,8 +261,12 @@ def read_row_of_pairs(values, base, layout, f, out, at):
 
 @inner
 def collect_rows_of_side(task, v, f, outcome):
-    """List the rows with that outcome by word, groups of two classes together; returns (words,
-    weight of class 0).
+    """List the rows of level v with an outcome of feature f, word by word, groups of two classes
+    together; returns (words, weight of class 0).
+
+    outcome : 0 or 1.
+    Writes ``scratch.entries`` (places of the rows), ``scratch.start`` (first words of the groups)
+    and, of two classes, ``scratch.flip``.
     """
     table, levels, scratch, setting = task.table, task.levels, task.scratch, task.setting
     words = levels.words[v]
@@ -283,7 +310,11 @@ def collect_rows_of_side(task, v, f, outcome):
 
 @inner
 def start_split(task, v, f):
-    """Prepare the pass over both sides of feature f of the set of level v."""
+    """Prepare the pass over both sides of feature f of the set of level v.
+
+    The smaller side is packed; side 0 of ``scratch.margins`` and ``wholes`` is of that one, side 1
+    of the other.  The phase becomes SPLIT.
+    """
     table = task.table
     layout = task.layout
     levels = task.levels
@@ -311,7 +342,11 @@ def start_split(task, v, f):
 
 @inner
 def count_pairs_of_split(task, v):
-    """Count a stretch of all pairs of both sides of a split of level v; returns the work."""
+    """Count a stretch of all pairs of both sides of a split of level v; returns the work.
+
+    Only the smaller side's rows are read: the other's counts are the set's less these.  Goes on
+    from ``frame.at``, which it moves.
+    """
     layout = task.layout
     levels = task.levels
     scratch = task.scratch

@@ -113,6 +113,7 @@ class LimitedSearch:
 
         report : called with (lower, upper) after every slice.
         slices : at most so many.
+        until, memory_bytes : None: no limit; bytes are of all arrays of the search.
         """
         from arboretum.kernels.solving.slices import run_slices
 
@@ -273,6 +274,8 @@ class LimitedSearch:
     def _make_room_for_sets(self, budget: int | None) -> bool:
         """Make room for one more set in the memory; False when that, with all other arrays, exceeds
         the budget in bytes.
+
+        budget : None: no limit.  Arrays may be moved; ``self._task`` is replaced then.
         """
         sets = int(self._task.state["nodes"][0]) + 1
         if budget is not None:
@@ -288,6 +291,9 @@ class LimitedSearch:
     def _enlarge_cells(self, budget: int | None) -> None:
         """Make the memory of losses of depth 2 four times as large when it is half full, while that
         takes a part of the budget only.
+
+        budget : of all bytes, of which CELLS_SHARE of what the other arrays leave; None:
+            CELLS_BYTES.
         """
         from arboretum_gosdt.depth import loop as kernels
 
@@ -306,7 +312,10 @@ class LimitedSearch:
         self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
 
     def _best_split(self, rows: np.ndarray) -> int:
-        """Return the feature of the best tree of depth 1; −1: a leaf is as good."""
+        """Return the feature of the best tree of depth 1; −1: a leaf is as good.
+
+        rows : int64, numbers of the rows.
+        """
         from arboretum_gosdt.problem.tree_kernels import best_cut
 
         outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[
@@ -323,7 +332,12 @@ class LimitedSearch:
         return np.array(nodes, np.int64)
 
     def _add_best_tree(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
-        """Add the best tree known of that depth on these rows; returns its loss."""
+        """Add the best tree known of that depth on these rows to ``nodes``; returns its loss.
+
+        nodes : rows as ``tree`` returns them, appended to; a split that saves nothing becomes a
+            leaf.
+        rows : int64, numbers of the rows.
+        """
         from arboretum_gosdt.problem.tree_kernels import sum_weights
 
         whole = sum_weights(self.weights, rows)
@@ -351,6 +365,7 @@ class LimitedSearch:
 
         What the memory does not have, depths 1 and 2 among it, is counted anew; that changes
         neither ``subproblems`` nor what a search that goes on has on its levels.
+        rows : int64, numbers of the rows; depth : at least 1.
         """
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_gosdt.depth import arrays, loop as kernels
