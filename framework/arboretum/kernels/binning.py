@@ -33,7 +33,7 @@ def assign_bins(values, n, row_stride, column_stride, edges, codes, single):
 
     values : flat memory of float[n, columns] with strides in elements.
     edges : float[columns, 256], up to 254 of them, ascending, padded with inf.
-    codes : uint8[n × columns], row by row.
+    codes : uint8[n × columns], row by row; written.
     single : bool[columns, 256], set to False where a bin holds a value other than its upper edge
         (so that there may be something to cut inside).
     """
@@ -48,8 +48,14 @@ def assign_bins(values, n, row_stride, column_stride, edges, codes, single):
 
 @inner
 def _bins_of_column(column, low, high, e, codes, width, f, single):
-    """The rows low … high − 1, eight at a time: a search is a chain of eight waits, eight searches
-    wait together.  At the end the last row is looked up several times.
+    """Write the bins of the rows low … high − 1 of column f, eight at a time: a search is a chain
+    of eight waits, eight searches wait together.  At the end the last row is looked up several
+    times.
+
+    column : flat values, where the column begins, and elements from row to row.
+    e : float[256], its edges.
+    codes : uint8[·], ``width`` to a row.
+    single : bool[256], see :func:`assign_bins`.
     """
     values, start, down = column
     last = np.uintp(high - 1)
@@ -87,7 +93,7 @@ def _bins_of_column(column, low, high, e, codes, width, f, single):
 
 @inline
 def _on(e, p, v, step):
-    """One step of a binary search, without a branch: on by that many edges where these are all
-    below v.
+    """Return where a binary search goes on from edge p, without a branch: ``step`` edges on where
+    these are all below v.
     """
     return p + (np.uintp(step) if e[p + np.uintp(step - 1)] < v else np.uintp(0))

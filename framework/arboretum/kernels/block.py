@@ -61,10 +61,11 @@ state : STATE[1].
 
 
 def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> Block:
-    """Memory for tables of at most that many outcomes.
+    """Allocate a block for tables of at most ``arity`` outcomes.
 
+    width, count_width : of a row of weights, and of counts.
     own : columns of the criterion's own.
-    listed : tables kept, and not scored.
+    listed : tables kept, and not scored; 0: they are scored.
     """
     size = max(2 * BLOCK, arity * (listed + 1))
     most = listed + 1 if listed else min(BLOCK, size // arity)
@@ -93,7 +94,9 @@ def reset(block):
 
 @inline
 def score(n, arity, block, scoring):
-    """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
+    """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``; the
+    best test is left alone.
+    """
     width = block.shaped_w.shape[2]
     count_width = block.shaped_c.shape[2]
     own = block.shaped_e.shape[2]
@@ -121,8 +124,9 @@ def score(n, arity, block, scoring):
 
 @inner
 def flush(block, scoring):
-    """Score the tables of the block and empty it.  A test replaces the best so far only if it
-    beats it by more than ties differ.
+    """Score the tables of the block and empty it; without a kernel (batch 0) do nothing.
+
+    A test replaces the best so far only if it beats it by more than ties differ.
     """
     state = block.state[0]
     n = state.used
@@ -149,7 +153,9 @@ def flush(block, scoring):
 @inline
 def make_room(arity, block, scoring):
     """Empty the block where it is full, or holds tables of another arity; return where the next
-    table goes: one that is not listed to the last place.
+    table goes.
+
+    Where tables are listed, one that is not kept goes to the last place, which is overwritten.
     """
     state = block.state[0]
     if scoring.batch == 0:
@@ -165,7 +171,9 @@ def make_room(arity, block, scoring):
 
 @inline
 def named(t, f, index, side, price, block):
-    """Say whose table number t is, and count it, unless the path cannot pay its price (∞)."""
+    """Say that table t is test ``index`` of feature f with missing rows on ``side``, and count it,
+    unless the path cannot pay its price (∞).
+    """
     block.price[t] = price
     block.place[t, 0], block.place[t, 1], block.place[t, 2] = f, index, side
     block.state[0].used += price < np.inf

@@ -93,15 +93,18 @@ class Found(NamedTuple):
 
 @jit
 def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
-    """The best threshold of a node over all raw columns; see the module.
+    """Return the best threshold of a node over all raw columns: its column, or NOTHING, or CROWDED,
+    and :class:`Found`; see the module.
 
     w : float64[columns × 256, classes], c : int64, the node's bins.
     rows : int32[m].
-    price : float64[columns], ∞ where it cannot be paid.
+    objects : :class:`arboretum.kernels.tables.Objects`, with classes.
     dropped : bool[columns, 256], cuts between bins that are known not to be admissible here
-        (neighbours too close). Returns its column, or NOTHING, or CROWDED, and :class:`Found`.
-        Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the last bin,
-        side 1, is that between known and missing values.
+        (neighbours too close).
+    price : float64[columns], ∞ where it cannot be paid.
+
+    Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the last bin,
+    side 1, is that between known and missing values.
     """
     scoring = scoring_of(scorer)
     n_columns, n_classes = len(price), w.shape[1]
@@ -216,8 +219,10 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
 
 @jit(inner=True)
 def score_known(w, c, whole, least, scoring, block, scores):
-    """Score the cut between known and missing values, if it is allowed; False if the score is
-    NaN.
+    """Score the cut between known and missing values, if it is allowed; False if the score is NaN.
+
+    w : float64[256, classes], c : int64[256, classes], the column's bins.
+    scores : float64[256], those of side 1; written at LAST_BIN.
     """
     (all_w, all_c), missing_w, missing_c = whole, w[MISSING_BIN], c[MISSING_BIN]
     for k in range(len(all_c)):
@@ -237,7 +242,10 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, blo
     score every cut inside; return the best.
 
     w, c : [256, classes], the column's bins.
-    known : float64[2, 256], the bounds of its bins, and the best score so far.
+    whole : the node's table.
+    rows : int32[m], the node's objects.
+    known : float64[2, 256], the bounds of its bins by side of missing rows, and the best score so
+        far.
     scratch : values, these as integers, and members, of the node's size.
     """
     bounds, top = known
@@ -305,8 +313,13 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, blo
 
 @jit(inner=True)
 def pick_members(codes, f, rows, wanted, members):
-    """Write the rows whose bin is wanted to ``members``; return their number.  Without a branch:
-    which rows are wanted cannot be predicted.
+    """Write the rows whose bin is wanted to ``members``; return their number.
+
+    codes : uint8[n, columns], bins.
+    wanted : uint8[256], 1 or 0.
+    members : int32[≥ len(rows)]; what lies behind that number is stale.
+
+    Without a branch, since which rows are wanted cannot be predicted.
     """
     n, width, column = np.uintp(0), np.uintp(codes.shape[1]), np.uintp(f)
     flat = codes.reshape(codes.size)
@@ -319,8 +332,8 @@ def pick_members(codes, f, rows, wanted, members):
 
 @jit
 def edge_values(raw, rows, f, b):
-    """The highest value of the node's objects in the bins up to b of column f, and the lowest
-    above.
+    """Return the highest value of the node's objects in the bins up to b of column f, and the
+    lowest above; −∞ and ∞ where there is none.
     """
     low, high = -np.inf, np.inf
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
@@ -336,8 +349,12 @@ def edge_values(raw, rows, f, b):
 
 @jit(inline=True)
 def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
-    """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0
+    """Write two-outcome table t: left, with the bin ``missing`` if there is one, and the rest (0
     where no row is left).
+
+    left_w, left_c : of the rows left of the cut; all_w, all_c : of the node; w, c : the column's
+        bins.
+    missing : a bin; −1: missing rows go right.
     """
     for k in range(len(left_w)):
         here, rows = left_w[k], left_c[k]
@@ -350,7 +367,11 @@ def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
 
 @jit(inner=True)
 def take_best(n, block, scoring, has_missing, best):
-    """Score the block and keep the better of its best and the best so far: the first of equals."""
+    """Score the first n tables of the block; return the better of their best and ``best``: the
+    first of equals.
+
+    has_missing : some rows lack a value, so that a cut has a side for them.
+    """
     score_block(n, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
     scores, ties, at, top = block.scores, scoring.ties, -1, best.score
     bar = bar_of(top, ties)

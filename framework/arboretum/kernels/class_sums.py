@@ -70,7 +70,10 @@ upper, lower : float64[2 m], their scores.   Then a table for the kernel, and a 
 
 
 def sums_for(form: int, address: int, classes: int, n: int) -> Sums:
-    """Memory for runs of at most n entries; next to none without a form."""
+    """Allocate memory for runs of at most n entries; next to none where ``form`` is NO_SUMS.
+
+    address : of the criterion's kernel as a function of its sum.
+    """
     k, n = (classes, n) if form else (0, 0)
     return Sums(
         form,
@@ -97,7 +100,13 @@ def sums_for(form: int, address: int, classes: int, n: int) -> Sums:
 
 @inline
 def error_of(form, n, classes, mass, unit):
-    """By how much mass × impurity of both outcomes may differ from the table's; see the module."""
+    """Return by how much mass × impurity of both outcomes may differ from the table's; see the
+    module.
+
+    form : GINI or ENTROPY.
+    n : entries of the run, all of mass ``mass``.
+    unit : all weigh 1 and count once, so that squares are whole numbers.
+    """
     if form == GINI and unit and mass * mass < EXACT:
         return 0.0
     error = 32.0 * (n + classes + 8) * UNIT_ROUNDING * mass
@@ -118,8 +127,12 @@ def term(form, w):
 def add_entries(form, run, span, sums, keys, moved, least, at, out):
     """Add entries one after the other; return mass and Σφ.
 
-    span : first, number, step.   sums : of what was added before.   out : receives by position mass
-    × impurity of those so far, −∞ up to the mass ``least``, which may be mere rounding in a table.
+    span : first position, number, step (1 or −1).
+    sums : mass and Σφ of what was added before.
+    keys, moved : Keys, Moved.
+    at : float64[classes], weight by class so far; added to.
+    out : receives by position mass × impurity of those so far, −∞ up to the mass ``least``, which
+        may be mere rounding in a table.
     """
     (j, n, step), (mass, terms) = span, sums
     for _ in range(n):
@@ -138,11 +151,14 @@ def add_entries(form, run, span, sums, keys, moved, least, at, out):
 
 @inner
 def fill_costs(form, run, known, keys, moved, least, at, out):
-    """Mass × impurity of every prefix and suffix of a run, whose first ``known`` entries have a
-    value.
+    """Write mass × impurity of every prefix and suffix of a run, whose first ``known`` entries have
+    a value.
 
-    out : with the others left, out[0, j] of the entries 0 … j and out[1, j] of j … known − 1;
-    out[2], out[3]: the same with the others right, out[3, known] of these alone.
+    least : mass up to which −∞ is written.
+    at : float64[classes], 0 before and after.
+    out : float64[4, ≥ len(run) + 1]: with the others left, out[0, j] of the entries 0 … j and
+        out[1, j] of j … known − 1; out[2], out[3]: the same with the others right, out[3, known] of
+        these alone.  Where all have a value out[0] and out[1] alone are written.
     """
     m = len(run)
     for f in range(4 if known < m else 2):
@@ -159,7 +175,12 @@ def fill_costs(form, run, known, keys, moved, least, at, out):
 def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
     """List the cuts that may be best: none before costs less, by more than sums may be off.
 
-    lost : number and weight of the rows without a value.   whole : of all.
+    lost : number and weight of the rows without a value.
+    whole : of all.
+    least : :class:`arboretum.kernels.tables.Least`.
+    error : see :func:`error_of`.
+    scratch : Sums; ``place`` is written, and ``upper``, which holds costs until there are scores.
+
     Where it is not sure that a branch is heavy enough, a cut is listed, and rules none out.
     Returns how many are listed.
     """
@@ -197,7 +218,12 @@ def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
 
 @inner
 def score_sums(n, shift, costs, price, scoring, scratch, out):
-    """Score n sums, each greater by ``shift``."""
+    """Score n sums, each greater by ``shift``, into ``out``, which may be ``costs`` itself.
+
+    costs, out : float64[≥ n].
+    price : of the test, the same for all.
+    scratch : Sums; the block of sums in it is overwritten.
+    """
     given = scratch.given
     given_c = scratch.given_c
     given_e = scratch.given_e
@@ -222,10 +248,11 @@ def score_sums(n, shift, costs, price, scoring, scratch, out):
 
 @inner
 def first_that_counts(n, best, scoring, scratch):
-    """The last listed cut that beats all before it whatever was rounded: these do not matter then.
+    """Return the last listed cut that beats all before it whatever was rounded, so that these do
+    not matter, and the highest score that a listed one may have.
 
-    best : the score to beat, −inf without one.   Returns it and the highest score that one may
-        have.
+    n : listed cuts; scratch : Sums, with ``upper`` and ``lower`` scored.
+    best : the score to beat, −inf without one.
     """
     start, top = np.int64(0), best
     for t in range(n):
@@ -239,13 +266,17 @@ def first_that_counts(n, best, scoring, scratch):
 
 @inner
 def best_cut(run, known, keys, moved, whole, least, price, scoring, best, scratch):
-    """The best cut of a run, its missing entries, which end it, once left, then right, at last
-    alone.
+    """Return the best cut of a run, its missing entries, which end it, once left, then right, at
+    last alone: (position, side, score).
 
+    known : entries with a value, 1 at least.
     whole : the node's table, its number of rows and its mass.
+    least : :class:`arboretum.kernels.tables.Least`.
     best : the score to beat, −inf without one.
-    scratch : ``cut`` says where there is room. Returns (position, side, score) of the best cut that
-        beats it, position NOTHING if none does; a score that is NaN at once.
+    scratch : Sums, whose ``cut`` says where there is room; the rest is overwritten.
+
+    The position is NOTHING if none beats ``best``; the side is NO_SIDE where all have a value.  A
+    score that is NaN is returned at once.
     """
     (all_w, all_c, total, mass), m = whole, len(run)
     lost, lost_mass = np.int64(0), 0.0
@@ -270,7 +301,12 @@ def best_cut(run, known, keys, moved, whole, least, price, scoring, best, scratc
 
 @inner
 def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring, best, scratch):
-    """Score the tables of listed cuts that may be best; see :func:`best_cut`."""
+    """Score the tables of the cuts listed from ``start`` on that may be best; return (position,
+    side, score) as :func:`best_cut` does.
+
+    whole : weights float64[classes] and counts int64[classes] of the node.
+    scratch : Sums; ``left_*``, ``lost_*``, ``weights`` and ``counts`` are overwritten.
+    """
     left_w, left_c, lost_w, lost_c = scratch.left_w, scratch.left_c, scratch.lost_w, scratch.lost_c
     weights, counts, scores = scratch.weights, scratch.counts, scratch.scores
     for k in range(len(left_w)):
@@ -301,7 +337,10 @@ def score_listed(start, n, run, known, keys, moved, whole, least, price, scoring
 
 @inline
 def add_entry(entry, keys, moved, w, c):
-    """Add an entry to a row of a table, as every scan does, one object after the other."""
+    """Add an entry to a row of a table, as every scan does, one object after the other.
+
+    w : float64[classes], c : int64[classes].
+    """
     k = np.uintp(np.uint64(entry) >> keys.to_class & keys.class_mask)
     i = np.uintp(np.uint64(entry) & keys.object_mask)
     c[k] += 1 if moved.unit else moved.count[i]
@@ -310,7 +349,12 @@ def add_entry(entry, keys, moved, w, c):
 
 @inline
 def put_table(whole, left_w, left_c, lost_w, lost_c, with_missing, weights, counts):
-    """Write the table of a cut; missing rows are left of it if ``with_missing``."""
+    """Write the table of a cut to ``weights`` and ``counts``, both [1, 2, classes]; missing rows
+    are left of it if ``with_missing``.
+
+    whole : (weights, counts) of the node.
+    left_*, lost_* : of the rows left of the cut, and of those without a value.
+    """
     all_w, all_c = whole
     for k in range(len(all_w)):
         w = left_w[k] + (lost_w[k] if with_missing else 0.0)

@@ -91,9 +91,12 @@ class Allowed(NamedTuple):
 
 
 def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows: int = 0) -> Bins:
-    """Bins with their scratch memory.
+    """Put counted bins together with scratch memory for scans of them, not filled in.
 
-    n_rows : most objects of a node with a column of the criterion's own in kernel form.
+    weights : float64[bins, width], with no rows where weights are counts.
+    counts : int64[bins, count width].
+    extra : float64[bins, k], the criterion's own columns.
+    n_rows : most objects of a node, where such a column is counted by its kernel; else 0.
     """
     w, c, e = weights.shape[1], counts.shape[1], extra.shape[1]
     return Bins(
@@ -113,7 +116,14 @@ def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows:
 
 @inline
 def count_bins(features, chosen, rows, objects, bins):
-    """Add up a node's rows by bin and class; for units in ``counts`` alone."""
+    """Add up a node's rows by bin and class, into ``bins.counts`` and, unless all objects are
+    units, ``bins.weights``.
+
+    chosen : int[·], features to count; of the others the bins keep what they hold.  Sorted ones are
+        left out.
+    rows : int32[m], the node's objects.
+    objects : :class:`arboretum.kernels.tables.Objects`; without labels moments of y are added up.
+    """
     label = objects.label
     y = objects.y
     weight = objects.weight
@@ -148,8 +158,12 @@ def count_bins(features, chosen, rows, objects, bins):
 
 @inner
 def count_column(features, rows, objects, column_address, node, bins):
-    """Add up the criterion's own column by bin, over the rows where it is not 0; False if some
-    value is not finite.
+    """Add up the criterion's own column by bin, into ``bins.extra``, over the rows where it is not
+    0; False if some value is not finite.
+
+    column_address : of the criterion's ``column`` kernel.
+    node : the KernelNode that it is asked at.
+    All features are counted, chosen or not; none is sorted where a criterion has a column.
     """
     n = call_column(
         column_address, rows, objects.weight, objects.label, node, bins.picked, bins.values
@@ -167,7 +181,7 @@ def count_column(features, rows, objects, column_address, node, bins):
 
 @inline
 def rows_of(counts, b):
-    """Rows in bin b: its counts summed over the classes."""
+    """Return how many rows are in bin b: its counts summed over the classes."""
     n = counts[b, 0]
     for k in range(1, counts.shape[1]):
         n += counts[b, k]
@@ -176,7 +190,9 @@ def rows_of(counts, b):
 
 @inline
 def weight_of(weights, counts, b):
-    """Weight of bin b; its rows where ``weights`` is empty, as every object then weighs 1."""
+    """Return the weight of bin b; its rows where ``weights`` is empty, as every object then weighs
+    1.
+    """
     if len(weights) == 0:
         return np.float64(rows_of(counts, b))
     return mass_of(weights, b, counts.shape[1] != weights.shape[1])
@@ -184,8 +200,11 @@ def weight_of(weights, counts, b):
 
 @inline
 def scan_multiway(f, features, bins, allowed, block, scoring):
-    """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
-    Return whether it may divide a node further down.
+    """Put the table of a multiway test into the block, if it is allowed; its heaviest outcome takes
+    the missing rows.
+
+    Returns whether the feature may divide a node further down, which a test that is too small here
+    may.
     """
     first = features.offset[f]
     stop = features.offset[f + 1] - features.has_missing[f]
@@ -252,8 +271,11 @@ def scan_multiway(f, features, bins, allowed, block, scoring):
 
 @inner
 def scan_binary(f, features, bins, allowed, block, scoring):
-    """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
-    in outcome 0, then 1.  Return whether one of them may divide a node further down.
+    """Put the tables of the two-outcome tests of a feature into the block; where rows lack a value,
+    each with them in outcome 0, then in 1.
+
+    ``bins.all_*`` and ``bins.left_*`` are overwritten.
+    Returns whether one of the tests may divide a node further down.
     """
     prices = features.prices
     bin_w = bins.weights
@@ -366,11 +388,14 @@ def scan_binary(f, features, bins, allowed, block, scoring):
 
 @jit
 def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
-    """Score the tests of the chosen features, the best of which then stands in the block; without a
-    kernel (``scorer.batch`` is 0) list those after the first ``skipped`` ones, as many as the block
-    holds.
+    """Score the tests of the chosen features, the best of which then stands in ``block.state``;
+    without a kernel (``scorer.batch`` is 0) list those after the first ``skipped`` ones, as many
+    as the block holds.
 
-    found : int64[len(chosen)], receives how many tests compete.
+    chosen : int64[·], features, none of them sorted; their bins have been counted.
+    scorer : :class:`arboretum.kernels.tables.Scorer`.
+    found : int64[len(chosen)], receives how many tests of each compete; meaningful where they are
+        listed alone, since a block that is scored starts to count anew.
     """
     scoring, state = scoring_of(scorer), block.state[0]
     reset(block)
@@ -387,8 +412,12 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
 
 @jit
 def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out):
-    """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow
-    ``side``.
+    """Write the outcome of each row under a test to ``out``, int32[len(rows)].
+
+    codes : flat memory of a matrix, whose column begins at ``base``; strides in elements.
+    index : of the test in its feature.
+    n_bins : number of codes of known values, which is the code of a missing one.
+    side : outcome of rows without a value.
     """
     down, start = np.uintp(row_stride), np.uintp(base)
     for j in range(len(rows)):
@@ -399,7 +428,12 @@ def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out)
 
 @inline
 def outcome(code, family, index, known, side):
-    """Where a test sends a code; ``side`` where the value is missing."""
+    """Return where a test sends a code.
+
+    family : MULTIWAY: outcome = code; EQUALS: 0 where code = index; else 0 where code ≤ index.
+    known : number of codes of known values; from there on the value is missing, and the outcome is
+        ``side``.
+    """
     if code >= known:
         return np.int64(side)
     if family == MULTIWAY:

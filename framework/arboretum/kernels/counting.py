@@ -27,11 +27,14 @@ from arboretum.kernels.tables import add_moments
 def count_classes(codes, row_stride, column_stride, column, offset, rows, label, out):
     """Add up rows by class and bin, for objects of weight 1 that stand for one row.
 
-    codes : uint8/16/32[:].
+    codes : uint8/16/32[:], flat memory of a matrix, strides in elements.
+    column, offset : int64[features], the column of each in the matrix, and its first bin.
     rows : int32[m].
     label : uint8/int32[n].
-    out : int32[classes, bins], added to. All positions are unsigned: numba's test for negative ones
-        costs a third (docs/decisions, greedy search).
+    out : int32[classes, bins], added to.
+
+    All positions are unsigned: numba's test for negative ones costs a third (docs/decisions, greedy
+    search).
     """
     bins = np.uintp(out.shape[1])
     flat = out.reshape(out.size)
@@ -65,11 +68,12 @@ def count_weights(
 ):
     """Add up weights and rows by bin: by class, or as moments when ``label`` is empty.
 
+    codes, row_stride, column_stride, column, offset, rows : as in :func:`count_classes`.
     label : int32[n] or int32[0].
-    y, weight : float64[n].
-    count : int64[n].
-    weights : float64[bins, classes] (moments: [bins, 3]);  counts : int64[bins, classes] ([bins,
-        1]); both added to.
+    y, weight : float64[n]; y is read for moments alone.
+    count : int64[n], rows that an object stands for.
+    weights : float64[bins, classes] (moments: [bins, 3]), added to.
+    counts : int64[bins, classes] ([bins, 1]), added to.
     """
     moments = len(label) == 0
     for f in range(len(column)):
@@ -88,7 +92,12 @@ def count_weights(
 
 @jit
 def count_extra(codes, row_stride, column_stride, column, offset, rows, values, out):
-    """Add up a criterion's own columns by bin.   values : float64[n, k], by object."""
+    """Add up a criterion's own columns by bin.
+
+    codes, row_stride, column_stride, column, offset, rows : as in :func:`count_classes`.
+    values : float64[n, k], by object.
+    out : float64[bins, k], added to.
+    """
     for f in range(len(column)):
         base = column[f] * column_stride
         for j in range(len(rows)):
@@ -99,8 +108,10 @@ def count_extra(codes, row_stride, column_stride, column, offset, rows, values, 
 
 @jit
 def totals(rows, label, y, weight, count, weights, counts):
-    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`, of one
-    bin.
+    """Add up class weights (or moments) and counts of a set of rows, in row 0 of ``weights`` and
+    ``counts``.
+
+    All arguments as in :func:`count_weights`.
     """
     for j in range(len(rows)):
         i = rows[j]
@@ -116,6 +127,7 @@ def totals(rows, label, y, weight, count, weights, counts):
 def class_totals(rows, label, counts):
     """Count unit objects by class.
 
+    rows : int32[m].
     label : uint8/int32[n].
     counts : int64[classes], added to.
     """
@@ -125,10 +137,10 @@ def class_totals(rows, label, counts):
 
 @jit
 def send(rows, outcome, goes):
-    """Note the outcome of the rows of a node; NumPy takes five times as long.
+    """Write the outcome of a node's rows by object; NumPy takes five times as long.
 
-    outcome : int32[m].
-    goes : by object.
+    rows, outcome : int32[m], each the other's.
+    goes : by object, written at ``rows`` alone.
     """
     for j in range(len(rows)):
         goes[np.uintp(rows[j])] = outcome[j]

@@ -62,10 +62,15 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
     """Grow one tree per judge over all the objects and measure it; return the number of judges
     served.
 
-    That is all of them, or the criterion of the next one broke its contract.
+    That is all of them, unless the criterion of the next one returned NaN or +∞.
+
+    features, above, objects, rules, scratch : as :func:`.subtree.grow_subtree` takes them, for all
+        trees.
     judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges],
-        floor float64[judges], params float64[judges, most]. Written: start int64[judges + 1];
-        trees; measures MEASURES[judges], 0 at first.
+        floor float64[judges], params float64[judges, most].
+    start : int64[judges + 1], receives the first node of each tree.
+    trees : Trees, written; with room for all of them.
+    measures : MEASURES[judges], 0 at first; written.
     """
     rows = np.empty(len(features.codes) // max(1, features.row_stride), np.int32)
     room = trees.integers.shape[1]
@@ -128,8 +133,11 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
 
 @jit(inner=True)
 def measure(n, nodes, moments, total, out):
-    """Complexities of a tree of n nodes from the weights of its nodes; see
+    """Add the complexities of a tree of n nodes to ``out``, one entry of MEASURES that is 0; see
     ``arboretum.measure.complexities``.
+
+    moments : the tables hold Σw, Σwy, Σwy², so that the first column alone is weight.
+    total : weight of the root.
     """
     feature, parent, price, weights = nodes.feature, nodes.parent, nodes.price, nodes.weights
     depth, paid = np.empty(n, np.int64), np.empty(n)
@@ -159,8 +167,14 @@ def check_forest(
     """Walk every object through every tree and recompute its measures from nothing but tests, edges
     and price list.
 
-    measures : MEASURES[trees], 0 at first, wrong : float64[trees] (weight outside the majority
-        class of its leaf) and verdict : int64[trees] are written.
+    label : int[n] and weight : float64[n], of the objects that ``features.codes`` holds.
+    once : a column that was asked above costs nothing.
+    start : int64[trees + 1], first node of each tree.
+    integers : int32[≥ 5, nodes], the rows feature, index, side, parent and branch of ``Nodes``.
+    measures : MEASURES[trees], 0 at first; written, and worth nothing where the verdict is
+        BROKEN_TREE.
+    wrong : float64[trees], receives the weight outside the majority class of its leaf.
+    verdict : int64[trees], receives SOUND, BROKEN_TREE or UNREACHED.
     """
     family = features.family
     offset = features.offset

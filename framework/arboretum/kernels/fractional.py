@@ -80,7 +80,12 @@ count width], and int64[·, count width], how many they are.
 
 @inner
 def load(rows, low, high, objects, shares):
-    """Write what the entries of a node weigh, by object, and their sum."""
+    """Write what the entries of a node weigh and count, by object, and their sum to the row WHOLE;
+    set the row NONE to 0.
+
+    rows : int32[room], the node's objects at low … high − 1.
+    shares : Fractions, of which ``of_object``, ``weight``, ``rows`` and ``sums`` are written.
+    """
     clear(shares.sums, WHOLE)
     clear(shares.sums, NONE)
     for j in range(low, high):
@@ -100,7 +105,7 @@ def load(rows, low, high, objects, shares):
 
 @inner
 def lacking(rows, outcomes, goes):
-    """Whether a row has no outcome."""
+    """Whether one of the rows has no outcome, which is written as outcome ``outcomes``."""
     found = False
     for i in rows:
         found |= goes[i] == outcomes
@@ -109,8 +114,12 @@ def lacking(rows, outcomes, goes):
 
 @inner
 def hand_on(rows, low, outcomes, goes, start, shares):
-    """Write the shares of the children's entries; rows without an outcome are divided as the
-    others weigh.
+    """Write the shares of the children's entries to ``shares.share``; rows without an outcome are
+    divided as the others weigh.
+
+    rows : divided by outcome from ``low`` on, those without an outcome in each.
+    outcomes : number of outcomes, which is also that of rows without one in ``goes``.
+    start : int64[≥ outcomes + 1], first places from ``low``.
     """
     part, total = shares.part, 0.0
     for o in range(outcomes):
@@ -137,7 +146,7 @@ def clear(sums, row):
 
 @inline
 def add(sums, row, i, k, objects, shares):
-    """Add the entry of an object of class k, or of a number, k = 0."""
+    """Add the entry of object i, of class k, or of a number, k = 0, to a row of the sums."""
     if len(objects.y) > 0:
         add_moments(sums.weights, row, shares.weight[i], objects.y[i])
     else:
@@ -148,7 +157,10 @@ def add(sums, row, i, k, objects, shares):
 
 @inline
 def add_word(sums, row, word, by_units, objects, shares):
-    """Add an entry of a run; of objects that all weigh 1 one value is looked up."""
+    """Add an entry of a run to a row of the sums.
+
+    by_units : all objects weigh 1 and have a class, so that one value is looked up.
+    """
     i, k = word & OBJECT, np.int64(word >> TO_CLASS & CLASS)
     if by_units:
         sums.weights[row, k] += shares.weight[i]
@@ -160,7 +172,7 @@ def add_word(sums, row, word, by_units, objects, shares):
 
 @inline
 def add_row(sums, to, other):
-    """Row ``to`` takes in another."""
+    """Add the row ``other`` of the sums to the row ``to``."""
     for k in range(sums.weights.shape[1]):
         sums.weights[to, k] += sums.weights[other, k]
     for k in range(sums.rows.shape[1]):
@@ -170,8 +182,8 @@ def add_row(sums, to, other):
 
 @inline
 def subtract(sums, to, whole, part):
-    """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is
-    left.
+    """Make row ``to`` of the sums row ``whole`` without row ``part``; 0 and not 1e-17 where no
+    entry is left.
     """
     width, count_width = sums.weights.shape[1], sums.rows.shape[1]
     for k in range(count_width):
@@ -189,7 +201,17 @@ def subtract(sums, to, whole, part):
 
 @inner
 def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, scoring):
-    """The same as for whole objects (:func:`arboretum.kernels.subtree.score_all`)."""
+    """Score all tests of a node whose objects are in parts, as
+    :func:`arboretum.kernels.subtree.score_all` does where they are whole.
+
+    lists : int32[·], the node's features at segment[3] … segment[4] − 1; those that may divide
+        nodes further down are written behind them, where there is room for fewer.
+    segment : int64[5], of ``Nodes``.
+    shares : Fractions, after :func:`load`.
+    free : bool[F], columns that cost nothing here.
+
+    Returns how many features may divide nodes further down; all, without room for a list.
+    """
     first, stop = segment[3], segment[4]
     reset(block)
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
@@ -217,8 +239,15 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
 
 @inline
 def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring, block):
-    """Score the tests of a feature; the best so far stands in the block.   Return whether it may
-    divide a node further down.
+    """Score the tests of feature f; the best so far stands in the block.
+
+    span : first place of the node's objects in ``rows``, and that behind them.
+    shares : Fractions, after :func:`load`; rows of its sums are overwritten.
+    paid : the column costs nothing here.
+    scoring : of the node as a whole; where rows without a value are in no table, the criterion sees
+        the others as the node.
+
+    Returns whether the feature may divide a node further down.
     """
     how, sums, (low, high) = shares.how, shares.sums, span
     family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
@@ -376,11 +405,16 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
 @inline
 def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
     """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so
-    they have been added to LEFT.
+    they have been added to LEFT, else LEFT is as it was.
 
     The class weights left of such a cut lie in the box between those before the piece and those
     after it, and the criterion is quasi-convex, so that its highest score over the box is at a
     vertex.
+
+    entry : uint64[·], the node's part of the run; first : where the piece begins, with PIECE
+        entries behind it.
+    weight : float64[n], by object, of its share.
+    block : emptied, and overwritten; its best test stays.
     """
     width = sums.weights.shape[1]
     if block.state[0].used > 0:
@@ -425,9 +459,10 @@ def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
 def put(sums, first, outcomes, to, name, price, rules, block, scoring):
     """Write the table of a test, if it divides the node into branches that are large enough.
 
-    first : its outcomes are rows ``first …`` of the sums.
-    to : LOST joins that outcome, or is one more.
+    first : its outcomes are rows ``first …`` of the sums, ``outcomes`` of them.
+    to : LOST joins that outcome; ``outcomes``: it is one more; −1: it is in none.
     name : feature, index.
+    rules : SubtreeRules, of which the least rows and weight of a branch are read.
     """
     width = sums.weights.shape[1]
     count_width = sums.rows.shape[1]

@@ -19,7 +19,8 @@ def known_impurity(
     value: Callable[[np.ndarray], float],
     own: tuple[tuple[str, Sequence[float]], ...] = (),
 ) -> str | None:
-    """``name`` if it is known and ``value`` of class weights is what it says: a name is not enough.
+    """Return ``name`` if it is known and ``value`` of class weights is what it says, else None: a
+    name is not enough.
 
     value : float64[classes] → float.
     own : what the caller knows besides entropy and gini, in the form of ``CLASSICAL``.

@@ -19,7 +19,9 @@ from arboretum.kernels.kernel_decorators import Kernel, baked, kernel_part, scor
 
 @kernel_part
 def entropy_after(weights):
-    """Σ_v m(S_v) h(S_v), h the entropy in bits."""
+    """Return Σ_v m(S_v) h(S_v), h the entropy in bits, of a test's table, float64[outcomes,
+    classes].
+    """
     found = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -34,7 +36,9 @@ def entropy_after(weights):
 
 @kernel_part
 def gini_after(weights):
-    """Σ_v m(S_v) h(S_v), h Gini's index: m − Σ w_k² / m of each outcome."""
+    """Return Σ_v m(S_v) h(S_v), h Gini's index, of a test's table, float64[outcomes, classes]: m −
+    Σ w_k² / m of each outcome.
+    """
     found = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -59,14 +63,19 @@ SUMS = (gini_after, entropy_after)
 
 
 def form_of(kernel: Kernel | None) -> int:
-    """Which of SUMS a kernel calls that says ``by_sums``, from 1 on; 0 for any other kernel."""
+    """Return which of SUMS a kernel calls that says ``by_sums``, counted from 1; 0 for any other
+    kernel, for none, and for one that calls both.
+    """
     called = set(_sums_called(kernel).values()) if scores_sums(kernel) else ()
     return 1 + SUMS.index(*called) if len(called) == 1 else 0
 
 
 @cache
 def of_sum(kernel: Kernel) -> Kernel:
-    """The same kernel as a function of its sum, which ``weights[0, 0]`` holds."""
+    """Return the same kernel as a function of its sum, which ``weights[0, 0]`` holds then.
+
+    kernel : one of which :func:`form_of` is not 0.
+    """
     own: Kernel = getattr(kernel, "py_func", kernel)
     return baked(
         own, f"{own.__qualname__}_of_sum", **dict.fromkeys(_sums_called(kernel), given_sum)
@@ -74,7 +83,9 @@ def of_sum(kernel: Kernel) -> Kernel:
 
 
 def _sums_called(kernel: Kernel | None) -> dict[str, Kernel]:
-    """What a kernel calls them → which it is."""
+    """Return the names by which a kernel calls functions of SUMS → which it is; empty for any other
+    kernel.
+    """
     own = getattr(kernel, "py_func", kernel)
     found = {name: own.__globals__.get(name) for name in own.__code__.co_names}
     return {name: part for name, part in found.items() if any(part is one for one in SUMS)}

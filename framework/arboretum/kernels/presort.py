@@ -45,10 +45,10 @@ def sort_columns(values, bits, rows, label, shift, gap, order, low):
     values : float32/64[columns, n].
     bits : the same memory as uint32/64.
     rows : int32[m].
-    label : int[n], or empty.
+    label : int[n], or empty: the entries have no class.
     shift : bits of a row.
     gap : neighbours not further apart are not separated.
-    order : uint32/64[columns, n].
+    order : uint32/64[columns, n], written at low … low + m − 1.
     """
     m = len(rows)
     own, own_bits = np.empty(m, values.dtype), np.empty(m, bits.dtype)
@@ -94,9 +94,11 @@ def sorted_rows(values, bits):
 
 @jit(inner=True)
 def ordered_keys(values, bits, keys, rows, counts):
-    """Integers in the order of the values, NaN last and −0 = 0, and how often each digit occurs.
+    """Write to ``keys`` integers in the order of the values, NaN last and −0 = 0, to ``rows`` 0, 1,
+    …, and to ``counts`` how often each digit occurs.
 
-    counts : uint32[passes, 2048].
+    bits : the values' memory as integers, of 32 or 64 bits.
+    counts : uint32[passes, 2048], by digit from the lowest; 3 passes for 32 bits, 6 for 64.
     """
     passes = len(counts)
     sign = np.uint64(1) << np.uint64(31 if passes == 3 else 63)
@@ -120,8 +122,11 @@ def ordered_keys(values, bits, keys, rows, counts):
 
 @jit(inner=True)
 def spread(keys, rows, to_keys, to_rows, counts, p):
-    """One pass: move keys and rows to their places by digit p; False, and nothing done, where
-    all have the same digit.
+    """Move keys and rows to their places by digit p, stably; False, and nothing done, where all
+    have the same digit.
+
+    to_keys, to_rows : written, as long as keys.
+    counts : uint32[2048], how often each digit p occurs; used up.
     """
     by, mask = np.uint64(DIGIT * p), np.uint64(BUCKETS - 1)
     n = len(keys)
@@ -141,7 +146,7 @@ def spread(keys, rows, to_keys, to_rows, counts, p):
 
 @jit
 def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
-    """0 where value ≤ threshold, else 1; missing rows follow ``side``.
+    """Write to ``out`` 0 where value ≤ threshold, else 1; missing rows follow ``side``.
 
     values : flat memory of a matrix.
     row_stride, base : from row to row, and of the column's first row, in elements.
@@ -155,8 +160,10 @@ def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
 
 @jit
 def partition_order(order, low, high, shift, goes, start, spare):
-    """Divide the sorted runs of a node stably by outcome, in every column.
+    """Divide the sorted runs of a node stably by outcome, in every column, in place.
 
+    order : uint32/64[columns, n]; the node's part is low … high − 1.
+    shift : bits of a row in an entry.
     goes : outcome by object.
     start : int64[arity + 1], first positions from ``low``.
     spare : order's type[≥ high − low + 1], scratch.

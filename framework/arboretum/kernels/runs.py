@@ -62,10 +62,10 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
 
     values : float32/64[columns, n], NaN = missing.
     bits : the same memory as uint32/64.
-    label : int32[n], or empty.
+    label : int32[n], or empty: numbers, whose entries have the class 0.
     gap : neighbours not further apart are not separated.
-    order : uint64[columns, n].
-    distinct : like values.
+    order : uint64[columns, n], written.
+    distinct : like values; the first found[f, 0] of a row are written.
     reach : int32[columns, n], by rank the lowest rank that is separated from it; filled where it is
         not always the next.
     found : int64[columns, 2], receives the number of distinct values, and whether ``reach`` is
@@ -100,27 +100,34 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
 
 @inline
 def separated(entry, after, reach, close):
-    """Whether there is room for a threshold between two neighbouring entries."""
+    """Whether there is room for a threshold between two neighbouring entries.
+
+    reach : int32[n] of the column, read only if it is ``close`` (see the module).
+    """
     low, high = entry >> TO_RANK, after >> TO_RANK
     return high != low and (not close or np.int64(high) >= reach[low])
 
 
 @inline
 def piece_of(m):
-    """Entries per piece of a run of that length."""
+    """Return how many entries a piece has in a run of m entries that is scored in pieces."""
     return np.int64(16 if m < 1024 else 32 if m < 8192 else 64)
 
 
 @inner
 def probe(r, features, low, high, price, min_leaf, runs, block, scoring):
-    """Bound the scores of a run of unit objects piece by piece, without looking into the pieces;
-    return the best cut found between them.
+    """Bound the scores of run r of unit objects piece by piece, without looking into the pieces;
+    return the best score of a cut between them, −∞ if none is allowed.
 
     Class counts left of a cut inside a piece lie in the box between those before the piece and
     those after it, and the criterion is quasi-convex, so that its highest score over the box is at
-    a vertex.  ``runs.before[r]`` receives the counts before each piece, ``runs.bound[r]`` the
-    bound; the first one is NaN where the run has missing entries and is not to be looked at in
-    pieces.
+    a vertex.
+
+    low, high : the node's part of the run.
+    runs : ``all_c`` holds the node's class counts; ``before[r]`` receives the counts before each
+        piece, ``bound[r]`` the bound; the first one is NaN where the run has missing entries and is
+        not to be looked at in pieces.
+    block : empty; its tables are overwritten, and its best test stays.
     """
     run, before, bound = features.order[r, low:high], runs.before[r], runs.bound[r]
     reach, close = features.reach[r], features.close[r]
@@ -186,9 +193,12 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     """Put the tables of all cuts of a run into the block; with missing entries, each cut with them
     left, then right, at last these alone right.
 
-    whole : the node's table.
+    f : the feature; low, high : the node's part of its run.
+    whole : the node's table, (weights float64[width], counts int64[count width]).
+    rules : :class:`arboretum.kernels.subtree.SubtreeRules`.
     floor : where the run was probed, pieces that cannot exceed it are left out; NaN: not probed.
-        Returns whether the run can be cut.
+
+    Returns whether the run can be cut, here or further down: whether two entries differ in rank.
     """
     r = features.column[f]
     run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
@@ -301,10 +311,14 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
 
 @inner
 def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, scoring):
-    """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts
-    that may be best.
+    """Find what :func:`scan_run` finds, where the criterion scores sums: no table is written but
+    those of the cuts that may be best.
 
-    whole : the node's table, its number of rows and its mass.   Returns whether the run can be cut.
+    whole : (weights, counts, number of rows, weight) of the node.
+    sums : :class:`arboretum.kernels.class_sums.Sums`, scratch.
+    block : emptied first; its best test is replaced by a better cut.
+
+    Returns whether the run can be cut, as there.
     """
     r = features.column[f]
     run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
@@ -354,7 +368,11 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
 
 @inline
 def add(entry, objects, moments, w, c):
-    """Add the object of an entry to a row of a table; return its number of rows."""
+    """Add the object of an entry to a row of a table; return the number of rows that it stands for.
+
+    w : float64[width]; left alone for units by class, whose weights are counts.
+    c : int64[count width].
+    """
     i = entry & OBJECT
     if moments:
         weight, y = objects.weight[i], objects.y[i]
@@ -374,9 +392,10 @@ def add(entry, objects, moments, w, c):
 
 @inline
 def alone(run, j, known):
-    """Whether the entries j and j + 1 have values that no other entry has; between such of one
-    class no cut is best: a criterion that is convex along rows of one class scores one of its
-    neighbours no less.
+    """Whether the entries j and j + 1 have values that no other entry has.
+
+    known : entries with a value, which come first.   Between two such of one class no cut is best:
+        a criterion that is convex along rows of one class scores one of its neighbours no less.
     """
     return (
         j + 2 < known
@@ -387,8 +406,14 @@ def alone(run, j, known):
 
 @inline
 def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, scoring):
-    """The commonest case of a scan with all sums in registers: two classes, every object of
-    weight 1 with a value.
+    """Put the tables of the cuts of a run into the block, with all sums in registers: two classes,
+    every object of weight 1 with a value, the commonest case of :func:`scan_run`.
+
+    run : uint64[·], the node's part.
+    span : first and last position, and number of entries.
+    sums : (class counts before ``start``, class counts of the node), int64[2] each.
+    inner : cuts between two neighbours of one class may be left out (see :func:`alone`).
+    min_leaf : rows that a branch needs.
     """
     (start, stop, known), (left_c, all_c) = span, sums
     zeros, ones = left_c[0], left_c[1]
@@ -431,7 +456,13 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
 
 @inline
 def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moments, block):
-    """Write the table of a cut.   counted : weights are counts."""
+    """Write the table of a cut, as the next one of the block; there is room.
+
+    lost_left : missing rows are left of it.
+    all_*, left_*, lost_* : one row of the node, left of the cut, and without a value.
+    counted : weights are counts.
+    moments : weights are Σw, Σwy, Σwy².
+    """
     t, width, count_width = block.state[0].used, len(all_w), len(all_c)
     w, c = 2 * t * width, 2 * t * count_width
     for k in range(count_width):
@@ -450,10 +481,13 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
 
 @inner
 def split_run(run, goes, start, wanted, spare):
-    """Divide a run stably by outcome.
+    """Divide a run stably by outcome, in place.
 
-    start : of the outcomes.
-    wanted : of two outcomes, 1 only the left part is needed, 2 only the right, 3 both.
+    goes : outcome by object.
+    start : int64[outcomes + 1], their first places.
+    wanted : of two outcomes, 1 only the left part is needed, 2 only the right, 3 both; the other
+        part is then stale.  Else not read.
+    spare : uint64[≥ len(run)], scratch.
     """
     m = len(run)
     if len(start) > 3:

@@ -117,8 +117,10 @@ def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Ca
 
 
 def scan_with_columns(moments: bool, prefix: bool) -> Callable:
-    """The compiled :func:`search` for every criterion with columns of its own, or along which a
-    prefix kernel answers.
+    """Return the compiled :func:`search` for every criterion with columns of its own, or
+    (``prefix``) along which a prefix kernel answers.
+
+    moments : the tables hold Σw, Σwy, Σwy².
     """
     return _compile_scan(_none, 0, moments, True, True, prefix)
 
@@ -130,7 +132,11 @@ def _none(weights, counts, price, extra, node):
 
 @cache
 def _compile_scan(kernel: Callable, *constants: int) -> Callable:
-    """Compile the search of a kernel's column loop with these constants put in for its switches."""
+    """Compile the search of a kernel's column loop with these constants put in for its switches.
+
+    constants : of CLASSES, MOMENTS, WEIGHTED, OWN, PREFIX, in that order; the last two may be left
+        out and are then False.
+    """
     names = dict(
         zip(
             ("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"),
@@ -148,9 +154,13 @@ def _compile_scan(kernel: Callable, *constants: int) -> Callable:
 def search(kernel, runs, objects, own, whole, price, rules, scorer):
     """Find the best cut of a node over all columns; return (column, position, side, score).
 
+    kernel : a criterion's, scalar; merged in as source.
+    runs, own, rules, scorer : Runs, Own, ScanRules, :class:`arboretum.kernels.tables.Scorer`.
     whole : float64[width], int64[count width], the node's table.
-    price : float64[columns], ∞ where it cannot be paid. Column NOTHING: there is none.  Score NaN:
-        the criterion returned it there.  The lowest of equal cuts wins.
+    price : float64[columns], ∞ where it cannot be paid.
+
+    Column NOTHING: there is none.  Score NaN: the criterion returned it there.  The lowest of equal
+    cuts wins.
     """
     scoring = scoring_of(scorer)
     width, n_counts, k = len(whole[0]), len(whole[1]), 1 if PREFIX else own.values.shape[1]
@@ -224,10 +234,14 @@ def scan_column(
     """Score every cut of a sorted run, with missing rows once with them left, then right; at last
     these rows alone right.
 
+    run : uint32/64[m] of entries; shift : bits of a row in one.
+    values : float32/64[n], the column by object.
+    own : Own.
     scratch : a :class:`ScanTable`, its widths, int32[m] for a prefix kernel, and a block of tables
         for calls through an address.
-    best : the score to beat, −inf without one. Returns (position, side, score) of the best cut that
-        beats it, position NOTHING if none does.
+    best : the score to beat, −inf without one.
+
+    Returns (position, side, score) of the best cut that beats it, position NOTHING if none does.
     """
     _, y, weight, count, _ = objects
     all_w, all_c = whole
@@ -343,9 +357,11 @@ def scan_column(
 
 @jit
 def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
-    """What :func:`search` finds, for a kernel that says ``by_sums``; compiled once for all of them.
+    """Find what :func:`search` finds, for a kernel that says ``by_sums``; compiled once for all of
+    them.
 
-    sums : of ``class_sums``.
+    sums : of ``class_sums``, scratch.
+    own : not read; there as in :func:`search`.
     """
     scoring = scoring_of(scorer)
     all_w, all_c = whole
@@ -374,7 +390,13 @@ def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
 
 @jit(inner=True)
 def mark_room(run, shift, mask, values, gap, cut):
-    """Say behind which entries there is room for a threshold; return how many have a value."""
+    """Write to ``cut`` behind which entries there is room for a threshold; return how many have a
+    value.
+
+    shift : bits of a row in an entry, which ``mask`` picks.
+    values : float32/64[n], by object.
+    cut : bool[≥ len(run)]; the last entry with a value has room behind it, for missing values.
+    """
     separated, known = np.uint64(1) << np.uint64(shift), len(run)
     while known > 0 and np.isnan(values[np.uint64(run[known - 1]) & mask]):
         known -= 1
@@ -390,8 +412,10 @@ def mark_room(run, shift, mask, values, gap, cut):
 
 @jit(inner=True)
 def take_best(used, block, scoring, at, side, best):
-    """Score the tables of a block; the better of their best and the best so far, the first of
-    equals; NaN beats all.
+    """Score the first ``used`` tables of a block; return the better of their best and the best so
+    far, the first of equals, as (position, side, score); NaN beats all.
+
+    block : as :func:`search` allocates it; its scores are written.
     """
     weights, counts, price, extra, scores, place = block
     score_block(used, weights, counts, price, extra, scoring, scores)
@@ -403,7 +427,14 @@ def take_best(used, block, scoring, at, side, best):
 
 @jit(inner=True)
 def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
-    """Add up the rows without a value, which end the run; return how many have one."""
+    """Add up the rows without a value, which end the run, into ``lost_w`` and ``lost_c``, whatever
+    these held; return how many have one.
+
+    mask, to_class : the bits of an entry that are its row, and how far the class is above the
+        lowest.
+    values : float32/64[n], by object.
+    lost_w : float64[1, width], lost_c : int64[1, count width].
+    """
     _, y, weight, count, _ = objects
     lost_w[:] = 0.0
     lost_c[:] = 0
@@ -425,8 +456,12 @@ def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
 
 @jit(inner=True)
 def sum_own(run, mask, known, values, out):
-    """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those
-    without; out[0] is 0.
+    """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those without;
+    out[0] is 0.
+
+    known : entries with a value, which come first.
+    values : float64[n, k], by object.
+    out : float64[3, k].
     """
     out[:] = 0.0
     for j in range(len(run)):
@@ -436,7 +471,11 @@ def sum_own(run, mask, known, values, out):
 
 @jit(inline=True)
 def put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, moments, k, with_missing):
-    """Write column k of the table of the cut; missing rows are left of it if ``with_missing``."""
+    """Write column k of the table of a cut; missing rows are left of it if ``with_missing``.
+
+    weights : float64[2, width], counts : int64[2, count width].
+    left_*, lost_* : tables of one row; all_* : rows of the node.
+    """
     w = left_w[0, k] + (lost_w[0, k] if with_missing else 0.0)
     weights[0, k] = w
     if moments:
@@ -453,9 +492,10 @@ def put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, moments, 
 
 @jit
 def fill_prefix_costs(rows, known, y, weight, prefix, out):
-    """Impurity × mass of every prefix and every suffix of a sorted run.
+    """Write impurity × mass of every prefix and every suffix of a sorted run.
 
     rows : int32[m]; its first ``known`` rows have a value.
+    y, weight : float64[n], by object.
     prefix : address of a prefix kernel.
     out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the
         rows j … known − 1; out[2], out[3]: the same with the missing rows right; out[3, known] of

@@ -16,7 +16,14 @@ from arboretum.kernels.jit import jit
 
 @jit
 def score_tables(weights, counts, price, extra, batch, scalars, params, impurity, out):
-    """Score a block of tables.   batch, impurity : addresses.   out : float64[tests]."""
+    """Score a block of tables.
+
+    weights : float64[tests, outcomes, width], counts : int64[tests, outcomes, count width], price :
+        float64[tests], extra : float64[tests, outcomes, k].
+    batch, impurity : addresses.
+    scalars, params : see ``make_node``.
+    out : float64[tests], written.
+    """
     node = make_node(scalars, params, impurity)
     call_batch(batch, weights, counts, price, extra, node, out)
 
@@ -29,8 +36,13 @@ def impurity_of(weights, impurity):
 
 @jit
 def pick_column(rows, weight, label, column, scalars, params, impurity, picked, values):
-    """The rows whose value in a criterion's own column is not 0, and these values; see
-    ``function_pointers.FORMS``.
+    """Find the rows whose value in a criterion's own column is not 0; return how many, or −1 where
+    a value is not finite.
+
+    weight : float64[n], label : int32[n], by object.
+    column, impurity : addresses; scalars, params : see ``make_node``.
+    picked : int32[≥ len(rows)], receives these rows, or first the one that is not finite.
+    values : float64[≥ len(rows)], receives their values.
     """
     return call_column(
         column, rows, weight, label, make_node(scalars, params, impurity), picked, values

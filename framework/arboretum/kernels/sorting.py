@@ -19,7 +19,7 @@ from arboretum.kernels.jit import inline, inner, jit
 
 @jit(inner=True)
 def sort_run(keys, rows):
-    """Sort keys ascending and rows with them, stably, in place."""
+    """Sort ``keys`` ascending and ``rows`` with them, stably, in place."""
     order = np.argsort(keys, kind="mergesort")
     keys[:], rows[:] = keys[order], rows[order]
 
@@ -29,8 +29,10 @@ def split_two(items, mask, goes, spare):
     """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how
     many are left.
 
-    items : integers, whose bits under ``mask`` are objects.
-    goes : outcome by object.   Without a branch, for it could not be predicted.
+    items : integers, whose bits under ``mask`` are objects.   What lies behind those that are left
+        is stale until :func:`take_back`.
+    goes : outcome 0 or 1 by object.   Without a branch, for it could not be predicted.
+    spare : of the items' type, [≥ len(items)].
     """
     left, right = np.uintp(0), np.uintp(0)
     for j in range(len(items)):
@@ -45,7 +47,7 @@ def split_two(items, mask, goes, spare):
 
 @inline
 def take_back(items, left, spare):
-    """Put what :func:`split_two` moved aside behind the rest."""
+    """Put what :func:`split_two` moved to ``spare`` behind the first ``left`` items."""
     for j in range(np.uintp(len(items)) - left):
         items[left + np.uintp(j)] = spare[j]
 
@@ -54,7 +56,10 @@ def take_back(items, left, spare):
 def split_many(items, mask, goes, start, spare):
     """Sort items stably by outcome, in place.
 
-    start : int64[arity + 1], first places of the outcomes.
+    mask : the bits of an item that are its object.
+    goes : outcome by object, below arity.
+    start : int64[arity + 1], first places of the outcomes, and the number of items.
+    spare : scratch of the items' type, [≥ len(items)].
     """
     for j in range(len(items)):
         o = goes[np.uintp(items[j] & mask)]
@@ -69,8 +74,12 @@ def split_many(items, mask, goes, start, spare):
 
 @inner
 def split_shared(items, m, mask, goes, start, spare):
-    """The same of the first m items, of which those of outcome ``arity`` go to every outcome
-    that has others, in their order.
+    """Sort the first m items stably by outcome, in place; those of outcome ``arity``, which have
+    none, go to every outcome that has others, in their order.
+
+    items, spare : with room for all that are written, which may be more than m.
+    mask, goes : as in :func:`split_many`.
+    start : int64[arity + 1]; an outcome has items of its own where start[o + 1] > start[o].
     """
     arity, to = len(start) - 1, np.uintp(0)
     for o in range(arity):
@@ -86,7 +95,11 @@ def split_shared(items, m, mask, goes, start, spare):
 
 @inline
 def split(items, mask, goes, start, spare):
-    """Sort items stably by outcome, in place; arguments as for the two ways of doing it."""
+    """Sort items stably by outcome, in place, by the faster way for two outcomes or that for many.
+
+    mask, goes, spare : as in :func:`split_many`.
+    start : int64[arity + 1], first places; of two outcomes its length alone is read.
+    """
     if len(start) == 3:
         take_back(items, split_two(items, mask, goes, spare), spare)
     else:

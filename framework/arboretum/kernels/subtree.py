@@ -184,11 +184,13 @@ def scratch_for(
     shared: bool = False,
     sums: Sums | None = None,
 ) -> SubtreeScratch:
-    """Memory for subtrees over at most ``n_rows`` objects.
+    """Allocate memory for subtrees over at most ``n_rows`` objects.
 
+    width, count_width : of a row of weights, and of counts.
     by_units : weights are counts.
-    own : columns of the criterion's own, 0 or 1. shared : with shares, which have their own sums.
-    sums : of ``class_sums``, for a criterion that scores them.
+    own : columns of the criterion's own, 0 or 1.
+    shared : with shares, which have their own sums.
+    sums : of ``class_sums``, for a criterion that scores them; None for any other.
 
     Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and
     takes longer to compile than some that grow.
@@ -234,12 +236,16 @@ def grow_subtree(
 ):
     """Grow depth first until every node is a leaf; return why it ends.
 
+    features, above, objects, rules, scorer : Features, Above, Members, SubtreeRules, Scorer.
     rows : int32[room], the objects of the given node first; divided in place.
     shares : Fractions, or None: every object is whole.
     bins : those of the scratch memory, or None with shares: numba leaves out what is for another
         argument than None alone.
     most_work : values looked at, roughly, after which it is LATE.
-    progress : int64[2], nodes found and nodes open; 0 of both at first.
+    nodes : Nodes, written; scratch : SubtreeScratch.
+    progress : int64[2], nodes found and nodes open; 0 of both at first, then as it was left.
+
+    ``features.prices`` are overwritten where paths have a limit of what they pay.
     """
     family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
     state, runs, free, goes = block.state[0], scratch.runs, scratch.free, scratch.goes
@@ -452,11 +458,13 @@ def grow_subtree(
 def score_all(
     features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, scoring
 ):
-    """Score all tests of a node; list the features that may divide nodes further down behind its
-    own, where there is room for fewer, and return how many they are.
+    """Score all tests of a node, the best of which then stands in ``block.state``; list the
+    features that may divide nodes further down behind its own, where there is room for fewer,
+    and return how many they are.
 
+    lists : int32[·], the node's features at segment[3] … segment[4] − 1.
     segment, whole : the node's, of ``nodes``.
-    bar : see ``scan_run``.
+    bar : ``floor`` of :func:`.runs.scan_run`.
     """
     low, high, first, stop = segment[0], segment[1], segment[3], segment[4]
     reset(block)
@@ -507,6 +515,12 @@ def score_all(
 def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes, shares):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may
     be divided on the stack, and return its height.
+
+    waiting : height of the stack before.
+    impurity_address : of the run's impurity.
+    nodes : Nodes, of which segment, parent and branch are written; receives the rest, but
+        ``beyond``.
+    shares : Fractions, or None.
     """
     label, y, weight, count, unit, rows_each = objects
     weights, counts = nodes.weights, nodes.counts
@@ -571,7 +585,11 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
 
 @inner
 def bar_prices(v, nodes, above, max_cost, prices):
-    """Write the prices at node v: ∞ where its path cannot pay them any more (Limits.most_paid)."""
+    """Write to ``prices`` those at node v: ∞ where its path cannot pay them any more
+    (Limits.most_paid).
+
+    above : the path to the given node, with its ``listed`` prices.
+    """
     spent, up = above.spent, nodes.parent[v]
     while up >= 0:
         spent += nodes.price[up]
@@ -583,7 +601,11 @@ def bar_prices(v, nodes, above, max_cost, prices):
 
 @inner
 def mark_paid(v, owner, nodes, paid, free):
-    """Say of each feature whether its column was asked on the path to node v."""
+    """Write to ``free``, bool[F], whether a feature's column was asked on the path to node v.
+
+    owner : int64[F], number of the raw column.
+    paid : bool[F], the same of the path above the given node.
+    """
     for f in range(len(free)):
         free[f] = paid[f]
     up = nodes.parent[v]
@@ -596,8 +618,10 @@ def mark_paid(v, owner, nodes, paid, free):
 
 @inner
 def mark_asked(v, features, nodes, asked, value):
-    """Say of the tests asked on the path to node v, below the given one, that they were, or take
-    it back.
+    """Write ``value`` for all tests that were asked on the path to node v, below the given one:
+    True that they were, False to take it back.
+
+    asked : bool[·], by place in the prices.
     """
     up = nodes.parent[v]
     while up >= 0:
@@ -609,8 +633,12 @@ def mark_asked(v, features, nodes, asked, value):
 
 @inline
 def send(features, f, index, side, rows, low, high, goes):
-    """Write the outcome of a test by object, ``side`` without a value; return the lowest rank,
-    or code, above a cut.
+    """Write the outcome of a test by object, ``side`` without a value; return the lowest rank, or
+    code, above a cut, 2³⁰ for other tests without one.
+
+    f, index : the test; of a sorted column, the place of the last entry left of the cut.
+    rows : int32[·], the node's objects at low … high − 1.
+    goes : uint16[n], written at these.
     """
     column, family, beyond = features.column[f], features.family[f], np.int64(1 << 30)
     if family == SORTED:
@@ -635,8 +663,11 @@ def split_rows(rows, low, high, outcomes, goes, shares, scratch):
     """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place
     of outcome o, from ``low``.
 
-    Rows without an outcome are behind the others, or in each of them.   Return how many groups
-    there are, 0 without room.
+    outcomes : number of outcomes, which is also that of rows without one in ``goes``.
+    shares : Fractions, or None.
+
+    Rows without an outcome are behind the others, or under SPLITS in each of them.   Returns how
+    many groups there are, 0 where ``rows`` has no room.
     """
     start = scratch.start
     spare = scratch.spare

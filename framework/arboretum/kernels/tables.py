@@ -70,7 +70,9 @@ class NodeScorer(NamedTuple):
 
 @jit(inner=True)
 def scoring_of(scorer):
-    """The scorer inside a kernel."""
+    """Make of a :class:`Scorer` what kernels score with: a NodeScorer, its scores taken as they
+    are.
+    """
     return NodeScorer(
         make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0
     )
@@ -78,7 +80,11 @@ def scoring_of(scorer):
 
 @jit(inline=True)
 def score_block(n, weights, counts, price, extra, scoring, scores):
-    """Score the first n tables by the criterion of ``scoring``, into ``scores``."""
+    """Score the first n tables by the criterion of ``scoring``, into ``scores``.
+
+    weights : float64[≥ n, outcomes, width], counts : int64[≥ n, outcomes, count width], price :
+        float64[≥ n], extra : float64[≥ n, outcomes, k].
+    """
     call_batch(
         scoring.batch,
         weights[:n],
@@ -118,7 +124,9 @@ def add_moments(sums, v, w, y):
 
 @inline
 def mass_of(table, v, moments):
-    """Weight of row v of a table."""
+    """Return the weight of row v of a table: its first entry if it holds ``moments``, else the sum
+    over its classes.
+    """
     mass = table[v, 0]
     if not moments:
         for k in range(1, table.shape[1]):
@@ -128,7 +136,11 @@ def mass_of(table, v, moments):
 
 @jit(inline=True)
 def enough_weight(table, moments, least):
-    """Whether both outcomes of a two-way table, its first two rows, reach the least weight."""
+    """Whether both outcomes of a two-way table, its first two rows, reach ``least.weight``; 0 is no
+    rule.
+
+    moments : the first column is the weight; else the sum of all.
+    """
     return least.weight <= 0.0 or (
         mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight
     )
@@ -136,5 +148,5 @@ def enough_weight(table, moments, least):
 
 @jit(inline=True)
 def enough_rows(left, total, least):
-    """Whether ``left`` rows of ``total``, and the others, are each as many as a branch needs."""
+    """Whether ``left`` rows of ``total``, and the others, are each ``least.rows`` or more."""
     return left >= least.rows and total - left >= least.rows

@@ -65,9 +65,11 @@ def new_block(classes):
 
 @jit(inline=True)
 def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
-    """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the
+    """Write two-outcome table t: left and the classes of bin b that ``mask`` picks, against the
     rest.
 
+    weights : float64[tables, 2, classes], counts : int64[tables, 2, classes], written at t.
+    left_w, left_c : what lies before the bin; all_w, all_c : the node; w, c : the bins.
     bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One
         loop: with two classes loops cost more than what they do.
     """
@@ -86,10 +88,15 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
 
     w : float64[bins, classes], c : int64[bins, classes], the column's bins, the missing values
         last.
+    whole : the node's table.
     many : bool[bins], bins with more than one value in the training set.
-    side : where missing rows go, or −1. Written: scores : float64[bins], −inf where the cut is not
-        admissible; bounds : float64[bins], −inf where there is nothing to cut.   Returns False if a
-        score is NaN.
+    side : where missing rows go, or −1.
+    block : scratch; its ``price`` is that of the column.
+    scores : float64[bins], written where bins have objects, −inf where the cut is not admissible.
+    bounds : float64[bins], written where a bin may be cut inside; −inf before, which says that
+        there is nothing to cut.
+
+    Returns False if a score is NaN.
     """
     n_bins, n_classes = w.shape
     missing_bin = n_bins - 1
@@ -174,8 +181,9 @@ def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
 
 @jit(inner=True)
 def _score_block_into_bins(n, block, scoring, scores, bounds):
-    """Score the n tables collected in ``block``, and write each score to its bin, or raise the
-    bound of its bin by it; returns whether none is NaN.
+    """Score the first n tables of ``block``, and write each score to its bin in ``scores``, or
+    raise the bound of its bin in ``bounds`` to it (see ``place`` in the module); return whether
+    none is NaN.
     """
     score_block(n, block.weights, block.counts, block.price, block.extra, scoring, block.scores)
     found, place, ok = block.scores, block.place, True

@@ -52,8 +52,10 @@ class Arrays:
 
     @contextmanager
     def moved_by(self, until: float | None) -> Iterator[None]:
-        """Inside, no array is moved that would still be moving at this ``time.monotonic()``
-        value: OutOfTime is raised instead.
+        """Inside, raise OutOfTime instead of moving an array that would still be moving at this
+        ``time.monotonic()`` value.
+
+        until : None for no such time, as outside.
         """
         self._until = math.inf if until is None else until
         try:
@@ -64,6 +66,9 @@ class Arrays:
     def make_room(self, wanted: Mapping[str, int], budget: int | None) -> bool:
         """Make every array at least so long; False, with all that is there kept, when that exceeds
         the budget in bytes.
+
+        wanted : name → length of its first axis.
+        budget : bytes of all arrays together; None without one.
 
         Raises OutOfTime, with all kept, inside :meth:`moved_by`, since no clock is looked at while
         an array moves.

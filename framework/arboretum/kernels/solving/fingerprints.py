@@ -29,8 +29,8 @@ FREE = np.uint64(0)
 
 
 def random_words(n: int) -> np.ndarray:
-    """uint64[n, 2], for n objects: the splitmix64 generator (Steele, Lea & Flood 2014), all of
-    its numbers at once.
+    """Return uint64[n, 2], two words for each of n objects, always the same: the splitmix64
+    generator (Steele, Lea & Flood 2014), all of its numbers at once.
     """
     words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -40,9 +40,11 @@ def random_words(n: int) -> np.ndarray:
 
 @inline
 def find_or_enter(slots, one, two, number):
-    """The number under which a fingerprint is known; it is entered under ``number`` when it is new.
+    """Return the number under which a fingerprint is known; it is entered under ``number``, which
+    is returned, when it is new.
 
     slots : uint64[2^k, 2], at least one of them free.
+    one, two : the sums of the set's words.
     """
     mask = np.int64(slots.shape[0] - 1)
     at = np.int64(one & np.uint64(mask))
@@ -66,7 +68,10 @@ def enter(slots, one, two, number):
 
 @jit(borrow=True)
 def find(slots, one, two):
-    """The number under which a fingerprint is known, or −1."""
+    """Return the number under which a fingerprint is known, or −1.
+
+    slots, one, two : as in :func:`find_or_enter`.
+    """
     mask = np.int64(slots.shape[0] - 1)
     at = np.int64(one & np.uint64(mask))
     while slots[at, 1] != FREE:
@@ -78,7 +83,7 @@ def find(slots, one, two):
 
 @jit(borrow=True)
 def rehash(old, new):
-    """Enter all of ``old`` into an empty, larger table."""
+    """Enter all of ``old`` into an empty, larger table, uint64[2^k, 2] as it."""
     mask = np.int64(new.shape[0] - 1)
     for i in range(old.shape[0]):
         if old[i, 1] != FREE:

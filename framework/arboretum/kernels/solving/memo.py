@@ -41,6 +41,11 @@ class MemoArrays(Arrays):
     def room_for(self, known: int, budget: int | None, **others: int) -> bool:
         """Make room for so many sets, and such lengths of other arrays; False, with all that is
         there kept, where that exceeds the budget in bytes.
+
+        known : sets; the hash table is made twice as long.
+        budget : None without one.
+        others : name → length.
+        Raises OutOfTime as :meth:`make_room` does.
         """
         lengths = dict.fromkeys(self._fields, known)
         return self.make_room({"slots": 2 * known, **lengths, **others}, budget)

@@ -25,7 +25,9 @@ NOBODY, MIXED = -1, -2  # class of no rows, and of rows of several classes
 
 @inline
 def union(a, b):
-    """Class of two sets of rows together."""
+    """Return the class of two sets of rows together, of which a and b are the classes: a label,
+    NOBODY or MIXED.
+    """
     if a == NOBODY:
         return b
     if b == NOBODY or a == b:
@@ -35,7 +37,11 @@ def union(a, b):
 
 @inline
 def goes(family, code, index, outcome):
-    """Whether a code has that outcome under test ``index`` of its feature."""
+    """Whether a code has that outcome under test ``index`` of its feature.
+
+    family : MULTIWAY, THRESHOLDS or EQUALS.
+    outcome : a code where the feature is multiway, else INSIDE or OUTSIDE.
+    """
     if family == MULTIWAY:
         return code == outcome
     if family == THRESHOLDS:
@@ -45,7 +51,10 @@ def goes(family, code, index, outcome):
 
 @inline
 def take_rows(column, family, index, outcome, rows, low, high, top):
-    """Copy those of rows[low:high] that have the outcome to rows[top:]; returns the end."""
+    """Copy those of rows[low:high] that have the outcome to rows[top:]; return the end of the copy.
+
+    column : the feature's codes by row; family, index, outcome : as in :func:`goes`.
+    """
     for k in range(low, high):
         r = rows[k]
         if goes(family, np.int64(column[r]), index, outcome):
@@ -56,7 +65,10 @@ def take_rows(column, family, index, outcome, rows, low, high, top):
 
 @inline
 def cheapest(price, first, low, high):
-    """The cheapest of the tests low … high − 1 of a feature, ties to the lowest."""
+    """Return the cheapest of the tests low … high − 1 of a feature, ties to the lowest.
+
+    price : of all tests; those of the feature begin at ``first``.
+    """
     best = low
     for k in range(low + 1, high):
         if price[first + k] < price[first + best]:
@@ -66,7 +78,7 @@ def cheapest(price, first, low, high):
 
 @inline
 def sort_few(values, n):
-    """Sort the first n values by insertion."""
+    """Sort the first n values by insertion, in place."""
     for k in range(1, n):
         c, j = values[k], k
         while j > 0 and values[j - 1] > c:

@@ -28,9 +28,12 @@ def run_slices(
     report: Callable[[], None],
     most: float = math.inf,
 ) -> str:
-    """Work slice by slice; returns "" when finished, else what ran out, "seconds", "bytes" or
+    """Work slice by slice; return "" when finished, else what ran out, "seconds", "bytes" or
     "slices".  To go on, call it again.
 
+    work : works for some tens of milliseconds and returns FINISHED, NEED_ROOM or PAUSED.
+    make_room : called after NEED_ROOM; False where there are no bytes for it.  It may raise
+        OutOfTime.
     until : ``time.monotonic()`` value, or None.
     report : called after every slice.
     most : slices.
