@@ -30,7 +30,7 @@ from sklearn.utils.validation import (
 )
 
 from arboretum.engine import check
-from arboretum.engine.class_weights import weighted, weights_of_classes, with_weight
+from arboretum.engine.class_weights import weigh_classes, weights_of_classes, with_weight
 from arboretum.engine.run import fit as grow_tree, measure
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.select import fields_in
@@ -258,7 +258,7 @@ class _BaseTree(BaseEstimator):
             )
         table = Table("X", columns, target, sample_weight)
         if (by_class := self._class_weights(target)) is not None:
-            table = weighted(table, by_class)
+            table = weigh_classes(table, by_class)
         table = with_weight(table)
         parts = self._drawing(parts, len(columns))
         check.check_parts(parts)

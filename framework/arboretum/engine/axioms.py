@@ -170,6 +170,7 @@ def vectors(n: int, most: int) -> np.ndarray:
 
 
 def _concave(scale: str, a: np.ndarray, b: np.ndarray) -> Terms:
+    """F(a) + F(b) − F(a + b), each F times its mass where F is a mean; a, b: float64[cases, k]."""
     if scale == "total":
         return [(1, a), (1, b), (-1, a + b)]
     return [(a.sum(axis=1), a), (b.sum(axis=1), b), (-(a + b).sum(axis=1), a + b)]
@@ -178,6 +179,9 @@ def _concave(scale: str, a: np.ndarray, b: np.ndarray) -> Terms:
 def _hexagon(scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Terms:
     """Around v + a + b + c, one object moved from class to class: 0 for Σ g_ℓ(n_ℓ) and, of three
     classes at a given mass, for nothing else.
+
+    v : float64[cases, k], any set; a, b, c : the same, one object each, of three different classes.
+        ``scale`` is not read: all sets have the same mass.
     """
     return [
         (1, v + 2 * a + c),
@@ -193,7 +197,7 @@ def _square(
     scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray
 ) -> Terms:
     """What an object does in class a rather than b is the same, whether another one is in class
-    c or d.
+    c or d; arguments as of :func:`_hexagon`.
     """
     return [(1, v + a + c), (1, v + b + d), (-1, v + a + d), (-1, v + b + c)]
 
@@ -289,7 +293,11 @@ def uniform(v: np.ndarray) -> np.ndarray:
 
 
 def function_of(impurity: Impurity, task: Task) -> Function:
-    """F: float64[cases, classes], how many objects there are of each → float64[cases]."""
+    """F: float64[cases, classes], how many objects there are of each → float64[cases].
+
+    Of numbers a "class" is a value of TARGETS: F is then asked for the moments Σ w y^k, or, where
+    it has ``of_values``, for the values themselves; an empty set has F = 0.
+    """
     if task is Task.classification:
         return lambda counts: np.asarray(impurity.value(np.array(counts, np.float64)))
     if not hasattr(impurity, "of_values"):
@@ -331,7 +339,9 @@ def examine(
                 )
             else:
                 found[axiom.name] = (
-                    growth(f, axiom) if axiom.name == GROWTH else tried(f, axiom, impurity, many)
+                    examine_growth(f, axiom)
+                    if axiom.name == GROWTH
+                    else try_axiom(f, axiom, impurity, many)
                 )
     return found
 
@@ -344,14 +354,14 @@ def not_admissible(impurity: Impurity, n_classes: int | None = None) -> str:
         and growth with the number of classes is not tried; None: all that are tried.
     """
     if n_classes is not None:
-        return refuted(impurity, ADMISSIBLE, max(2, n_classes))
+        return find_refutation(impurity, ADMISSIBLE, max(2, n_classes))
     broken = [
         finding for finding in examine(impurity, ADMISSIBLE).values() if finding.holds is False
     ]
     return f"not {broken[0].axiom}: {broken[0].note}" if broken else ""
 
 
-def refuted(
+def find_refutation(
     impurity: Impurity,
     names: Sequence[str],
     n_classes: int,
@@ -377,8 +387,12 @@ def refuted(
     return ""
 
 
-def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
-    """All small cases, then random ones."""
+def try_axiom(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
+    """What is found of one axiom (not GROWTH): all small cases are tried, then, where none of them
+    breaks it, random ones.  Reports the case of the smallest sum.
+
+    many : whether F handles more than two classes; else two are looked at alone.
+    """
     sizes = [k for k in EXHAUSTIVE if (many or k == 2) and len(axiom.single_objects(k))]
     if not sizes:
         return Finding(axiom.name, axiom.says, None, note="of two classes every F is")
@@ -388,7 +402,7 @@ def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
         count += len(cases)
         if len(where := np.flatnonzero(broken(f, axiom, impurity.scale, cases))):
             worst.append(cases[where[0]])
-    power = reach(f, max(sizes))
+    power = largest_power(f, max(sizes))
     for k in [
         k
         for k in RANDOM_CLASSES
@@ -400,7 +414,7 @@ def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
         whole = wrong[(wrong == np.rint(wrong)).all(axis=(1, 2))]
         if len(wrong):
             case = min(whole if len(whole) else wrong, key=lambda each: (each.sum(), each.tolist()))
-            worst.append(shrunk(f, axiom, impurity.scale, case) if len(whole) else case)
+            worst.append(shrink_case(f, axiom, impurity.scale, case) if len(whole) else case)
     said, note = f"{count:,} + {drawn:,}", ""
     if axiom.name == SCALE_FREE and (found := degree(f, sizes[-1])):
         note = f"homogeneous of degree {found:g}; "
@@ -418,6 +432,9 @@ def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
 def broken(f: Function, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarray:
     """bool[cases]: where the sum is too large by more than rounding; also where F is NaN, but
     not where it overflows.
+
+    scale : "mean" or "total", the impurity's.
+    cases : float64[cases, parts, classes].
     """
     total = size = np.zeros(len(cases))
     for factor, v in axiom.terms(scale, *np.swapaxes(cases, 0, 1)):
@@ -428,7 +445,7 @@ def broken(f: Function, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarr
     return ~(total <= TOLERANCE * size) & ~np.isinf(size)
 
 
-def reach(f: Function, k: int) -> int:
+def largest_power(f: Function, k: int) -> int:
     """The largest power of ten up to LARGEST of whose multitudes F is a finite number; 0 where
     there is none.
     """
@@ -436,13 +453,13 @@ def reach(f: Function, k: int) -> int:
         (
             power
             for power in range(LARGEST, 0, -1)
-            if finite(f, np.full((1, k), 10.0 ** (power + 1)))
+            if is_finite_at(f, np.full((1, k), 10.0 ** (power + 1)))
         ),
         0,
     )
 
 
-def finite(f: Function, vector: np.ndarray) -> bool:
+def is_finite_at(f: Function, vector: np.ndarray) -> bool:
     """Whether F is a number there.   vector : float64[1, classes]."""
     try:
         return bool(np.isfinite(f(vector)).all())
@@ -450,9 +467,10 @@ def finite(f: Function, vector: np.ndarray) -> bool:
         return False
 
 
-def shrunk(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarray:
+def shrink_case(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarray:
     """A counterexample of which no set can lose one object, or half of its objects of a class,
-    and stay one.
+    and stay one; float64[parts, classes], as ``case``, of whole numbers.  Greedy: the first smaller
+    one is taken each time.
     """
     while True:
         smaller = []
@@ -467,7 +485,10 @@ def shrunk(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarra
 
 
 def counterexample(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> str:
-    """ "F(1, 0) + F(0, 1) > F(0, 0) + F(1, 1): 0 + 0 > 0 + −1"."""
+    """The broken inequality: "F(1, 0) + F(0, 1) > F(0, 0) + F(1, 1): 0 + 0 > 0 + −1".
+
+    case : float64[parts, classes].  Terms of a factor above 0 stand on the left.
+    """
     sides: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
     for factor, v in axiom.terms(scale, *case[:, None]):
         weight = float(np.ravel(factor)[0])
@@ -491,7 +512,7 @@ def degree(f: Function, k: int) -> float | None:
     return round(float(powers[0]), 6) if len(powers) and np.ptp(powers) <= 1e-9 else None
 
 
-def growth(f: Function, axiom: Axiom) -> Finding:
+def examine_growth(f: Function, axiom: Axiom) -> Finding:
     """log F(S) = O(log n), by the exponents log2 F(2n)/F(n): bounded where F is at most a power of
     n, without bound where it outgrows them all.
 
@@ -502,7 +523,7 @@ def growth(f: Function, axiom: Axiom) -> Finding:
     most, steepest = START * 2.0**DOUBLINGS, -np.inf
     for shape in ((0.5, 0.5), (0.75, 0.25)):
         seen = [np.array([shape]) * START * 2.0**i for i in range(DOUBLINGS + 1)]
-        seen = list(itertools.takewhile(lambda v: finite(f, v), seen))
+        seen = list(itertools.takewhile(lambda v: is_finite_at(f, v), seen))
         values = [value for v in seen if (value := float(f(v)[0])) > 0]
         exponents = np.diff(np.log2(values))
         most = min(most, float(seen[-1].sum()) if seen else 0.0)

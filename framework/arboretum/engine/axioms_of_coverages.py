@@ -89,8 +89,10 @@ def broken_by(
 
 
 def values(coverage: Coverage, objects: Encoded, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(float64[2^n, n] f of the sets asked for, NaN elsewhere; by how much it changes when they
-    come in another order).
+    """(float64[2^n, n] f of the sets asked for, by the bits of the set and the object, NaN
+    elsewhere; by how much it changes when they come in reverse, the same shape).
+
+    sets : int64, each a set of objects as bits.
     """
     bound = coverage.prepare(objects) if hasattr(coverage, "prepare") else coverage
     f = np.full((1 << objects.n_objects, objects.n_objects), np.nan)
@@ -103,7 +105,10 @@ def values(coverage: Coverage, objects: Encoded, sets: np.ndarray) -> tuple[np.n
 
 
 def counterexample(objects: Encoded, f: np.ndarray, i: int, sets: list[int]) -> str:
-    """ "classes 0 0 1, weights 1 1 1: f of object 0 is 0.5 among {0, 1, 2}, 0.3 among {0, 2}"."""
+    """ "classes 0 0 1, weights 1 1 1: f of object 0 is 0.5 among {0, 1, 2}, 0.3 among {0, 2}".
+
+    f : float64[2^n, n], as of :func:`values`.   sets : as bits, in the order they are named.
+    """
     label = objects.label if objects.label is not None else objects.y
     among = [
         f"{f[each, i]:.6g} among "
@@ -144,7 +149,7 @@ def tables(coverage: Coverage) -> Iterator[tuple[Encoded, np.ndarray]]:
 
 @cache
 def all_sets(n: int) -> np.ndarray:
-    """int64[3, cases]: every S, A, B."""
+    """int64[3, cases]: every S and A, B ⊆ S with an object in common, as bits; small S first."""
     s, a, b = (each.ravel() for each in np.mgrid[1 : 1 << n, 1 : 1 << n, 1 : 1 << n])
     fits = ((a | b) & ~s == 0) & (a & b > 0)
     order = np.argsort(np.bitwise_count(s[fits]), kind="stable")
@@ -152,7 +157,11 @@ def all_sets(n: int) -> np.ndarray:
 
 
 def objects_of(label: np.ndarray, weight: np.ndarray, task: Task) -> Encoded:
-    """One object per row, with a column that tells them apart."""
+    """One object per row, with a raw column that tells them apart and no fixed test.
+
+    label : int[n], classes 0, 1, … without a gap, or, for regression, the numbers of the target.
+    weight : [n], each above 0.
+    """
     n = len(label)
     names = tuple(map(str, range(int(label.max()) + 1)))
     number = Task.regression is task

@@ -29,7 +29,7 @@ from arboretum.errors import BudgetError, CapabilityError, ContractError, DataEr
 from arboretum.interfaces.complexity import Complexity, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
-from arboretum.interfaces.objective import certified_by_value
+from arboretum.interfaces.objective import Objective, certified_by_value
 from arboretum.interfaces.solver import Solver, SolverOptional
 from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
@@ -74,11 +74,13 @@ def certify(
         if hasattr(certifier, "least") and (
             certified_by_value(problem.parts) or not hasattr(certifier, "minima")
         ):
-            return _of_value(certifier, tree, problem, solution, metrics, context)
-        rule = _applicable(certifier, tree, problem, solution)
+            return _certify_value(certifier, tree, problem, solution, metrics, context)
+        rule = _applicable_leaf_rule(certifier, tree, problem, solution)
         known = getattr(certifier, "certifies", [each.name for each in complexities])
-        kept, notes = _defined([each for each in complexities if each.name in known], tree, problem)
-        kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
+        kept, notes = _usable_complexities(
+            [each for each in complexities if each.name in known], tree, problem
+        )
+        kept, found, more = _ask_minima(certifier, kept, problem, solution, tree, context)
         notes += more
         if not kept:
             why = (
@@ -95,13 +97,13 @@ def certify(
     # as the metrics are read, then by name
     order = [*(name for name in metrics if name in bounds), *bounds]
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    return Certificate(_reported(certifier), attrs.asdict(rule), bounds), (
+    return Certificate(_describe_certifier(certifier), attrs.asdict(rule), bounds), (
         *notes,
         *_remarks(bounds, found),
     )
 
 
-def _reported(certifier: Solver) -> Facts:
+def _describe_certifier(certifier: Solver) -> Facts:
     """A solver's name and fields, as the record keeps them, and on which tests its trees are
     where these are not the run's.
     """
@@ -119,7 +121,7 @@ def _reported(certifier: Solver) -> Facts:
     }
 
 
-def _of_value(
+def _certify_value(
     certifier: Solver,
     tree: Tree,
     problem: Problem,
@@ -140,26 +142,7 @@ def _of_value(
             "the training error is that of rows, and merged objects hide some; use "
             "encoder.coalesce=none"
         )
-    if (
-        parts.solver is not None
-        and parts.objective is not None
-        and type(parts.solver) is type(certifier)
-    ):
-        objective, answer = parts.objective, solution
-    else:
-        plain = Parts(
-            method=certifier,  # type: ignore[arg-type]  # capabilities alone are asked of it
-            encoder=parts.encoder,
-            cost=parts.cost,
-            objective=parts.objective,
-            solver=certifier,
-            stopping=(Within(held),),
-        )
-        check.check_table(plain, problem.objects.table)
-        objective, answer = cast(SolverOptional, certifier).least(
-            attrs.evolve(problem, parts=plain), context
-        )
-        answer.unless_signalled()
+    objective, answer = _least_value(certifier, problem, solution, context)
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
     value = float(objective.value(tree, problem))
     slack = max(OF_VALUES, _slack(problem.objects, tree))
@@ -193,11 +176,38 @@ def _of_value(
     notes = () if answer.status is Status.optimal else (OPEN.format(""),)
     if answer.status is Status.optimal and best == 0:
         notes = (f"certify: the minimum of {name} is 0, so there the ratio is undefined",)
-    return Certificate(_reported(certifier), held.given, {name: Certified(value, low, best)}), notes
+    return Certificate(
+        _describe_certifier(certifier), held.given, {name: Certified(value, low, best)}
+    ), notes
+
+
+def _least_value(
+    certifier: Solver, problem: Problem, solution: Solution, context: Context
+) -> tuple[Objective, Solution]:
+    """What is minimised over all trees within the run's limits, and what is proven of it: by the
+    run's own solution where its solver is the certifier, else by asking the certifier.
+    """
+    parts = problem.parts
+    if parts.solver is not None and parts.objective and type(parts.solver) is type(certifier):
+        return parts.objective, solution
+    plain = Parts(
+        method=certifier,  # type: ignore[arg-type]  # capabilities alone are asked of it
+        encoder=parts.encoder,
+        cost=parts.cost,
+        objective=parts.objective,
+        solver=certifier,
+        stopping=(Within(parts.limits().certified),),
+    )
+    check.check_table(plain, problem.objects.table)
+    objective, answer = cast(SolverOptional, certifier).least(
+        attrs.evolve(problem, parts=plain), context
+    )
+    answer.unless_signalled()
+    return objective, answer
 
 
 def beyond(tree: Tree, limits: Limits) -> str:
-    """Which limit a tree does not keep; "" where it keeps all."""
+    """Which limit a tree does not keep, as the end of a sentence; "" where it keeps all."""
     deepest, leaves = (
         math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves)
     )
@@ -235,9 +245,14 @@ def _refuse_unknown(problem: Problem) -> None:
         )
 
 
-def _applicable(certifier: Solver, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
+def _applicable_leaf_rule(
+    certifier: Solver, tree: Tree, problem: Problem, solution: Solution
+) -> LeafRule:
     """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is
     taken over.
+
+    solution : of the run; where its budget cut it short, that is what is said of a tree that breaks
+        the rule.
     """
     parts, objects = problem.parts, problem.objects
     # a certifier that cannot count objects refuses by itself
@@ -267,7 +282,7 @@ def _applicable(certifier: Solver, tree: Tree, problem: Problem, solution: Solut
     return rule
 
 
-def _defined(
+def _usable_complexities(
     complexities: Sequence[Complexity], tree: Tree, problem: Problem
 ) -> tuple[list[Complexity], tuple[str, ...]]:
     """The complexities that dynamic programming may minimise and that say one thing of a tree; a
@@ -296,20 +311,21 @@ def _defined(
                     but = f"{value:g}, but {closed:g} by its form(); let both say the same"
                     raise CapabilityError(f"complexity {each.name} of the tree is {but}")
         except (CapabilityError, ContractError) as error:
-            notes.append(_left_out(each, error))
+            notes.append(_note_left_out(each, error))
         else:
             kept.append(each)
     return kept, tuple(notes)
 
 
-def _left_out(complexity: Complexity, error: Exception) -> str:
+def _note_left_out(complexity: Complexity, error: Exception) -> str:
+    """The note on a complexity that the certificate does not show, and why."""
     return (
         f"certify: complexity {complexity.name} is left out: "
         f"{str(error).replace(f'complexity {complexity.name}', 'it', 1)}"
     )
 
 
-def _minima(
+def _ask_minima(
     certifier: Solver,
     complexities: Sequence[Complexity],
     problem: Problem,
@@ -324,7 +340,7 @@ def _minima(
     are: each of that sort is then asked for by itself.
     """
     minima = cast(SolverOptional, certifier).minima
-    own = _own(complexities, problem, solution, tree)
+    own = _own_complexity(complexities, problem, solution, tree)
     found, notes = {} if own is None else {own.name: solution}, []
     waiting = [[complexity for complexity in complexities if complexity is not own]]
     if waiting[0]:
@@ -339,7 +355,7 @@ def _minima(
             if len(group) > 1:
                 waiting += [closed, *([each] for each in group if each not in closed)]
             else:
-                notes.append(_left_out(group[0], error))
+                notes.append(_note_left_out(group[0], error))
             continue
         if len(answers) != len(group):
             fail(
@@ -353,10 +369,12 @@ def _minima(
     return kept, [found[complexity.name] for complexity in kept], tuple(notes)
 
 
-def _own(
+def _own_complexity(
     complexities: Sequence[Complexity], problem: Problem, solution: Solution, tree: Tree
 ) -> Complexity | None:
-    """The complexity that the run's solver has minimised, if it is among these."""
+    """The complexity that the run's solver has minimised; None where there is no solver, it proved
+    no finite value, or it minimised something that is none of these.
+    """
     parts = problem.parts
     if parts.solver is None or parts.complexity is None or not math.isfinite(solution.value):
         return None
@@ -378,10 +396,13 @@ def certified(
     """Check what is claimed of each complexity, and put it beside the tree's value.  Raises
     VerificationError.
 
+    answers : of the complexity in the same place; ``lower_bound`` NaN: nothing is proven.
+    metrics : the run's, by name; what a complexity has there must be the tree's value.
+
     What is found for one says something of the others: every tree has a value of each.
     """
     trees, found = [tree, *(answer.tree for answer in answers if answer.tree is not None)], {}
-    slack, promised = max(_slack(problem.objects, one) for one in trees), _promised(problem)
+    slack, promised = max(_slack(problem.objects, one) for one in trees), _promised_factors(problem)
     for complexity, answer in zip(complexities, answers, strict=True):
         name = complexity.name
         value = value_of(complexity, tree)
@@ -484,7 +505,9 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
 def _splitting_column(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> str:
     """The first column with a test that divides these objects, "" where there is none.
 
-    Each of its branches has ``min_leaf`` rows, and there are at most ``most`` of them.
+    rows : int64, places of objects (not of table rows).
+    min_leaf, most : each of its branches has so many table rows at least, and there are at most
+        ``most`` branches; ∞ where leaves are not limited.
     """
     for f, feature in enumerate(objects.features):
         codes = objects.codes[rows, f]
@@ -507,8 +530,10 @@ def _splitting_column(objects: Encoded, rows: np.ndarray, min_leaf: int, most: f
     return ""
 
 
-def _promised(problem: Problem) -> Mapping[str, float]:
-    """What the run's criterion promises of its trees."""
+def _promised_factors(problem: Problem) -> Mapping[str, float]:
+    """Complexity → the factor that the run's criterion promises its trees to keep of the minimum;
+    empty for a solver's tree.
+    """
     criterion = problem.parts.criterion
     promises = getattr(criterion, "promises", None)
     if problem.parts.solver is not None or promises is None:
@@ -542,4 +567,5 @@ def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tu
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:
+    """Relative rounding of a value of the tree, as the module derives it."""
     return 4 * (objects.n_objects + tree.n_nodes) * EPS

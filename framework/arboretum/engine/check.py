@@ -298,7 +298,10 @@ def check_table(parts: Parts, table: Table) -> None:
 
 
 def check_validation(parts: Parts, valid: Table | None) -> None:
-    """Refuse a pruner or tuner that judges on validation rows when the split leaves none."""
+    """Refuse a pruner or tuner that judges on validation rows when the split leaves none.
+
+    valid : None where the split leaves no validation rows.
+    """
     for part in (parts.pruner, parts.tuner):
         if (
             part is not None
@@ -394,7 +397,7 @@ def _list_faults(kind: str, cls: type) -> Iterator[str]:
 
 
 def guess_kind(cls: type) -> str | None:
-    """The one kind whose required methods a class has."""
+    """The one kind whose required methods a class has; None where it is none, or several."""
     found = [
         kind
         for kind, contract in REQUIRED.items()
@@ -405,6 +408,7 @@ def guess_kind(cls: type) -> str | None:
 
 @cache
 def _methods(contract: type) -> dict[str, FunctionType]:
+    """Name → the public methods that a protocol states itself."""
     return {
         n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")
     }
@@ -454,6 +458,7 @@ def _describe_method_fault(
 
 @cache
 def _arguments(wanted: Callable[..., object]) -> tuple[list[None], dict[str, None]]:
+    """A None for each positional argument, ``self`` apart, and for each keyword: a call to bind."""
     asked = list(inspect.signature(wanted).parameters.values())[1:]
     positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in asked)
     return positional, {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
@@ -471,7 +476,12 @@ def _takes_call(
 
 
 def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None:
-    """What is wrong with a kernel among the methods of a class; None where there is no kernel."""
+    """What is wrong with a kernel among the methods of a class; None where nothing is, or there is
+    no kernel.
+
+    mark : the kind of kernel that it must be marked as.
+    signature : what its contract states, as "kernel(a, b)"; its commas are counted.
+    """
     if not _has(cls, name):
         return None
     stated = inspect.getattr_static(cls, name)

@@ -68,6 +68,7 @@ class Choice:
     weights : float64[classes].
     count : of rows.
     rule : the test, None at a leaf.
+    price : of asking it.
     below : (outcome, place) of the outcomes that occur, ascending.
     missing : outcome that missing values follow, or MISSING_STOPS.
     """
@@ -85,6 +86,9 @@ def assemble(
 ) -> Tree:
     """Ask for the choice at every place, from the root down, and freeze the tree (preorder,
     children by outcome).
+
+    root : a place, whatever ``choose`` knows nodes by.
+    impurity : what nodes state; None: NaN.
     """
     from arboretum.engine.search.assemble import Grown, to_tree
     from arboretum.engine.search.statistics import Statistics

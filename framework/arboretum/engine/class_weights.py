@@ -55,8 +55,12 @@ def weights_of_classes(given: str | Mapping[str, float], target: Target) -> np.n
     return found
 
 
-def weighted(table: Table, by_class: np.ndarray) -> Table:
-    """The rows, each weighing so many times as much, with a note that says so."""
+def weigh_classes(table: Table, by_class: np.ndarray) -> Table:
+    """The rows, each weighing so many times as much, with a note that says so; rows that then weigh
+    nothing are left out.
+
+    by_class : float64[classes], as of :func:`weights_of_classes`.
+    """
     least, most = by_class.argmin(), by_class.argmax()
     names = table.target.classes
     note = (

@@ -52,6 +52,7 @@ def rounded(x: float) -> float:
 
 
 def _reach(arrays: list[np.ndarray]) -> tuple[float, ...]:
+    """The least and the greatest of all numbers, as :func:`rounded`; (1.0,) without any."""
     ends = {
         rounded(float(end)) for array in arrays if len(array) for end in (array.min(), array.max())
     }

@@ -26,7 +26,7 @@ HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if ha
 
 @attrs.define(eq=False)
 class Held:
-    """Signals that are held back.
+    """Signals that are hold_signals back.
 
     ended : what the handler raised of one that came when nobody looked up any more.
     found : whether the search is over.
@@ -41,7 +41,7 @@ class Held:
     kept: bool = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """The handler while signals are held back."""
+        """The handler while signals are hold_signals back."""
         if self.waiting:
             self.deliver()
         self.waiting.append((number, frame))
@@ -71,8 +71,10 @@ class Held:
             )
 
     def _wait(self, number: int, patience: float, since: float, turns: int) -> None:
-        """Send the signal again after so many seconds, which a busy machine lengthens: as long
-        as the process has not had them, some turns more.
+        """Send the signal again after ``patience`` seconds, which a busy machine lengthens: as long
+        as the process has not had them since then, some turns more.
+
+        since : processor seconds of the process at the start.
         """
 
         def act() -> None:
@@ -109,7 +111,7 @@ class Held:
 
 
 @contextmanager
-def held(wanted: bool) -> Iterator[Held]:
+def hold_signals(wanted: bool) -> Iterator[Held]:
     """Hold signals back inside the block, in the main thread.
 
     wanted : False leaves them as they are.

@@ -100,15 +100,15 @@ class Level:
         return same
 
     def by_class(self, values: np.ndarray) -> np.ndarray:
-        """float64[sets, classes]: sums of float64 or int64[n]; whole numbers stay whole below
-        2^53.
+        """float64[sets, classes]: sums of ``values``, float64 or int64[n] by object; whole numbers
+        stay whole below 2^53.
         """
         classes = self.table.objects.n_classes
         key = self.sets * classes + self.table.label[self.rows]
         return np.bincount(key, values[self.rows], len(self) * classes).reshape(-1, classes)
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """[sets, …]: sums of [n, …]."""
+        """[sets, …]: sums of ``values``, [n, …] by object, in its dtype."""
         return np.add.reduceat(values[self.rows], self.start, axis=0)
 
     def of(self, number: int) -> np.ndarray:
@@ -148,7 +148,8 @@ def laid_out(table: Coded, price: np.ndarray, token: Token, choose: Choose[Token
     """Ask for the tests of every level, from the root down, and freeze the tree.
 
     price : float64[tests].
-    token : of the root.
+    token : what ``choose`` is handed with the root; what it hands down goes with the next level.
+    Scores and the impurity of a table without one are NaN: a tree so laid out states none.
     """
     from arboretum.engine.search.assemble import Grown, Subtree, to_tree
     from arboretum.engine.search.statistics import Statistics

@@ -156,8 +156,8 @@ class Lint:
         ]
 
     def claim(self, name: str, needs: tuple[str, ...], declared: bool = True) -> Claim:
-        """Whether something declared is true; without a note where nothing is declared, and
-        nothing could be.
+        """Whether something declared is true: all axioms of ``needs`` hold; without a note where
+        nothing is declared, and nothing could be.
         """
         wrong = [
             f"not {name}: {self.found[name].note}"

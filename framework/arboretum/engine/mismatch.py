@@ -27,8 +27,9 @@ def at_every_node(
 ) -> None:
     """Fail for the first node where it does not hold.
 
+    rule : what must hold, and what is shown of ``reported``: "max_depth is 3: depth".
     holds : bool[n_nodes].
-    reported, own : [n_nodes, …].
+    reported, own : [n_nodes, …]; own None: nothing is recomputed, so nothing else is shown.
     """
     if not holds.all():
         node = int(np.argmin(holds))
@@ -45,7 +46,7 @@ def equal(what: str, reported: float, own: float, slack: float) -> None:
 
 
 def at_most(rule: str, low: float, high: float, slack: float) -> None:
-    """Fail unless ``low`` is at most ``high``, which is finite."""
+    """Fail unless ``low`` is at most ``high``, which is finite; ``slack`` as of :func:`equal`."""
     if not (math.isfinite(high) and low <= high + slack * max(1.0, abs(high))):
         fail(f"{rule}: {low} is above {high}")
 

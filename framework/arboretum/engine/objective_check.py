@@ -65,7 +65,7 @@ def broken_objective(few: Few) -> str:
     try:
         with blaming(f"objective {objective.name}"):
             found = [float(objective.value(tree, small)) for tree in trees]
-            relabelled = _relabelled(objective, trees[1], small)
+            relabelled = _label_fault(objective, trees[1], small)
     except ArboretumError:  # so few objects have no such value: both classes, a group
         return ""
     both, one, other, none = found
@@ -84,8 +84,10 @@ def broken_objective(few: Few) -> str:
     return relabelled
 
 
-def _relabelled(objective: Objective, tree: Tree, problem: Problem) -> str:
-    """A leaf with another label costs as much more as ``label_costs`` says."""
+def _label_fault(objective: Objective, tree: Tree, problem: Problem) -> str:
+    """How a leaf with another label costs something else than ``label_costs`` says, as
+    :func:`broken_objective`; "" where it does not, or nothing is said.
+    """
     if shape_of(objective) is not Shape.additive or not hasattr(objective, "label_costs"):
         return ""
     costs = np.asarray(objective.label_costs(tree.weights, problem))
@@ -114,8 +116,8 @@ def _relabelled(objective: Objective, tree: Tree, problem: Problem) -> str:
 
 
 def four_trees(problem: Problem) -> list[Tree] | None:
-    """A test whose both sides are divided again, the first, the other, and none; None where so
-    few objects have no such tests.
+    """Four trees of one test: both sides are divided again, the first, the other, and none, in
+    this order; None where so few objects have no such tests.
     """
     objects = problem.objects
     everyone = np.arange(objects.n_objects)
@@ -133,7 +135,7 @@ def four_trees(problem: Problem) -> list[Tree] | None:
         ]
         if None not in below:
             return [
-                _planted((rule, goes), way, problem)
+                _two_level_tree((rule, goes), way, problem)
                 for way in itertools.product(*((one, None) for one in below))
             ]
     return None
@@ -153,15 +155,17 @@ def _tests(problem: Problem) -> list[TestRule]:
     return found
 
 
-def _planted(top: Asked, below: Sequence[Asked | None], problem: Problem) -> Tree:
-    """The tree that asks ``top`` and then, on either side, a test or none; free of charge, as
-    the costliest path is no sum.
+def _two_level_tree(top: Asked, below: Sequence[Asked | None], problem: Problem) -> Tree:
+    """The tree that asks ``top`` and then, on side 0 and 1, a test of ``below`` or none (None).
+
+    Free of charge, as the costliest path is no sum; labels are the cheapest by the objective.
     """
     objects, statistics = problem.objects, Statistics.of(problem.objects)
 
     def node(
         rows: np.ndarray, asked: Asked | None, deeper: Sequence[Asked | None] = (None, None)
     ) -> Grown:
+        """The node of these objects (int64), a leaf where ``asked`` is None."""
         weights, counts = statistics.totals(rows.astype(np.int32))
         mean = float(weights[1] / weights[0] + statistics.shift) if statistics.moments else math.nan
         grown = Grown(weights, int(counts.sum()), mean, math.nan)

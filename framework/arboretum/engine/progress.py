@@ -39,7 +39,9 @@ class Curve:
         return attrs.evolve(self._context, proven=self.proven, progress=self._progress)
 
     def proven(self, lower_bound: float, value: float) -> None:
-        """Keep the better of each, where one is better than before."""
+        """Keep the better of each, where one is better than before; beyond MOST points every
+        second one between the first and the last goes.
+        """
         low, best = self._points[-1][1:] if self._points else (-math.inf, math.inf)
         if lower_bound > low or value < best or not self._points:
             self._points.append(

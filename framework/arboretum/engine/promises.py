@@ -25,7 +25,7 @@ from arboretum.engine.axioms import (
     NON_NEGATIVE,
     SCALE_FREE,
     ZERO,
-    refuted,
+    find_refutation,
     vectors,
 )
 from arboretum.engine.axioms_of_coverages import (
@@ -74,19 +74,19 @@ def check_promises(problem: Problem) -> None:
     for part in alone:
         _raise(
             part,
-            _cached(
+            _try_once(
                 broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None
             ),
         )
     if parts.solver is not None and hasattr(parts.objective, "shape"):
         few = Few.of(problem)
-        _raise(few.objective, _cached(broken_objective, few))
+        _raise(few.objective, _try_once(broken_objective, few))
 
 
 def check_complexity(complexity: Complexity, problem: Problem) -> None:
     """The same of one that a certificate is about, and which is left out otherwise."""
     if _promises(complexity):
-        _raise(complexity, _cached(broken_promise, complexity, Ground.of(problem), None))
+        _raise(complexity, _try_once(broken_promise, complexity, Ground.of(problem), None))
 
 
 def broken_promise(part: Component, ground: Ground, impurity: Impurity | None = None) -> str:
@@ -108,7 +108,7 @@ def _promises(part: object) -> TypeGuard[Component]:
     return getattr(part, "kind", "") in TRIALS
 
 
-def _cached(trial: Callable[..., str], *given: object) -> str:
+def _try_once(trial: Callable[..., str], *given: object) -> str:
     """What a trial found, which is kept, unless there is a list among the fields of a component."""
     try:
         list(map(hash, given))
@@ -125,7 +125,7 @@ def _raise(part: Component, broken: str) -> None:
 # -- impurities and coverages ----------------------------------------------------------------------
 
 
-def _impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
+def _faults_of_impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
     """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and
     weights.
     """
@@ -140,7 +140,9 @@ def _impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
         claims |= {"declares concave": (CONCAVE,)} if Capability.concave in declared else {}
         claims |= {"declares admissible": ADMISSIBLE} if Capability.admissible in declared else {}
     for claim, axioms in claims.items():
-        if found := refuted(impurity, axioms, ground.n_classes, ground.task, ground.weights):
+        if found := find_refutation(
+            impurity, axioms, ground.n_classes, ground.task, ground.weights
+        ):
             yield (
                 f"{claim}, but is {found}; mend value, or leave that out (arboretum lint "
                 f"impurity.{name} tries more)"
@@ -155,7 +157,7 @@ def _impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
             yield f"states whole = True, but F{_tuple(sets[i])} = {value[i]:.6g}; leave whole out"
 
 
-def _coverage(coverage: Coverage, ground: Ground, _: object) -> Iterator[str]:
+def _faults_of_coverage(coverage: Coverage, ground: Ground, _: object) -> Iterator[str]:
     """Its axioms, and each of its forms, on tables of two to four objects."""
     classes = 2 if lacks(coverage, Capability.multiclass) else min(ground.n_classes, 3)
     for n, heavy in itertools.product((2, 3, 4), dict.fromkeys((1.0, *ground.weights[-1:]))):
@@ -209,18 +211,18 @@ def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
 # -- leaf rules ------------------------------------------------------------------------------------
 
 
-def _stopping(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
+def _faults_of_stopping(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
     if hasattr(rule, "leaf_rule"):
-        yield from _leaf_rule(rule, rule.leaf_rule(), ground, impurity)
+        yield from _faults_of_leaf_rule(rule, rule.leaf_rule(), ground, impurity)
     if not ground.numbers:
-        yield from _significance(rule, ground, impurity)
+        yield from _faults_of_significance(rule, ground, impurity)
 
 
-def _leaf_rule(
+def _faults_of_leaf_rule(
     rule: Stopping, promised: LeafRule, ground: Ground, impurity: Impurity | None
 ) -> Iterator[str]:
     """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever
-    their depth, path or classes.
+    their depth, path or classes.   promised : what ``leaf_rule()`` returned.
     """
     for node in nodes_around(promised, ground, impurity):
         wanted = bool(
@@ -245,6 +247,8 @@ def _leaf_rule(
 def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> Iterator[Node]:
     """Nodes of several classes, small ones first: in number, share and impurity below, at and
     above a rule's levels, at several depths.
+
+    impurity : states a node's; None: NaN, and 1 where it is one of values only.
     """
     sizes = sorted(
         {
@@ -290,7 +294,9 @@ def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> I
 
 
 def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
-    """int64[classes]: rows of a node, of as many classes as may be, or all but one of the first."""
+    """int64[classes]: rows of a node, of as many classes as may be (``even``), or all but one of
+    the first; int64[1] of numbers.
+    """
     if ground.numbers:
         return np.array([size])
     counts = np.zeros(ground.n_classes, np.int64)
@@ -301,9 +307,13 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
     return counts
 
 
-def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
-    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one, two
-    and three tests.
+def _faults_of_significance(
+    rule: Stopping, ground: Ground, impurity: Impurity | None
+) -> Iterator[str]:
+    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one and
+    with three tests.
+
+    impurity : the run's, which nodes and tables state; None: NaN.
     """
     from arboretum.engine.search.compiled_criterion import numeric_fields
     from arboretum.engine.search.kernel_check import as_plain_python
@@ -386,7 +396,7 @@ def tables_of(n_classes: int) -> list[np.ndarray]:
 # -- rows without a value --------------------------------------------------------------------------
 
 
-def _missing(missing: Missing, _: Ground, __: object) -> Iterator[str]:
+def _faults_of_missing(missing: Missing, _: Ground, __: object) -> Iterator[str]:
     """Its placements, and how it counts, are those of the kernel that it says it is."""
     kernel = missing.kernel
     if not kernel or hasattr(missing, "surrogates"):  # no kernel grows by it
@@ -434,7 +444,7 @@ def _missing(missing: Missing, _: Ground, __: object) -> Iterator[str]:
 # -- complexities ----------------------------------------------------------------------------------
 
 
-def _complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[str]:
+def _faults_of_complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[str]:
     """Its closed form says what ``leaf`` and ``node`` say, at the run's weights and prices."""
     form = form_of(complexity)
     if form is None:
@@ -460,11 +470,11 @@ def _complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[s
 
 
 TRIALS: dict[str, Callable[..., Iterator[str]]] = {
-    "impurity": _impurity,
-    "coverage": _coverage,
-    "stopping": _stopping,
-    "missing": _missing,
-    "complexity": _complexity,
+    "impurity": _faults_of_impurity,
+    "coverage": _faults_of_coverage,
+    "stopping": _faults_of_stopping,
+    "missing": _faults_of_missing,
+    "complexity": _faults_of_complexity,
 }
 """Kind → what is tried of its components alone."""
 

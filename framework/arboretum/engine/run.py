@@ -16,9 +16,9 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, select
-from arboretum.engine.class_weights import weighted, weights_of_classes
+from arboretum.engine.class_weights import weigh_classes, weights_of_classes
 from arboretum.engine.interpreting import interpret_small, or_compiled
-from arboretum.engine.interruptions import held
+from arboretum.engine.interruptions import hold_signals
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
@@ -210,12 +210,13 @@ def run(
 
     keep : is handed the record of a search while signals wait, and before what may take long, or
         fail, after the tree is known: its certificate and its proof.
+    prepared : of the same request, where somebody wanted the fingerprint first; None: it is made.
     """
     progress, later = progress or _silent, Later()
     prepared = prepared or prepare(request, progress)
     scale = Scale.of(prepared.table, request.parts)
     table = scale.table(prepared.table)
-    with held(request.parts.solver is not None) as signals:
+    with hold_signals(request.parts.solver is not None) as signals:
         how: Facts = {
             "listen": functools.partial(signals.heard_by, after=later),
             "over": signals.search_over,
@@ -228,14 +229,16 @@ def run(
         )
         ended = fitted.solution.interrupted
         if signals.waiting or (ended and ended.args):  # whoever sends a signal does not wait either
-            fitted = attrs.evolve(fitted, solution=_alone(fitted.solution))
+            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution))
         try:
-            record, metrics = _verified(request, prepared, table, fitted, progress)
+            record, metrics = _verify_and_record(request, prepared, table, fitted, progress)
         except KeyboardInterrupt as error:
             if fitted.solution.front is None and not fitted.solution.others:
                 raise
-            fitted = attrs.evolve(fitted, solution=_alone(_ended(fitted.solution, error)))
-            record, metrics = _verified(request, prepared, table, fitted, progress)
+            fitted = attrs.evolve(
+                fitted, solution=_without_others(_mark_interrupted(fitted.solution, error))
+            )
+            record, metrics = _verify_and_record(request, prepared, table, fitted, progress)
         left = later.of(sure(fitted.solution.tree))
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(
@@ -248,27 +251,28 @@ def run(
             keep(cut if what else record)
     if (ended := signals.ended) is not None:
         record, cut = (
-            attrs.evolve(one, solution=_ended(sure(one.solution), ended)) for one in (record, cut)
+            attrs.evolve(one, solution=_mark_interrupted(sure(one.solution), ended))
+            for one in (record, cut)
         )
     stopped = record.solution and record.solution.interrupted
     # whoever sends a signal does not wait for a certificate
     if what and (ended is not None or (stopped and stopped.args and request.certify)):
         return cut
     if request.certify:
-        record = _certified(request, fitted, record, metrics, progress)
+        record = _add_certificate(request, fitted, record, metrics, progress)
     for found, work in left:
-        record = _worked(record, prepared, found, work, keep)
+        record = _finish_work(record, prepared, found, work, keep)
     return record
 
 
-def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
-    """A solution that says what ended its run."""
+def _mark_interrupted(solution: Solution, error: KeyboardInterrupt) -> Solution:
+    """A solution that says what ended its run: the number of the signal, or True for Ctrl-C."""
     return attrs.evolve(
         solution, details={**solution.details, "interrupted": (*error.args, True)[0]}
     )
 
 
-def _alone(solution: Solution) -> Solution:
+def _without_others(solution: Solution) -> Solution:
     """The solution with its own tree alone, for there is no time to verify more; of a front the
     points stay.
     """
@@ -288,7 +292,7 @@ def _unfinished(prepared: Prepared) -> str:
     return f"unfinished-{prepared.fingerprint}"
 
 
-def _worked(
+def _finish_work(
     record: Record,
     prepared: Prepared,
     found: Solution,
@@ -297,12 +301,15 @@ def _worked(
 ) -> Record:
     """The record after what a solver had left to do; where that fails it is kept, and says so,
     before the error is raised.
+
+    found : the solution that ``work`` completes; its notes are the first of those of the result.
+    keep : is handed the record of a run whose work failed, which counts as unfinished.
     """
     try:
         done = work()
     except KeyboardInterrupt as error:
         done = attrs.evolve(
-            _ended(found, error),
+            _mark_interrupted(found, error),
             finished=False,
             notes=(*found.notes, "no proof is written: it was interrupted"),
         )
@@ -329,7 +336,7 @@ def _worked(
     )
 
 
-def _verified(
+def _verify_and_record(
     request: Request, prepared: Prepared, table: Table, fitted: Fit, progress: Progress
 ) -> tuple[Record, dict[str, float]]:
     """The record of a tree that the slow reference has recomputed, and the metrics in the engine's
@@ -380,13 +387,13 @@ def _verified(
             "continuous columns; encoder.numeric=midpoints has all",
         )
     record = Record(
-        request.config,
-        request.seed,
-        request.versions,
-        {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
-        timings,
-        metrics,
-        solution if proves else None,
+        config=request.config,
+        seed=request.seed,
+        versions=request.versions,
+        data={"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
+        timings=timings,
+        metrics=metrics,
+        solution=solution if proves else None,
         verified=True,
         tree=tree,
         fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
@@ -406,7 +413,7 @@ def _verified(
     return record, measured
 
 
-def _certified(
+def _add_certificate(
     request: Request, fitted: Fit, record: Record, metrics: Mapping[str, float], progress: Progress
 ) -> Record:
     """The record with its certificate, and with notes on it; under a clock of its own, with the
@@ -486,8 +493,8 @@ def pose(
     if parts.class_weight is not None:
         by_class = weights_of_classes(parts.class_weight, train.target)
         division = attrs.evolve(division, train=division.train[by_class[train.target.codes] > 0])
-        train = check_range(weighted(train, by_class), Scale())
-        valid = valid and weighted(valid, by_class)
+        train = check_range(weigh_classes(train, by_class), Scale())
+        valid = valid and weigh_classes(valid, by_class)
     seal = Seal().over(table, *() if train is table else (train,)) if sealed else Seal()
     check.check_validation(parts, valid)
     with clock({} if timings is None else timings, "encode"):
@@ -532,7 +539,7 @@ def fit(
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
     sealed : take checksums, by which verification finds out whether a component has changed the
         data.
-    scale : what the table was divided by.
+    scale : what the table was divided by before.
     listen : makes the context that the method is handed.
     over : called when the search is.
     """

@@ -42,7 +42,7 @@ class Scale:
 
     @staticmethod
     def of(table: Table, parts: Parts) -> Scale:
-        """The scale of the weights and targets of a run."""
+        """The scale of the weights and targets of a run; 1 where a part measures in their unit."""
         if parts.pruner is not None or parts.solver is not None or _in_units(parts):
             return Scale()
         weight = 0 if table.weights is None else _exponent(table.weights)
@@ -51,7 +51,7 @@ class Scale:
         return Scale(weight, _exponent(table.target.values, NEAR if not weight else 0))
 
     def of_prices(self, prices: Prices, parts: Parts) -> Scale:
-        """The same, with that of the prices."""
+        """The same, with that of the prices, unless a part reads them as they are given."""
         if (
             parts.solver is not None
             or prices.after is not None

@@ -39,7 +39,7 @@ done its work by then, or comes later (the pruner chooses for itself).
 class Grown:
     """A solution with the problem it solves: the parts with the values that were kept.
 
-    selections : "tuner", "pruner" → what they chose, where they did.
+    selections : "tuner", "pruner" → what they chose; without a key where they did not.
     """
 
     solution: Solution
@@ -57,16 +57,17 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
     """
     tuner = problem.parts.tuner
     if tuner is None:
-        return Grown(_fitted(problem, context), problem)
+        return Grown(_fit_once(problem, context), problem)
     finished: list[bool] = []
 
     def attempt(values: Facts) -> Solution:
+        """Fit with these fields; an interrupted one ends the tuning, as the signal that it was."""
         changed = with_fields(problem.parts, values)
         listener = about(
             context.progress,
             "tuning " + ", ".join(f"{key}={value}" for key, value in values.items()),
         )
-        solution = _fitted(
+        solution = _fit_once(
             attrs.evolve(problem, parts=changed), attrs.evolve(context, progress=listener)
         )
         if solution.interrupted:
@@ -87,7 +88,7 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
     )
 
 
-def _fitted(problem: Problem, context: Context) -> Solution:
+def _fit_once(problem: Problem, context: Context) -> Solution:
     """The method's solution, once the promises of the parts were tried; a solver that forgets it
     is named rather than the method that asked.
     """
@@ -122,7 +123,8 @@ def prune(grown: Grown, context: Context) -> Grown:
     grown_all = [solution.finished]
 
     def grow(who: np.ndarray) -> Tree:
-        found = _fitted(
+        """A tree of these objects alone (int64), not pruned, without validation rows."""
+        found = _fit_once(
             attrs.evolve(problem, objects=problem.objects.take(who), valid=None), context
         )
         if found.tree is None or found.interrupted:
@@ -133,6 +135,7 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
+    # what a leaf of each class costs by each label, for a pruner that reads it
     chosen, reported = None, dict[str, np.ndarray]()
     objective = problem.parts.objective
     if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):

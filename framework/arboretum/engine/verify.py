@@ -139,8 +139,8 @@ def check_limits(tree: Tree, problem: Problem) -> None:
 
 
 def check_front(front: Front, problem: Problem, train: Table) -> str:
-    """The tree of every point, as the run's own, and its values; returns how many were there to
-    be checked.
+    """Check the tree of every point, as the run's own, and its values; returns how many points
+    had one to be checked, in words.
     """
     trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
     for number, point in trees:
@@ -172,7 +172,10 @@ def check_others(
     train: Table,
     label_costs: Callable[[np.ndarray], np.ndarray] | None,
 ) -> str:
-    """The trees that a solver lists beside its own; returns how many they are."""
+    """Check the trees that a solver lists beside its own; returns how many they are, in words.
+
+    label_costs : as of :func:`check_tree`; of rows each is given its share of ROWS_IN_PYTHON.
+    """
     for tree in trees:
         tree, _, _ = check_tree(
             tree,
@@ -195,11 +198,12 @@ def check_tree(
     rows: int = ROWS_IN_PYTHON,
     missing: Missing | None = None,
 ) -> tuple[Tree, Arrivals, int]:
-    """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows
-    walked in plain Python.
+    """Check shape, walk, weights, counts and labels; returns the tree with nothing cached, the
+    walk, and the number of rows walked in plain Python.
 
     table : the rows the objects were made from.
-    label_costs : class weights → what each label costs; None: the heaviest is right.
+    label_costs : class weights, float64[nodes, classes] → what each label costs, the same shape;
+        None: the heaviest class is right.
     rows : to walk in plain Python.
     missing : the run's rule for rows without a value, None where nobody says.   Raises
         VerificationError.
@@ -224,6 +228,8 @@ def check_tree(
 def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing | None) -> None:
     """A row rests at an inner node only without an outcome there, where the run's rule lets it
     stop; else its branch, a leaf, is left out.
+
+    missing : None: nobody says where rows stop, so they may.
     """
     nodes, rows, _ = places.all()
     inner = ~tree.is_leaf[nodes]
@@ -268,7 +274,10 @@ def check_structure(tree: Tree) -> Tree:
 
 
 def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> int:
-    """Walk some rows in plain Python, shares in exact fractions, and compare; returns how many."""
+    """Walk some rows in plain Python, shares in exact fractions, and compare; returns how many.
+
+    rows : at most so many, evenly spaced, fewer where STEPS_IN_PYTHON run out.
+    """
     columns = {column.name: column for column in table.columns}
     by_row = np.argsort(places.row, kind="stable")
     first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
@@ -379,8 +388,10 @@ def check_objects(
     arrived: Arrivals,
     label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> None:
-    """Recompute weights, counts and labels (or values) of every node from the objects that pass
-    it.
+    """Recompute weights, counts and labels of every node from the objects that pass it; numbers
+    that nodes predict are :mod:`arboretum.engine.verify_nodes`'.
+
+    label_costs : as of :func:`check_tree`.
     """
     if not (np.isfinite(objects.weight) & (objects.weight > 0)).all():
         fail(
@@ -460,8 +471,8 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
 
 
 def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[tuple[float, ...]]]:
-    """Column → the prices that its tests have in a list: by outcome, or the one number they all
-    have.
+    """Column → the prices that its tests have in a list: a tuple by outcome, or of the one number
+    that all outcomes have.
     """
     found: dict[str, set[tuple[float, ...]]] = {}
     columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
@@ -477,7 +488,9 @@ def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[tuple[f
 
 
 def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, float]:
-    """Depth, path lengths, sizes and costs, object by object (share by share)."""
+    """Metric → depth, path lengths, sizes and costs of the tree, object by object (share by share);
+    lengths and costs are weighed by the objects.
+    """
     inner = tree.test != LEAF
     depth, paid, price = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), tree.edge_price
     for node, above in enumerate(tree.parent[1:].tolist(), 1):
@@ -503,7 +516,9 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
 
 
 def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
-    """The error on the training rows, from where they rest."""
+    """The error on the training rows by their weights, from where they rest; a row at several nodes
+    is predicted by the mean of their shares.
+    """
     weight, numbers = train.row_weights(), train.is_regression
     own = tree.value[:, None] if numbers else np.eye(len(tree.classes))[tree.label]
     mass = tree.weights.sum(axis=1, keepdims=True)
@@ -527,8 +542,8 @@ NODES_UNBOUND = 8
 
 
 def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
-    """All objects walk down together; each (each share of it) pays until some coverage says 1,
-    and stays covered.
+    """The mean path cost until an object is covered: all objects walk down together; each (each
+    share of it) pays until some coverage says 1, and stays covered.
     """
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
@@ -568,7 +583,7 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
 
 def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
     """A solver's value is the objective's value of its tree, its bound is not above it, and
-    "optimal" means no gap.
+    "optimal" means no gap.  Returns RECOMPUTED, or "not: " and why the value is only claimed.
     """
     parts, optimal = problem.parts, solution.status is Status.optimal
     if parts.solver is None and not optimal:

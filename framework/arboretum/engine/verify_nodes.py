@@ -147,7 +147,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
             known = float(mass[~lost].sum() / mass.sum())
             who, share, outcome = who[~lost], share[~lost], outcome[~lost]
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
-        node, own = _asked_again(
+        node, own = _score_again(
             tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state
         )
         own *= known if parts.fractional_rows and sure(parts.missing).discounted else 1.0
@@ -157,7 +157,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     return _share(asked, int((~tree.is_leaf).sum()), "inner nodes")
 
 
-def _asked_again(
+def _score_again(
     tree: Tree,
     v: int,
     problem: Problem,
@@ -169,7 +169,11 @@ def _asked_again(
 ) -> tuple[Node, float]:
     """The node as the criterion sees it, and the score it gives the test that was chosen.
 
-    seen : objects, their shares, share of the node's weight.
+    v : the node's number.
+    seen : the objects that have an outcome (int64), their shares (float64), and what part of the
+        node's weight they are.
+    outcome : int64, of each of them.
+    coverage_state : None where the criterion reads no coverage.
     """
     objects = problem.objects
     arity = tree.rule(v).arity
@@ -235,8 +239,9 @@ def _one_by_one(
     arrived: Arrivals,
     ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]],
 ) -> str:
-    """Compare at some nodes.
+    """Compare what the tree states of some nodes with what is asked again.  Returns how many.
 
+    what : the tree's array, "impurity" or "value".
     ask : (targets about their mean, weights) → (what the node should say, slack).
     """
     objects, shift, asked = problem.objects, _mean(problem), 0
@@ -258,7 +263,10 @@ def _mean(problem: Problem) -> float:
 
 
 def _some(nodes: np.ndarray, sizes: np.ndarray) -> Iterator[int]:
-    """Some of the nodes, spread evenly, whose objects are not too many together."""
+    """At most NODES of these nodes, spread evenly, with at most OBJECTS objects together.
+
+    sizes : int64[n_nodes], objects at every node of the tree.
+    """
     left = OBJECTS
     for i in np.unique(np.linspace(0, len(nodes) - 1, min(NODES, len(nodes))).astype(np.int64)):
         if sizes[nodes[i]] <= left:
@@ -267,6 +275,7 @@ def _some(nodes: np.ndarray, sizes: np.ndarray) -> Iterator[int]:
 
 
 def _share(asked: int, of: int, what: str) -> str:
+    """ "every node", or "32 of 95 nodes"."""
     return f"every {what[:-1]}" if asked == of else f"{asked} of {of} {what}"
 
 

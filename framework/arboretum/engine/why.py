@@ -137,7 +137,10 @@ def _explain_leaf(growth: Growth, item: Open) -> str:
 
 
 def _score_all_tests(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[ScoredTest, ...]:
-    """Return all tests of a node with their tables, prices, scores and terms, the best first."""
+    """Return all tests of a node with their tables, prices, scores and terms, the best first.
+
+    chosen : the tree's test there, None at a leaf.
+    """
     cell, node, scorer = item.cell, item.node, growth.scorer
     prepare_columns(cell, node, scorer, growth.space)
     if scorer.wants_gain:

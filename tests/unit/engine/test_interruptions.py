@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from arboretum.engine import interruptions
-from arboretum.engine.interruptions import held
+from arboretum.engine.interruptions import hold_signals
 from arboretum.interfaces.method import Context
 
 
@@ -24,7 +24,7 @@ def test_a_signal_waits_for_a_word_of_progress():
     def after(found, work):
         return found
 
-    with held(True) as signals:
+    with hold_signals(True) as signals:
         context = signals.heard_by(Context(progress=lambda *what: said.append(what)), after)
         send()
         with pytest.raises(KeyboardInterrupt):
@@ -34,14 +34,14 @@ def test_a_signal_waits_for_a_word_of_progress():
 
 
 def test_one_that_comes_when_nobody_looks_up_any_more_is_told_at_the_end():
-    with held(True) as signals:
+    with hold_signals(True) as signals:
         send()
     assert isinstance(signals.ended, KeyboardInterrupt)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_second_one_interrupts_at_once():
-    with pytest.raises(KeyboardInterrupt), held(True):
+    with pytest.raises(KeyboardInterrupt), hold_signals(True):
         send()
         send()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -49,18 +49,18 @@ def test_a_second_one_interrupts_at_once():
 
 def test_one_that_is_not_heard_for_long_interrupts_wherever_the_work_stands(monkeypatch):
     monkeypatch.setattr(interruptions, "PATIENCE_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt), held(True):
+    with pytest.raises(KeyboardInterrupt), hold_signals(True):
         send()
         threading.Event().wait(60)
 
 
 def test_nothing_is_held_where_no_solver_works_and_in_other_threads():
-    with pytest.raises(KeyboardInterrupt), held(False):
+    with pytest.raises(KeyboardInterrupt), hold_signals(False):
         send()
     found = []
 
     def work():
-        with held(True) as signals:
+        with hold_signals(True) as signals:
             found.append(signals.before)
 
     thread = threading.Thread(target=work)

@@ -123,7 +123,9 @@ def _list_in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
 
 
 def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
-    """Number the nodes in preorder and return them as a frozen tree."""
+    """Number the nodes in preorder, those that kernels grew among them, and return them as a frozen
+    tree.   statistics : those it was grown by; moments lose their shift.
+    """
     nodes, parent, branch = _list_in_preorder(root)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
     below = [node.below for node in nodes if node.below is not None]

@@ -213,7 +213,10 @@ class Forest:
         return len(self.start) - 1
 
     def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
-        """Return tree k in full, as a run would return it."""
+        """Return tree k in full, as a run would return it.
+
+        objects, layout : those that the forest was grown over.
+        """
         some = slice(self.start[k], self.start[k + 1])
         feature, index, side, parent, branch = self.integers[:, some]
         weights = self.weights[some]

@@ -45,7 +45,9 @@ def _check_score_of(scorer: CompiledCriterion, cell: Cell, found: Candidate) -> 
 
 
 def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> None:
-    """Ask the criterion for its own columns of the node's objects, and keep them in ``space``."""
+    """Ask the criterion for its own columns of the node's objects, and keep them in ``space``; at
+    the root twice, as the answer must be the same.
+    """
     if scorer.has_columns:
         rows = space.rows[cell.low : cell.high].astype(np.int64)
         found = scorer.columns(node, space.objects, rows)
@@ -184,7 +186,9 @@ def score_candidates(
 def _choose_from_list(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Candidate | None:
-    """Return the best of all candidates by listing and scoring them, for criteria in NumPy form."""
+    """Return the best of all candidates by listing and scoring them, for criteria in NumPy form;
+    None where each is refused (−∞), or there is none.
+    """
     best: Candidate | None = None
     floor = scorer.tie_floor(node)
     for block, scores in score_candidates(engines, cell, node, scorer, space):

@@ -83,6 +83,7 @@ class CompiledCriterion:
     ) -> CompiledCriterion:
         """Prepare the components of a run: compile their kernels, or load them from the cache.
 
+        impurity : of the run, None without one.   seed : handed to a criterion that draws.
         coverage : the run's coverage components, for a criterion whose kernel depends on them.
         fixed_prices : one number per test says all; a criterion that reads ``tables.outcome_price``
             is asked in NumPy form elsewhere.

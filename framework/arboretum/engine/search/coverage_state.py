@@ -64,7 +64,10 @@ class CoverageState:
     def of(
         coverage: tuple[Coverage, ...], objects: Encoded, tick: Callable[[], None] = lambda: None
     ) -> CoverageState | None:
-        """Bind the coverages to the objects (``prepare``, where they have it); None without any."""
+        """Bind the coverages to the objects (``prepare``, where they have it); None without any.
+
+        tick : as of the class.
+        """
         if not coverage:
             return None
         bound = tuple(
@@ -82,10 +85,10 @@ class CoverageState:
         objects.
         """
         start = np.array([0, len(rows)])
-        rest = self._uncovered(rows, start)
+        rest = self._uncovered_parts(rows, start)
         if len(rows) == self.objects.n_objects and np.isnan(self.last).all():
             few = rows[:64]
-            self._uncovered(few, np.arange(len(few) + 1))  # alone, they must be covered
+            self._uncovered_parts(few, np.arange(len(few) + 1))  # alone, they must be covered
             self._check_not_above(
                 1.0 - rest,
                 np.where(rest > 0.0, 0.0, 1.0),
@@ -105,10 +108,10 @@ class CoverageState:
         rows : int64, the node's objects.
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
-        left: np.ndarray = self._uncovered(rows, np.array([0, len(rows)])).prod(axis=0)
+        left: np.ndarray = self._uncovered_parts(rows, np.array([0, len(rows)])).prod(axis=0)
         return left
 
-    def _uncovered(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def _uncovered_parts(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return float64[functions, len(rows)]: 1 − f of each function for each set of objects.
 
         rows : int64, objects of all sets, one set after the other.
@@ -139,7 +142,7 @@ class CoverageState:
 
         rest : float64[functions, len(rows)], 1 − f of objects below the node that they were last
             visited at.
-        rows, start : as in :meth:`_uncovered`.
+        rows, start : as in :meth:`_uncovered_parts`.
         """
         self._check_not_above(
             1.0 - self.last[:, rows], 1.0 - rest, rows, start, "must not fall on the way down"
@@ -151,7 +154,7 @@ class CoverageState:
         """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or 0.
 
         high, low : float64[functions, len(rows)], of which high must not exceed low.
-        rows, start : as in :meth:`_uncovered`.
+        rows, start : as in :meth:`_uncovered_parts`.
         rule : what is broken, as the message says it.
         """
         off = high - low
@@ -184,7 +187,7 @@ class CoverageState:
     ) -> np.ndarray:
         """Return float64[len(rows)]: what one function answers for each set, checked for its form.
 
-        rows, start : as in :meth:`_uncovered`.
+        rows, start : as in :meth:`_uncovered_parts`.
         """
         if hasattr(part, "covered_many"):
             return check_array(
@@ -252,7 +255,7 @@ class CoverageState:
         first = np.cumsum([0, *map(len, sets)])
         at = np.concatenate(sets)
         was, who = before[at], rows[at]
-        rest = self._uncovered(who, first)
+        rest = self._uncovered_parts(who, first)
         self._check_not_falling(rest, who, first)
         share = np.divide(was - rest.prod(axis=0), was, out=np.zeros(len(at)), where=was > 0.0)
         found = np.add.reduceat(self.objects.weight[rows[at]] * share, first[:-1])

@@ -26,6 +26,7 @@ def check_parts(
     """Raise CapabilityError, naming the part and the way out, when the search cannot serve this
     combination.
 
+    allow_constant, draws : tests with one outcome compete; columns are drawn at each node.
     Raises ContractError when a kernel reads beyond an array, or compiled answers something else
     than as plain Python.
     """
@@ -54,7 +55,7 @@ def _find_faults(
     draws: bool,
 ) -> Iterator[str]:
     """Yield a sentence for each part that does not fit the table or another part, with the
-    way out.
+    way out.   allow_constant, draws : as of :func:`check_parts`.
     """
     objects, parts = problem.objects, problem.parts
     criterion = f"criterion {component_name(scorer.criterion)!r}"
@@ -118,6 +119,7 @@ def _find_faults_of_predicate(
     """Yield what does not fit tests made at the node.
 
     They read raw values: those of an object must be one, and not be needed in sorted order.
+    allow_constant : tests with one outcome compete.
     """
     objects, name = problem.objects, f"predicate {component_name(problem.parts.predicate[0])!r}"
     if scorer.prefix:

@@ -25,7 +25,7 @@ from arboretum.errors import ContractError, blaming, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.missing import Missing
 from arboretum.kernels.tables import Least, bar_of, equal_from
-from arboretum.model.encoded import Encoded, Family, Feature, RawFeature, Tables
+from arboretum.model.encoded import Encoded, Family, Feature, Node, RawFeature, Tables
 from arboretum.model.missing import MISSING, by_code, from_bins
 from arboretum.model.rules import NO_OUTCOME, TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
@@ -336,13 +336,14 @@ class MissingValueGrowth(FractionalGrowth):
             (present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf)
         )
         if lost_rows.any() and getattr(missing, "left_out", False):
-            return None
+            return None  # the rule lets no test with missing values compete
         any_part = self.limits.min_leaf == 1 and getattr(
             self.scorer.criterion, "weighs_branches", False
         )
         mass = statistics.mass(weights)
         least = Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, lacking = weights.shape[1], bool(lost_rows.any())
+        # [pairs, 2]: a test, and where rows without a value go
         pairs = np.array(
             [
                 (test, to)
@@ -375,26 +376,38 @@ class MissingValueGrowth(FractionalGrowth):
         none = np.zeros((n, own.shape[1], 0))
         numbers = first + np.arange(n)
         node = item.node
-        known = mass[splitting[0]].sum() / item.node.mass if lost_rows.any() else 1.0
+        known = mass[splitting[0]].sum() / node.mass if lacking else 1.0
         if not missing.counted and known < 1.0:
-            whole = weights[splitting[0]].sum(axis=0)
-            whole_rows = np.rint(counts[splitting[0]].sum(axis=0)).astype(np.int64)
-            impurity = self.scorer.node_impurity(whole, statistics, cell.who[column.code >= 0])
-            node = attrs.evolve(
-                node,
-                weights=whole,
-                counts=whole_rows,
-                mass=node.mass * known,
-                total_mass=node.total_mass * known,
-                impurity=impurity,
-                n_rows=int(whole_rows.sum()),
-                n_objects=int((column.code >= 0).sum()),
+            whole, whole_rows = (what[splitting[0]].sum(axis=0) for what in (weights, counts))
+            node = self._node_of_known(
+                node, known, whole, np.rint(whole_rows), cell.who[column.code >= 0]
             )
         tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
         tables = add_columns(tables, np.full(n, column.position), self.problem.objects)
         scores = self.scorer.score(tables, node) * (known if missing.discounted else 1.0)
         check_scores(self.scorer, scores, lambda i: column.rules(index[i]))
         return CompetingTests(column, tables, index, to), scores
+
+    def _node_of_known(
+        self, node: Node, known: float, weights: np.ndarray, counts: np.ndarray, who: np.ndarray
+    ) -> Node:
+        """Return a node without the rows that have no value for a column, as a criterion sees it
+        where these are in no table.
+
+        known : the part of its weight that is left, and of the table's.
+        weights, counts : [width] and [count_width], of what is left.
+        who : int64, the objects with a value.
+        """
+        return attrs.evolve(
+            node,
+            weights=weights,
+            counts=counts.astype(np.int64),
+            mass=node.mass * known,
+            total_mass=node.total_mass * known,
+            impurity=self.scorer.node_impurity(weights, self.space.statistics, who),
+            n_rows=int(counts.sum()),
+            n_objects=len(who),
+        )
 
     def _outcomes_of_missing(
         self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int
@@ -434,7 +447,9 @@ class MissingValueGrowth(FractionalGrowth):
         return [placement_of_later_rows(found, known)]
 
     def _divide_objects(self, item: Open) -> Division:
-        """Return where the objects go by the chosen test, computed once per node."""
+        """Return where the objects go by the chosen test, computed once per node and kept in its
+        ``memo``.
+        """
         cell = as_part(item.cell)
         column = item.candidate.column
         to = item.candidate.to
@@ -598,7 +613,9 @@ def without_gaps(problem: Problem) -> Problem:
 
 
 def place_later_rows(tree: Tree, problem: Problem) -> Tree:
-    """Return a tree of complete rows with what the rule says of later ones."""
+    """Return a tree that was grown from complete rows with what the run's ``missing`` says of later
+    ones: where they go, and the surrogates of each node.
+    """
     objects = problem.objects
     heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
     to = tree.missing_child.copy()

@@ -48,7 +48,14 @@ class Open:
 
 @attrs.define(eq=False)
 class Growth:
-    """One growth: what stays the same over all nodes, and the counters."""
+    """One growth: what stays the same over all nodes, and the counters.
+
+    total_mass : weight of all training objects.
+    expanded, leaves : nodes divided, and leaves if all open nodes were.
+    stopped : the deadline has passed.
+    refused, finished : nodes that the budget of leaves left undivided; objects in closed nodes.
+    last_report : when progress was told, in seconds of the monotonic clock.
+    """
 
     problem: Problem
     context: Context
@@ -74,7 +81,10 @@ class Growth:
         order: str = "depth",
         max_features: int | None = None,
     ) -> Growth:
-        """Prepare a growth: its components are checked and compiled, its way decided."""
+        """Prepare a growth: its components are checked and compiled, its way decided.
+
+        allow_constant, order, max_features : as of :func:`~arboretum.engine.search.grow.grow`.
+        """
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(
             objects,
@@ -171,8 +181,8 @@ class Growth:
         return weight
 
     def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return (weights, counts) of a node as a whole, and the training rows that its objects
-        stand for.
+        """Return float64[width] weights and int64[count_width] counts of a node as a whole, and
+        the training rows that its objects stand for.
         """
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts = statistics.totals(rows)
@@ -186,20 +196,18 @@ class Growth:
         weights, counts, count = self.totals(cell)
         mass = float(statistics.mass(weights))
         impurity = self.scorer.node_impurity(weights, statistics, rows)
-        state = (
+        node = Node(
             weights,
             counts,
             mass,
             self.total_mass,
             impurity,
-            cell.depth,
-            self.coverage_of(rows),
-            round(count),
-            len(rows),
+            depth=cell.depth,
+            coverage=self.coverage_of(rows),
+            n_rows=round(count),
+            n_objects=len(rows),
         )
-        item = Open(
-            Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state)
-        )
+        item = Open(Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, node)
         cell.wanted = not self.reason_to_stop(item)
         return item
 

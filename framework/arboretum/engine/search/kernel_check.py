@@ -110,7 +110,11 @@ class Trial:
     def make_node(
         self, mass: float, impurity: float, impurity_of: Kernel | None
     ) -> tuple[KernelNode, np.ndarray]:
-        """Return a node for the slow form, and float64[6], its scalars for the compiled one."""
+        """Return a node for the slow form, and float64[6], its scalars for the compiled one.
+
+        impurity : of the node.
+        impurity_of : the slow form of the run's impurity; None: nodes answer NaN.
+        """
         slow = impurity_of or (lambda weights: math.nan)
         scalars = np.array([mass, 2.0 * mass, impurity, 1.0, 0.0, self.width])
         return KernelNode(
@@ -273,8 +277,9 @@ def _check_criterion(
     numpy_form: bool,
 ) -> None:
     """Compare the compiled kernel with its slow form, and with ``score`` in NumPy where the kernel
-    stands in for it; raise ContractError where they differ.
+    stands in for it; raise ContractError where they differ, or the kernel draws or takes memory.
 
+    impurity, slow_impurity : the run's and its plain Python kernel; None where there is none.
     batch : address of the compiled criterion.
     numpy_form : whether ``score`` is compared, too.
     """
@@ -311,46 +316,45 @@ def _check_criterion(
                 )
             _compare_answers(slow, float(out[0]), kernel, what)
             if numpy_form:
-                by_outcome = (
-                    np.full((1, len(weights)), price)
-                    if getattr(criterion, "needs_outcome_prices", False)
-                    else None
-                )
-                tables = Tables(
-                    *one,
-                    np.zeros(1, np.int64),
-                    value,
-                    getattr(impurity, "scale", "mean"),
-                    outcome_price=by_outcome,
-                )
-                node = Node(
-                    total,
-                    counts.sum(axis=0),
-                    mass,
-                    2.0 * mass,
-                    math.nan if value is None else mixed,
-                    1,
+                own = _score_in_numpy(
+                    criterion, impurity, one, mass, math.nan if value is None else mixed
                 )
                 _compare_answers(
-                    _score_in_numpy(criterion, tables, node),
-                    float(out[0]),
-                    kernel,
-                    what,
-                    "by score, in NumPy form",
-                    ONE_FORMULA,
+                    own, float(out[0]), kernel, what, "by score, in NumPy form", ONE_FORMULA
                 )
 
-    def scored(n: int) -> None:
+    def score_copies(n: int) -> None:
+        """Score the last table ``n`` times in one call."""
         parts = (np.repeat(each, n, axis=0) for each in one)
         score_tables(*parts, batch, scalars, params, trial.impurity_at, np.empty(n))
 
-    _check_memory(lambda: scored(2), lambda: scored(1), kernel, what)
+    _check_memory(lambda: score_copies(2), lambda: score_copies(1), kernel, what)
 
 
-def _score_in_numpy(criterion: Criterion, tables: Tables, node: Node) -> float:
-    """Return the score of one table; NaN where ``score`` fails: it will be said at the node where
-    it happens, if it does.
+def _score_in_numpy(
+    criterion: Criterion,
+    impurity: Impurity | None,
+    one: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    mass: float,
+    mixed: float,
+) -> float:
+    """Return the score of one table, of which its node has half of all weight; NaN where ``score``
+    fails: it will be said at the node where it happens, if it does.
+
+    one : weights, counts, price and own columns, an array of one table each.
+    mass, mixed : weight of the node, and its impurity, NaN without one.
     """
+    weights, counts = one[0][0], one[1][0]
+    tables = Tables(
+        *one,
+        np.zeros(1, np.int64),
+        getattr(impurity, "value", None),
+        getattr(impurity, "scale", "mean"),
+        outcome_price=np.full((1, len(weights)), one[2])
+        if getattr(criterion, "needs_outcome_prices", False)
+        else None,
+    )
+    node = Node(weights.sum(axis=0), counts.sum(axis=0), mass, 2.0 * mass, mixed, 1)
     try:
         return float(criterion.score(tables, node)[0])
     except Exception:  # see above
@@ -369,7 +373,7 @@ def _check_column(
     """Compare the compiled column kernel with its slow form on a few objects of the first and the
     last class, in a node of some more.
 
-    address : of the compiled form.
+    impurity : its slow form, None without one.   address : of the compiled column kernel.
     moments : whether the target is a number.
     """
     some, params = np.array(OWN_WEIGHTS), np.array(trial.params)
@@ -382,6 +386,9 @@ def _check_column(
         picked, values = np.empty(len(some), np.int32), np.empty(len(some))
 
         def pick(n: int, given: tuple[np.ndarray, ...] = (labels, picked, values)) -> int:
+            """Run the compiled form on the first ``n`` objects; what it picks is written into
+            ``picked`` and ``values``.  Returns how many, below 0 where it refuses one.
+            """
             label, picked, values = given
             found: int = pick_column(
                 members[:n],
@@ -494,6 +501,7 @@ def _is_hashable(component: object) -> bool:
 
 
 def _locate(kernel: Kernel) -> str:
+    """ "(file.py:12)": where a plain Python kernel stands."""
     file = os.path.basename(inspect.getsourcefile(kernel) or "?")
     return f"({file}:{kernel.__code__.co_firstlineno})"
 
@@ -501,21 +509,23 @@ def _locate(kernel: Kernel) -> str:
 def _check_memory(
     work: Callable[[], object], usual: Callable[[], object] | None, kernel: Kernel, what: str
 ) -> None:
-    """Raise ContractError when the work takes memory more often than the usual, by default once:
-    for its array argument.
+    """Raise ContractError when ``work`` takes memory more often than ``usual``, or, where that is
+    None, more than once: for its array argument.
 
     Other threads may take memory meanwhile, in either call: so it has to be so every time, of many.
     A kernel that takes none is done at the first; counting stays switched on, as it costs nothing.
     """
     from numba.core.runtime import _nrt_python as memory  # type: ignore[attr-defined]  # compiled
 
-    def taken(work: Callable[[], object]) -> int:
+    def count_memory(work: Callable[[], object]) -> int:
         before = memory.memsys_get_stats_alloc()
         work()
         return int(memory.memsys_get_stats_alloc() - before)
 
     memory.memsys_enable_stats()
-    if all(taken(work) > (1 if usual is None else taken(usual)) for _ in range(REPEATED)):
+    if all(
+        count_memory(work) > (1 if usual is None else count_memory(usual)) for _ in range(REPEATED)
+    ):
         way = (
             "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write "
             "it in NumPy form"

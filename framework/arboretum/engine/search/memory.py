@@ -23,10 +23,10 @@ def check_memory(
     compiled: bool,
     memory_bytes: int | None,
 ) -> None:
-    """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none)
-    is too small.
+    """Raise BudgetError, naming need, budget and the way out, where the budget is too small.
 
     compiled : subtrees may be grown inside a kernel.
+    memory_bytes : the budget; None: there is none.
     """
     if (
         memory_bytes is None
@@ -44,7 +44,7 @@ def estimate_growth_bytes(
     space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool
 ) -> int:
     """Return the bytes of the largest arrays; the encoded table and the tree are not among them,
-    the tables of a NumPy criterion are.
+    the tables of a NumPy criterion are.   compiled : as of :func:`check_memory`.
     """
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)

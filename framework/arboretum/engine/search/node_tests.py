@@ -148,7 +148,7 @@ class NodeTestEngine(TableEngine):
     def _as_coded_tests(self, rule: TestRule, rows: np.ndarray) -> CodedTests:
         """Return one rule as tests by a code: its outcome.   rows : int[k], the objects."""
 
-        def codes(first: int, stop: int) -> np.ndarray:
+        def codes(first: int, stop: int) -> np.ndarray:  # of the one test there is
             found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))[None]
             return to_bins(found, rule.arity)
 

@@ -125,7 +125,7 @@ class Plan:
 def _reasons_for_no_kernel(
     problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
 ) -> Iterator[str]:
-    """Yield why no kernel grows subtrees; nothing where one does."""
+    """Yield why no kernel grows subtrees; nothing where one does.   timed : there is a deadline."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
     criterion = f"criterion {component_name(scorer.criterion)}"
     impurity = f"impurity {component_name(scorer.impurity)}"

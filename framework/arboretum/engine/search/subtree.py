@@ -95,8 +95,10 @@ def make_subtree_rules(
 ) -> kernels.SubtreeRules:
     """Return the limits and leaf rules of a run as :class:`arboretum.kernels.subtree.SubtreeRules`.
 
-    total : weight of all objects.
+    min_weight : weight that a branch needs; 0: any.   total : weight of all objects.
     once : columns that were asked above are free.
+    more : ``allow_constant``, tests with one outcome compete too; ``vertices``, bins may be bounded
+        by their vertices.  False where left out.
     """
     limits, rule, judge = (
         parts.limits(),
@@ -384,6 +386,7 @@ class Subtrees:
         """Return what hangs below a node, by shares one with ``who`` and ``share``; None if the
         criterion broke its contract.
 
+        rules : those of the growth, or with another ``max_depth``.
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
         stats, limits, shared = self.space.statistics, self.limits, isinstance(cell, Part)
@@ -415,15 +418,9 @@ class Subtrees:
         nodes = kernels.Nodes(*arrays)
         by_units = stats.unit and not stats.moments
         sums = None if shared else self.sums(n)
+        own_columns = int(self.scorer.column != 0)
         scratch = kernels.scratch_for(
-            features,
-            n,
-            stats.width,
-            stats.count_width,
-            by_units,
-            int(self.scorer.column != 0),
-            shared,
-            sums,
+            features, n, stats.width, stats.count_width, by_units, own_columns, shared, sums
         )
         here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
         if parts is not None and sure(self.missing).kernel == "splits":
@@ -559,9 +556,9 @@ def _enlarge_memory(
     scratch: kernels.SubtreeScratch,
     room: int,
 ) -> tuple[Features, np.ndarray, fractional.Fractions, kernels.SubtreeScratch]:
-    """Return the same four with memory for ``room`` entries of open nodes.
+    """Return the same four with memory for ``room`` entries of open nodes, larger copies.
 
-    here : int32, the permutation.
+    here : int32, the permutation of the entries; what is beyond those in use is not read.
     """
     order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
     spare = scratch._replace(

@@ -190,6 +190,7 @@ def draw_bins(width: int) -> Bins:
 
 
 def _pad_classes(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
+    """The parts of a case with zeros for the classes that it lacks up to ``width``."""
     return tuple(np.pad(part, (0, width - len(part))) for part in case)
 
 

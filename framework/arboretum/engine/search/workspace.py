@@ -102,6 +102,7 @@ class Workspace:
     ) -> Workspace:
         """Prepare the arrays of a growth.
 
+        allow_constant : tests with one outcome compete too.
         made : tests are made at the nodes, with any number of outcomes.
         """
         n = objects.n_objects
