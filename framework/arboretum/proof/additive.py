@@ -55,7 +55,9 @@ CHUNK = 256
 
 
 def words_of(bits: np.ndarray) -> np.ndarray:
-    """uint8[n, m] of 0 and 1 → uint64[n, words], at least one."""
+    """Pack ``bits``, uint8[n, m] of 0 and 1, into uint64[n, words], at least one word; bit k of a
+    row is bit k % 64 of its word k // 64, and what is beyond m is 0.
+    """
     found = np.zeros((len(bits), 8 * max(1, -(-bits.shape[1] // 64))), np.uint8)
     packed = np.packbits(bits, axis=1, bitorder="little")
     found[:, : packed.shape[1]] = packed
@@ -67,6 +69,9 @@ class Additive:
 
     ground, log : see :mod:`.counting`.
     literals : of each test of the log, int64[outcomes], as in Columns.
+    has : uint8[objects, columns], the merged objects on which labels or prices differ, by column.
+    planes : how many numbers are counted of a set: per label, rows, mass.
+    most_words : words that hold the members of all planes' powers of two.
     """
 
     slack = 0
@@ -169,9 +174,9 @@ class Additive:
         )
 
     def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
-        """Take records in hand, of which the first are known already.
+        """Take records in hand, of which the first ``known`` are in the log that they replace.
 
-        words, start : as in Proof.
+        words, start : as in Proof, or longer, where more records will follow.
         """
         n = max(1, len(start) - 1)
         mark = np.zeros(n, np.uint64) if not known else np.resize(self.log.mark, n)
@@ -212,7 +217,7 @@ class Additive:
                 number += 1
 
     def _open(self, node: counting.Node, bound: float) -> str:
-        """Which test may cost less than a bound."""
+        """Which test may cost less than a bound, as a message; ``node`` is counted."""
         cost, at = counting.cheapest(node)
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
@@ -222,7 +227,9 @@ class Additive:
         )
 
     def root_bound(self, limits: tuple[int, int]) -> int:
-        """The best that is known of all objects."""
+        """The best bound that is known of all objects, 0 without one; ``limits`` are depth and
+        leaves of the trees, −1: any.
+        """
         ground = self.ground
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
         return int(
@@ -232,7 +239,9 @@ class Additive:
         )
 
     def within(self, depth: int, leaves: int) -> tuple[int, int]:
-        """Limits, with as many leaves as there are objects at most."""
+        """The limits of depth and leaves (−1: any), with as many leaves as there are objects at
+        most.
+        """
         return depth, min(leaves, max(1, len(self.has)))
 
     def value(self, cost: Fraction | float) -> float:
@@ -263,7 +272,9 @@ class Additive:
         return cost
 
     def _test_cost(self, tree: Tree) -> int:
-        """What the tests of a tree cost."""
+        """What the tests of a tree cost, as the log counts it: price times the mass that reaches
+        them.  Raises VerificationError for a test that is none of the table.
+        """
         objects, costs = self.problem.objects, self.costs
         if not costs.price.any():
             return 0

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Accepted:
     """What a proof shows.
 
-    records : checked.
-    lower_bound, value : of the objective; no value without a tree.
+    records : how many were checked.
+    lower_bound, value : of the objective; value None: the proof holds no tree.
     """
 
     records: int
@@ -71,7 +71,7 @@ def check(
         raise VerificationError(
             f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}"
         )
-    return _concluded(proof, problem, rules)
+    return _check_end(proof, problem, rules)
 
 
 def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
@@ -83,8 +83,10 @@ def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
-def _concluded(proof: Proof, problem: Problem, rules: Subtables | Additive) -> Accepted:
-    """Whether the end claims what was shown, and a tree that is one."""
+def _check_end(proof: Proof, problem: Problem, rules: Subtables | Additive) -> Accepted:
+    """What the proof shows, once its end claims no more than its records do, and a tree that costs
+    what it says and that the run allows.  Raises VerificationError.
+    """
     limits, end = problem.parts.limits(), proof.end
     root = (
         -1 if limits.max_depth is None else limits.max_depth,

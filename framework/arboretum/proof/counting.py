@@ -132,8 +132,8 @@ mask, path : uint64[·].
 
 @inner
 def path_set(ground, words, at, out):
-    """The objects of the path of the record at a word; False where it names a literal that there
-    is not.
+    """Write the objects of the path of the record at a word into ``out``; False where it names a
+    literal that there is not.
     """
     for w in range(out.shape[0]):
         out[w] = ground.everything[w]
@@ -153,7 +153,9 @@ def path_set(ground, words, at, out):
 
 @inner
 def part(ground, mask, column, side, out):
-    """The objects of a mask on one side of a column."""
+    """Write the objects of a mask on one side of a column into ``out``.   side : 1, those that have
+    the column; 0, the others.
+    """
     for w in range(mask.shape[0]):
         out[w] = mask[w] & (ground.packed[column, w] if side == 1 else ~ground.packed[column, w])
 
@@ -190,7 +192,7 @@ def serves(have, want):
 
 @inner
 def is_about(ground, log, record, mask, room):
-    """Whether a record is about the objects of a mask."""
+    """Whether a record is about the objects of a mask.   room : uint64[·], written."""
     same = path_set(ground, log.words, log.start[record], room)
     for w in range(mask.shape[0]):
         same &= room[w] == mask[w]
@@ -201,7 +203,7 @@ def is_about(ground, log, record, mask, room):
 def known_of(ground, log, mask, mark, depth, leaves, room):
     """The best bound that the records have of a set under limits, 0 without one.
 
-    mark : of the set.
+    mark : of the set.   depth, leaves : −1: any.   room : uint64[·], written.
     """
     # that all records of a fingerprint are about one set: of the best that is looked at
     trusted = True
@@ -230,7 +232,9 @@ def bound_of(words, at):
 
 @jit(borrow=True)
 def learn(log, first, end):
-    """Records, whose fingerprints are there, are known from now on."""
+    """Let the records first … end − 1, whose fingerprints are in ``log.mark``, be known from now
+    on: writes ``log.slots`` and ``log.before``.
+    """
     for number in range(first, end):
         at = slot_of(log, log.mark[number])
         log.before[number], log.slots[at] = log.slots[at], number
@@ -280,8 +284,8 @@ def busy_of(ground, path, saved, rows, mass):
 
 @inner
 def paths_of(ground, node, depth):
-    """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what
-    they save (rule 1).
+    """Write into ``node.numbers`` what paths cost at most, for a unit of mass: a tree has no more
+    leaves than pay for what they save (rule 1).   depth : −1: any.
     """
     p, most = ground.p, np.int64(ground.max_path_cost.shape[0] - 1)
     tests = min(most, (node.numbers.leaf - p) // p) if p > 0 else most
@@ -292,7 +296,13 @@ def paths_of(ground, node, depth):
 
 @inner
 def lay_word(ground, rows, block, word, ones, shift):
-    """A word of up to 64 objects for each column; its ones are added up."""
+    """Write a word of up to 64 objects for each column, and add its ones up.
+
+    rows : int64[≤ 64], the objects.
+    block : uint64[64], scratch.
+    word : uint64[columns], written: bit i is whether object i has the column.
+    ones : int64[columns], takes 2^shift for each that has it.
+    """
     for part in range(ground.bits.shape[1]):
         first = 64 * part
         for i in range(64):
@@ -316,7 +326,9 @@ def lay_word(ground, rows, block, word, ones, shift):
 @jit(borrow=True)
 def enter(ground, log, node, scratch, depth, leaves):
     """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and
-    by records.
+    by records: writes all of ``node`` but ``claimed``.
+
+    depth, leaves : limits of the set; −1: any.
     """
     numbers, columns, planes = node.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
     every = scratch.words
@@ -382,7 +394,7 @@ def enter(ground, log, node, scratch, depth, leaves):
 
 @inner
 def mass_of(ground, node, c, s):
-    """Of a side of a column; 0 where tests cost nothing."""
+    """The mass of side s of the node's column c; 0 where tests cost nothing."""
     plane = ground.labels + 1
     with_c = node.ones[plane * node.numbers.columns + c]
     return with_c if s == 1 else node.totals[plane] - with_c
@@ -390,7 +402,7 @@ def mass_of(ground, node, c, s):
 
 @inner
 def leaf_of(ground, node, c, s):
-    """What a side of a column costs as a leaf."""
+    """What side s of the node's column c costs as a leaf."""
     whole, most = np.int64(0), np.int64(0)
     for k in range(ground.labels):
         one = node.ones[k * node.numbers.columns + c]
@@ -401,7 +413,9 @@ def leaf_of(ground, node, c, s):
 
 @inner
 def bound_sides(ground, log, node, scratch):
-    """What the sides of the columns cost by one leaf and by records."""
+    """Write into ``low``, ``own``, ``tried`` and ``state`` what the sides of the columns cost by
+    one leaf and by records.
+    """
     n, leaves, mark = node.numbers.columns, node.numbers.leaves, mark_of(ground, node.mask)
     below = max(node.numbers.depth - 1, np.int64(-1))
     for c in range(n):
@@ -431,8 +445,9 @@ def fewer(leaves, level):
 
 @jit(borrow=True)
 def count_column(ground, node, scratch, c):
-    """Count a column against all: the cells of its sides, and what these cost with two leaves
-    and with more (rules 2 and 3).
+    """Count the node's column c against all: the cells of its sides, which are left in ``scratch``,
+    and what these cost with two leaves and with more (rules 2 and 3), which raises ``own`` and
+    ``low``.
     """
     n = node.numbers.columns
     planes = node.totals.shape[0]
@@ -508,7 +523,9 @@ def cell_of(node, scratch, plane, c, s, t):
 
 @inner
 def count_cells(ground, node, scratch, c, s, t):
-    """The cells of side s of a column, counted against all, and side t of the others."""
+    """Write into ``scratch`` the cells of side s of column c, counted against all, and side t of
+    the others: ``most``, ``loss``, ``mass`` and ``busy``.
+    """
     n, labels, cell = node.numbers.columns, ground.labels, (2 * s + t) * node.numbers.columns
     p = ground.p
     unit = ground.unit
@@ -563,6 +580,7 @@ def joined_cost(low, test_cost, numbers, c):
     """What trees cost that begin with a column (rule 2).
 
     low, test_cost, numbers : of the set; handing on the whole Node took a quarter of the time.
+    With a limit on leaves the best way to share them.
     """
     n, leaves = numbers.columns, numbers.leaves
     if leaves < 0:
@@ -586,8 +604,9 @@ def cheapest(node):
 
 @inner
 def count_columns(ground, node, scratch, goal, thorough):
-    """Count columns until the bound follows; returns how many columns are open.
+    """Count columns until the bound follows; returns how many columns are open, 0: it follows.
 
+    goal : the bound.
     thorough : where counting the open ones does not help, also the others.
     """
     n = node.numbers.columns
@@ -623,7 +642,7 @@ is bounded by them.
 @jit(borrow=True)
 def check_records(ground, log, node, scratch, first, end):
     """Check records in their order; returns (number, reason) of the first that does not follow,
-    which is the node's, or (end, FINE).
+    which is the node's, or (end, FINE).   first, end : numbers of records.
     """
     for number in range(first, end):
         at = log.start[number]

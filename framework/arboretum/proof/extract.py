@@ -45,7 +45,12 @@ class Memo:
 
 
 class Extraction:
-    """Writes to a log what shows a bound of an additive objective.   rules : the checker's."""
+    """Writes to a log what shows a bound of an additive objective.
+
+    rules : the checker's.
+    memo : None: nothing is remembered, and every set is searched.
+    progress : called with (share done, 1.0, message).
+    """
 
     def __init__(
         self, log: ProofWriter, problem: Problem, memo: Memo | None, progress: Callable[..., None]
@@ -86,7 +91,10 @@ class Extraction:
         )
 
     def show(self, goal: int, depth: int = -1, leaves: int = -1) -> int:
-        """Log what shows the bound of all objects, or the most that can be shown; returns that."""
+        """Log what shows the bound of all objects, or the most that can be shown; returns that.
+
+        goal : the bound.   depth, leaves : limits of the trees; −1: any.
+        """
         rules = self.rules
         depth, leaves = rules.within(depth, leaves)
         self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
@@ -163,5 +171,6 @@ class Extraction:
                     self._deepen()
 
     def _deepen(self) -> None:
+        """Make room for twice as many frames; views of the old arrays are stale."""
         self._nodes = type(self._nodes)(*(np.concatenate([array, array]) for array in self._nodes))
         self._frames = np.concatenate([self._frames, self._frames])

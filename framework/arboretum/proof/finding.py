@@ -125,9 +125,10 @@ def node_of(nodes, d):
 
 @inner
 def ask(ground, node, memory, depth, goal):
-    """What is remembered of the sides of columns that are open, in ``node.claimed``.
+    """Write into ``node.claimed`` what is remembered of the sides of columns that are open, 0 where
+    nothing is.
 
-    depth : that is left to them.
+    depth : that is left to the sides; −1: any.   goal : a column is open that may cost less.
     """
     n = node.numbers.columns
     turn = memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth)
@@ -162,7 +163,7 @@ def ask(ground, node, memory, depth, goal):
 @inner
 def choose(ground, node, goal):
     """What is to be done next about an open column: (column, level, side, how, goal of the side);
-    column −1 where nothing is left.
+    column −1 where nothing is left.   how : ALONE, CLAIMED or NEEDED.   goal : of the set.
 
     Columns first of which the claims of both sides suffice, then counting in sides of which
     nothing is claimed, then what is claimed of others, at last what is needed; and balanced columns
@@ -222,7 +223,9 @@ def choose(ground, node, goal):
 
 @inner
 def take(ground, node, scratch, column, level, side, how, bound):
-    """A bound of a side is shown."""
+    """Take a bound of a side as shown, and what follows for other sides (counting its column again,
+    as ``scratch`` holds one column at a time).   how : bit of ``tried`` that is set.
+    """
     place = (2 * level + side) * node.numbers.columns + column
     node.tried[place] |= how
     if bound > node.own[place]:
@@ -233,7 +236,9 @@ def take(ground, node, scratch, column, level, side, how, bound):
 
 @inner
 def write(ground, log, frames, spelled, mask, d, number):
-    """The record of a frame's set."""
+    """Write the record of frame d's set behind the ``number`` records of the log, where there is
+    room for it, and make it known.   mask : of the set.   spelled : as of :func:`walk`.
+    """
     at = log.start[number]
     bound = frames[d].goal
     log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d].depth, frames[d].leaves
@@ -249,7 +254,9 @@ def write(ground, log, frames, spelled, mask, d, number):
 
 @jit(borrow=True)
 def report(ground, log, nodes, frames, scratch, memory, d):
-    """Count a frame's set, and ask what is remembered of its sides; returns its columns."""
+    """Count frame d's set, and ask what is remembered of its sides; returns how many columns it
+    has, the first of ``columns`` and ``claimed``.
+    """
     node = node_of(nodes, d)
     enter(ground, log, node, scratch, frames[d].depth, frames[d].leaves)
     ask(ground, node, memory, max(frames[d].depth - 1, np.int64(-1)), NEVER)
@@ -277,11 +284,12 @@ def share_done(nodes, frames, at):
 
 @jit(borrow=True)
 def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
-    """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED,
-    NEED_ROOM or PAUSED.
+    """Write records of the sets that the goal of the first frame needs; FINISHED, NEED_ROOM or
+    PAUSED.
 
-    frames, state : FRAME[levels], STATE.
-    spelled : int32[literals, 2], as the log has them.
+    frames, state : FRAME[levels], STATE; written, so that the walk can go on where it was left.
+    spelled : int32[literals, 2], (test, outcome) as the log has them.
+    work : sets that are entered at most before it is PAUSED.
     """
     while True:
         d = state.at

@@ -57,7 +57,8 @@ _END = {"bound": int | float, "value": int | float | None, "records": int, "tree
 class Record(NamedTuple):
     """One closed set.
 
-    path : int32[n, 2], literals.
+    path : int32[n, 2], literals (test of the log, outcome).
+    depth, leaves : limits of the trees; −1: any.
     bound : an integer; a float in the log of a complexity.
     """
 
@@ -81,7 +82,12 @@ class Header(TypedDict):
 
 
 class End(TypedDict):
-    """What it ends with."""
+    """What a log ends with.
+
+    bound, value : shown of all objects, and that of the tree, in units of the log; ``value`` and
+        ``tree`` None where it holds none.
+    records : how many it holds.
+    """
 
     bound: float
     value: float | None

@@ -38,8 +38,8 @@ def _spelled(unit: Fraction) -> str:
 
 
 def outcomes(objects: Encoded) -> np.ndarray:
-    """int32[fixed tests, n_objects].  Raises CapabilityError where a test has no outcome for
-    some object.
+    """int32[fixed tests, n_objects]: the outcome of each fixed test for each object.  Raises
+    CapabilityError where a test has no outcome for some object.
     """
     found = []
     for feature, codes in zip(objects.features, objects.codes.T.astype(np.int32), strict=True):
@@ -58,7 +58,7 @@ def outcomes(objects: Encoded) -> np.ndarray:
 
 
 def one_price_each(problem: Problem) -> bool:
-    """Whether each test has one price, whatever was asked before."""
+    """Whether each test has one price, whatever was asked before; a raw column has many."""
     prices, objects = problem.prices, problem.objects
     columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     columns += [feature.column for feature in objects.raw_features for _ in range(2)]
@@ -188,7 +188,11 @@ class Costs:
 
     @staticmethod
     def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
-        """Raises VerificationError where the unit does not divide λ, the costs and prices,
+        """Count the costs of a problem in units of a log.
+
+        group : int64[n_objects], the merged object of each, as in :class:`Columns`.
+        unit : what 1 of the log is worth in the objective.
+        Raises VerificationError where the unit does not divide λ, the costs and prices,
         CapabilityError for an objective without them.
         """
         if not hasattr(problem.parts.objective, "factors"):
@@ -199,6 +203,7 @@ class Costs:
         if unit <= 0:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
+        # objects of one class and weight cost the same
         pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
         classes = pairs[:, 0].astype(int).tolist()
         weights = list(map(decimal, pairs[:, 1].tolist()))
@@ -227,7 +232,9 @@ class Costs:
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if mu := getattr(objective, "mu", 0):
-            of_pair, price = _priced(problem, decimal(mu), weights, sum(total, Fraction()), unit)
+            of_pair, price = _whole_prices(
+                problem, decimal(mu), weights, sum(total, Fraction()), unit
+            )
             np.add.at(mass, group, of_pair[which.ravel()])
         if (
             int(saved.sum()) + 4 * p >= MOST
@@ -249,13 +256,15 @@ class Costs:
         )
 
 
-def _priced(
+def _whole_prices(
     problem: Problem, mu: Fraction, weights: list[Fraction], total: Fraction, unit: Fraction
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights as int64 without common divisor, and what each test of the problem costs for 1 of
-    them.
+    """(int64[weights], the weights without common divisor; int64[problem's tests], what each test
+    costs for 1 of them in units of the log).
 
-    total : of all objects.
+    mu : the objective's price of an expected price.
+    weights : as written down, of each pair of class and weight.   total : weight of all objects.
+    Raises CapabilityError for other prices, VerificationError where the unit does not divide them.
     """
     prices, priced = problem.prices, getattr(problem.parts.objective, "price", None)
     if getattr(priced, "value", "") != "expected" or not one_price_each(problem):

@@ -26,7 +26,15 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Subtables:
-    """Checks records about sets of objects; those equal in every test and in class are one."""
+    """Checks records about sets of objects; those equal in every test and in class are one.
+
+    planes : float64[n, classes + 2], weight of each object by class, its rows, objects merged in
+        it.
+    edge : (test, outcome) → number; ``packed`` and ``inside`` say which objects have it, as bits
+        (uint8[edges, ·]) and as float64[n, edges].
+    slack : relative, what rounding may take from a bound; 0 where all sums are exact.
+    known : bits of a set → the bound shown of it.
+    """
 
     def __init__(self, problem: Problem, tests: Sequence[int | list[int]]) -> None:
         objects, prices = problem.objects, problem.prices
@@ -92,7 +100,7 @@ class Subtables:
         key = bits.tobytes()
         if self.known.get(key, -math.inf) >= record.bound:  # nothing new, however often it is said
             return ""
-        shown, test = self._least(bits)
+        shown, test = self._least_cost(bits)
         if shown < record.bound - self.slack * abs(record.bound):
             return (
                 f"trees that begin with test {test} may cost {shown:.12g}"
@@ -103,27 +111,27 @@ class Subtables:
         return ""
 
     def root_bound(self, limits: tuple[int, int]) -> float:
-        """The best that is known of all objects."""
+        """The best bound known of all objects; records of a complexity have no ``limits``."""
         return self.known.get(self.everything.tobytes(), 0.0)
 
     def value(self, bound: Fraction | float) -> float:
         """As the complexity is reported."""
         return float(bound) / (self.total if getattr(self.complexity, "per_object", False) else 1.0)
 
-    def _least(self, bits: np.ndarray) -> tuple[float, int]:
-        """A bound of a set, and the test that has it; −1 for a leaf."""
+    def _least_cost(self, bits: np.ndarray) -> tuple[float, int]:
+        """A bound of a set, and the test that has it; −1 for a leaf.   bits : uint8[·], the set."""
         rows = self._rows(bits)
         planes = self.planes[rows]
         total, parts = planes.sum(axis=0), self.inside[rows].T @ planes
-        if self._leaves(total[None])[0]:
+        if self._are_leaves(total[None])[0]:
             return self.complexity.leaf(), -1
         splitting = np.flatnonzero((parts[:, -1] > 0) & (parts[:, -1] < total[-1]))
         if not len(splitting):
             return self.complexity.leaf(), -1
         below = np.full(len(splitting), self.complexity.leaf())
-        leaf = self._leaves(parts[splitting])
+        leaf = self._are_leaves(parts[splitting])
         for at in np.flatnonzero(~leaf).tolist():
-            below[at] = self._bound(bits & self.packed[splitting[at]])
+            below[at] = self._bound_of_part(bits & self.packed[splitting[at]])
         mass, of = float(total[: self.k].sum()), self.test_of[splitting]
         first = np.flatnonzero(np.diff(of, prepend=-1))
         tests, prices = of[first], self.problem.prices.tests
@@ -143,8 +151,10 @@ class Subtables:
         at = int(ends.argmin())
         return float(ends[at]), int(tests[at])
 
-    def _bound(self, bits: np.ndarray) -> float:
-        """Of a part that the leaf rule divides."""
+    def _bound_of_part(self, bits: np.ndarray) -> float:
+        """A bound of a part that the leaf rule divides: what a record has shown, else ψ⁰ where no
+        test divides it or F has a closed form, else 0.   bits : uint8[·], the part.
+        """
         known = self.known.get(bits.tobytes())
         if known is not None:
             return known
@@ -153,10 +163,13 @@ class Subtables:
         return self.complexity.leaf() if alike or self.form is not None else 0.0
 
     def _rows(self, bits: np.ndarray) -> np.ndarray:
+        """int64: the objects of a set of bits."""
         return np.flatnonzero(np.unpackbits(bits, count=self.n, bitorder="little"))
 
-    def _leaves(self, planes: np.ndarray) -> np.ndarray:
-        """bool[sets]: whether the leaf rule makes leaves of them."""
+    def _are_leaves(self, planes: np.ndarray) -> np.ndarray:
+        """bool[sets]: whether the leaf rule makes leaves of them.   planes : float64[sets, ·], sums
+        of the sets, columns as ``self.planes``.
+        """
         weights, count, members = planes[:, : self.k], planes[:, -2], planes[:, -1]
         found: np.ndarray = (weights > 0).sum(axis=1) < 2
         for at in np.flatnonzero(~found).tolist():
@@ -177,7 +190,7 @@ class Subtables:
         sets, value = {0: self.everything}, np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):  # preorder: parents first
             if tree.is_leaf[node]:
-                if self._least(sets[node])[1] >= 0:
+                if self._least_cost(sets[node])[1] >= 0:
                     raise VerificationError(f"node {node} of the tree is no leaf by the leaf rule")
                 continue
             test = number.get(rule_key(tree.rule(node)), -1)

@@ -86,7 +86,9 @@ class ProofWriter:
     ) -> int:
         """Add one record; returns its number.
 
+        path : (test of the log, outcome) from the root on.
         bound : a float for a complexity, else an integer.
+        depth, leaves : limits of the trees that it is about; −1: any.
         """
         bits = struct.pack("<d" if isinstance(bound, float) else "<q", bound)
         words = [
@@ -103,6 +105,7 @@ class ProofWriter:
         """End the log.
 
         bound, value : proven of the root, and that of the tree, in units of the log.
+        value, tree : None where no tree goes with the bound.
         """
         drawn = None if tree is None else json.loads(tree.to_json())
         end = json.dumps(

@@ -104,7 +104,7 @@ def spread(n: int, most: int = 16) -> np.ndarray:
 
 
 def few(problem: Problem, most: int = 16) -> Problem:
-    """Return the same problem with a few of its objects, as :func:`spread` takes them.
+    """Return the same problem with at most ``most`` of its objects, as :func:`spread` takes them.
 
     Their labels are of all classes, since those of neighbours may ask for no search.
     """
@@ -240,6 +240,7 @@ class TwoWay:
         nodes: list[list[int]] = []
 
         def grow(part: Part) -> int:
+            """Append the nodes of a part, depth first; returns the number of its top."""
             at, found = len(nodes), divided(part)
             nodes.append([-1, -1, -1])
             if found is not None:
@@ -300,6 +301,7 @@ class TwoWay:
     ) -> Solution:
         """Return the answer of a search.
 
+        tree : the best found.   ended : what ended the search.
         lower : what is proven of every tree.
         steps : how many, and what they are called.
         """
@@ -348,7 +350,7 @@ def columns_of(
     outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
     """``outcome[order][:, which]`` of bool[tests, groups], row by row, since one row fits into a
-    cache.
+    cache.   which : int, groups; order : int, tests, None: all in their order.
     """
     found = np.empty((len(outcome), len(which)), bool)
     for k, into in zip(range(len(outcome)) if order is None else order, found, strict=True):
@@ -386,7 +388,7 @@ def _distinct_tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.
 
 def _whole_costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
     """Return int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the
-    decimals that were written down.
+    decimals that were written down.   Raises CapabilityError, for ``solver``, for too many digits.
     """
     objects = problem.objects
     objective = cast(WeightedErrors, problem.parts.objective)
