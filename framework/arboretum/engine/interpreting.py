@@ -22,6 +22,12 @@ are compiled already, and the processor seconds that a process does so with one 
 """
 
 
+FEW_CELLS, HEAD_START = 1 << 10, 0.2
+"""The same of a problem that is done by Python sooner than numba is imported and has loaded its
+first kernel, which takes half a second; and the processor seconds after which a process does so.
+"""
+
+
 def interpret_small(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager[None]:
     """Interpret kernels that are compiled nowhere, where the problem is small and no budget counts
     its seconds.
@@ -37,7 +43,9 @@ def interpret_small(problem: Problem, budget: Budget = Budget()) -> AbstractCont
     small = cells <= MOST_CELLS and budget.seconds is None and objects.raw.itemsize != 4
     if way == "python":
         return interpreted(math.inf)
-    return interpreted(PATIENCE) if small and way == "auto" else compiled()
+    if not small or way == "compiled":
+        return compiled()
+    return interpreted(PATIENCE, head_start=HEAD_START if cells <= FEW_CELLS else 0.0)
 
 
 def or_compiled(work: Callable[[], T]) -> T:

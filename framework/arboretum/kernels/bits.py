@@ -10,16 +10,13 @@ The members of a set are visited in ascending order, and the word is 0 in the en
 Invariants: a word is a uint64; its bit u is 1 if and only if u is in the set.
 """
 
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from arboretum.kernels.plain import with_twin
+from arboretum.kernels.lazy import lazy_intrinsic
 
 
-@intrinsic
+@lazy_intrinsic(plain=lambda word: int(word).bit_count())
 def popcount(typingctx, word):
     """Number of ones of a uint64, as int64."""
+    from numba import types
 
     def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])
@@ -27,20 +24,19 @@ def popcount(typingctx, word):
     return types.int64(types.uint64), codegen
 
 
-@intrinsic
+def _lowest(word: int) -> int:
+    """Position of the word's lowest one, or the one behind its end."""
+    word = int(word) | 1 << 64
+    return (word & -word).bit_length() - 1
+
+
+@lazy_intrinsic(plain=_lowest)
 def lowest(typingctx, word):
     """Position of the lowest one of a uint64, as int64; 64 when there is none."""
+    from numba import types
+    from numba.core import cgutils
 
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], cgutils.false_bit)
 
     return types.int64(types.uint64), codegen
-
-
-with_twin(popcount, lambda word: int(word).bit_count())
-# the word's lowest one, or the one behind its end
-with_twin(lowest, lambda word: _lowest(int(word) | 1 << 64))
-
-
-def _lowest(word: int) -> int:
-    return (word & -word).bit_length() - 1

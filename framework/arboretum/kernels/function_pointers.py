@@ -28,32 +28,38 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import objmode, types
-from numba.core import cgutils
-from numba.core.dispatcher import Dispatcher
-from numba.core.typing import Signature
-from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode, mark_of
-from arboretum.kernels.plain import active_interpreter, as_python, kernel_at, with_twin
+from arboretum.kernels.lazy import LazyDispatcher, LazyIntrinsic, lazy_intrinsic
+from arboretum.kernels.plain import active_interpreter, as_python, kernel_at
 
-_F1 = types.Array(types.float64, 1, "C")
-IMPURITY_SIGNATURE = types.float64(_F1)
-IMPURITY_TYPE = types.FunctionType(IMPURITY_SIGNATURE)
-NODE_TYPE = types.NamedTuple(
-    (types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE),
-    KernelNode,
-)
-_F3 = types.Array(types.float64, 3, "C")
-BATCH_SIGNATURE = types.int64(_F3, types.Array(types.int64, 3, "C"), _F1, _F3, NODE_TYPE, _F1)
-_I1 = types.Array(types.int32, 1, "C")
-COLUMN_SIGNATURE = types.int64(_I1, _F1, _I1, NODE_TYPE, _I1, _F1)
-PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)
-COMPLEXITY_SIGNATURE = types.float64(types.float64, types.float64, _F1)
+
+@cache
+def signatures() -> dict[str, Any]:
+    """Mark of a kernel → the signature of the loop around it (:data:`FORMS`), in numba's types."""
+    from numba import types
+
+    floats, codes = types.Array(types.float64, 1, "C"), types.Array(types.int32, 1, "C")
+    tables, counts = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
+    impurity = types.float64(floats)
+    fields = (
+        *3 * (types.float64,),
+        types.int64,
+        types.float64,
+        floats,
+        types.FunctionType(impurity),
+    )
+    node = types.NamedTuple(fields, KernelNode)
+    return {
+        "criterion": types.int64(tables, counts, floats, tables, node, floats),
+        "impurity": impurity,
+        "column": types.int64(codes, floats, codes, node, codes, floats),
+        "prefix": types.int64(floats, floats, floats),
+        "complexity": types.float64(types.float64, types.float64, floats),
+    }
+
 
 _BATCH = """
 def {name}(weights, counts, price, extra, node, out):
@@ -91,13 +97,13 @@ def {name}(mass, price, children):
 """
 
 FORMS = {
-    "criterion": (_BATCH, BATCH_SIGNATURE),
-    "impurity": (_IMPURITY, IMPURITY_SIGNATURE),
-    "column": (_COLUMN, COLUMN_SIGNATURE),
-    "prefix": (_PREFIX, PREFIX_SIGNATURE),
-    "complexity": (_COMPLEXITY, COMPLEXITY_SIGNATURE),
+    "criterion": _BATCH,
+    "impurity": _IMPURITY,
+    "column": _COLUMN,
+    "prefix": _PREFIX,
+    "complexity": _COMPLEXITY,
 }
-"""Mark of a kernel → the loop around it, and the signature of that.
+"""Mark of a kernel → the loop around it.
 
 A column's, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n`` : rows
 int32[m]; weight float64[·] and label int32[·] by row (label is empty for regression); picked
@@ -110,15 +116,17 @@ def address_of(kernel: Callable, mark: str) -> Any:
     """Address of the loop around a kernel of that mark, compiled now, or read from the cache; the
     loop itself, in Python, where kernels are interpreted (:mod:`arboretum.kernels.plain`).
     """
-    template, signature = FORMS[mark]
-    return _address_of_loop(compiled(kernel, template, True), signature)
+    return _address_of_loop(compiled(kernel, FORMS[mark], True), mark)
 
 
-def _address_of_loop(loop: Dispatcher, signature: Signature) -> Any:
-    """Compile a loop for a signature, and return the address of its C entry; where kernels are
-    interpreted, the Python function that stands in its place.
+def _address_of_loop(loop: LazyDispatcher, mark: str) -> Any:
+    """Compile the loop around a kernel of that mark, and return the address of its C entry; where
+    kernels are interpreted, the Python function that stands in its place.
     """
     interpreter = active_interpreter()
+    if interpreter is not None and interpreter.waits_with_numba():
+        return as_python(loop)
+    signature = signatures()[mark]
     if interpreter is not None and interpreter.runs(loop, signature.args):
         return as_python(loop)
     loop.compile(signature)
@@ -139,7 +147,7 @@ def address_in_python(value: Callable) -> Any:
     An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python`
     raises it afterwards.
     """
-    return _address_of_loop(_wrap_python_impurity(value)[0], IMPURITY_SIGNATURE)
+    return _address_of_loop(_wrap_python_impurity(value)[0], "impurity")
 
 
 def raise_from_python(value: Callable) -> None:
@@ -152,7 +160,7 @@ def raise_from_python(value: Callable) -> None:
 
 
 @cache
-def _wrap_python_impurity(value: Callable) -> tuple[Dispatcher, list[BaseException]]:
+def _wrap_python_impurity(value: Callable) -> tuple[LazyDispatcher, list[BaseException]]:
     """Return a kernel that calls a Python impurity, ``float64[classes] -> float64``, and the list
     of what it raised: there is no way for an exception through compiled code, so it returns NaN
     then.
@@ -166,12 +174,17 @@ def _wrap_python_impurity(value: Callable) -> tuple[Dispatcher, list[BaseExcepti
             failures.append(error)
             return float("nan")
 
-    def impurity(weights):
-        with objmode(found="float64"):
-            found = guarded(weights)
-        return found
+    def make():
+        from numba import njit, objmode
 
-    dispatcher = numba.njit(impurity)
+        def impurity(weights):
+            with objmode(found="float64"):
+                found = guarded(weights)
+            return found
+
+        return njit(impurity)
+
+    dispatcher = LazyDispatcher(guarded, make)
     dispatcher.plain = guarded
     return dispatcher, failures
 
@@ -200,9 +213,7 @@ def compiled(
     inner = _with_parts(python, _inlined if pointer else merged)
     # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and
     # imported by its test
-    tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[
-        :8
-    ]
+    tag = hashlib.sha256((template + python.__module__).encode()).hexdigest()[:8]
     name = (
         f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
     )
@@ -222,7 +233,13 @@ def _inlined(python: Callable) -> Callable:
     """By force: as a call, passing a dozen words per array costs five times what a kernel itself
     does.
     """
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
+
+    def make():
+        import numba
+
+        return numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
+
+    return LazyDispatcher(python, make)
 
 
 @cache
@@ -244,9 +261,9 @@ def _with_parts(python: Callable, decorate: Callable[[Callable], Callable]) -> C
     return decorate(copy)
 
 
-def _caller(signature: Signature) -> Callable:
-    """An intrinsic (address, *arguments) that calls the C entry of a kernel compiled with that
-    signature.
+def _caller(mark: str, n_arguments: int) -> Callable:
+    """An intrinsic (address, *arguments) that calls the C entry of the loop around a kernel of that
+    mark.
 
     An address is passed to the core as an integer because numba needs 20 µs to find the type of a
     function object; and the call of a first-class function is compiled together with a call to
@@ -254,6 +271,11 @@ def _caller(signature: Signature) -> Callable:
     """
 
     def call(typingctx, address, *arguments):
+        from llvmlite import ir
+        from numba import types
+
+        signature = signatures()[mark]
+
         def codegen(context, builder, _, values):
             argument_types = [context.get_value_type(a) for a in signature.args]
             entry = ir.FunctionType(
@@ -263,38 +285,39 @@ def _caller(signature: Signature) -> Callable:
 
         return signature.return_type(types.int64, *signature.args), codegen
 
-    names = ["typingctx", "address", *(f"argument_{i}" for i in range(len(signature.args)))]
+    names = ["typingctx", "address", *(f"argument_{i}" for i in range(n_arguments))]
     call.__signature__ = inspect.Signature(
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     )
-    return with_twin(intrinsic(call), lambda address, *arguments: kernel_at(address)(*arguments))
+    return LazyIntrinsic(call, lambda address, *arguments: kernel_at(address)(*arguments))
 
 
-call_batch = _caller(BATCH_SIGNATURE)
-call_impurity = _caller(IMPURITY_SIGNATURE)
-call_column = _caller(COLUMN_SIGNATURE)
-call_prefix = _caller(PREFIX_SIGNATURE)
-call_complexity = _caller(COMPLEXITY_SIGNATURE)
+call_batch = _caller("criterion", 6)
+call_impurity = _caller("impurity", 1)
+call_column = _caller("column", 6)
+call_prefix = _caller("prefix", 3)
+call_complexity = _caller("complexity", 3)
 
 
-@intrinsic
+@lazy_intrinsic(plain=kernel_at)
 def impurity_at(typingctx, address):
     """An impurity's address as a first-class function, which is what kernels of criteria are
     given.
     """
+    from numba import types
+    from numba.core import cgutils
+
+    kind = types.FunctionType(signatures()["impurity"])
 
     def codegen(context, builder, _, values):
-        function = cgutils.create_struct_proxy(IMPURITY_TYPE)(context, builder)
+        function = cgutils.create_struct_proxy(kind)(context, builder)
         function.c_addr = builder.inttoptr(values[0], cgutils.voidptr_t)
         function.py_addr = cgutils.voidptr_t(None)
         if hasattr(function, "jit_addr"):  # not in the oldest numba that is served
             function.jit_addr = cgutils.voidptr_t(None)
         return function._getvalue()
 
-    return IMPURITY_TYPE(types.int64), codegen
-
-
-with_twin(impurity_at, kernel_at)
+    return kind(types.int64), codegen
 
 
 @jit(inner=True)

@@ -5,19 +5,15 @@ without fast-math (sums must not be reordered: ties depend on them), and kept in
 (:mod:`arboretum.kernels.disk_cache`).
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import lru_cache, partial
+from contextlib import ExitStack, contextmanager
+from functools import cache, lru_cache, partial
 from typing import Any
 
-import numba
-from numba import types
-from numba.core import event
-from numba.core.compiler import Compiler
-
 from arboretum.errors import OnlyCompiled
-from arboretum.kernels.disk_cache import cache_trouble, keep
+from arboretum.kernels.lazy import LazyDispatcher
 from arboretum.kernels.plain import active_interpreter
 
 LOADING = "arboretum:loading"
@@ -59,10 +55,25 @@ def jit(
         "forceinline": inline,
         "no_cpython_wrapper": inner,
         "no_cfunc_wrapper": not pointer,
+        # always said: numba would take it from whichever kernel happens to call this one first
+        "_nrt": not borrow,
     }
-    # always said: numba would take it from whichever kernel happens to call this one first
-    options["_nrt"] = not borrow
-    dispatcher = numba.njit(**options, **{"pipeline_class": _Part} if inner else {})(function)
+    kernel = LazyDispatcher(function, lambda: _dispatcher_of(kernel, options))
+    kernel.wraps = wraps
+    return kernel
+
+
+def _dispatcher_of(kernel: LazyDispatcher, options: dict[str, bool | str]) -> Any:
+    """Return numba's dispatcher, kept in the disk cache, which asks the interpreter before it
+    compiles.
+    """
+    from arboretum.kernels.disk_cache import keep
+
+    numba = _numba()
+    function, inner = kernel.py_func, options["no_cpython_wrapper"]
+    dispatcher: Any = numba.njit(**options, **{"pipeline_class": _part()} if inner else {})(
+        function
+    )
     if inner:
         with_entry = lru_cache(maxsize=1)(
             lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function)
@@ -71,25 +82,22 @@ def jit(
     else:
         compile_for = dispatcher._compile_for_args
 
-    typeof_pyval = dispatcher.typeof_pyval
-
     def missed(*args: object, **named: object) -> object:
         """What answers a call that no version answers which this process has compiled."""
         if (interpreter := active_interpreter()) is not None:
-            kinds = tuple(map(typeof_pyval, args))
-            if interpreter.runs(dispatcher, kinds):
-                return interpreter(dispatcher)
-            if types.pyobject in kinds:
+            kinds = tuple(map(dispatcher.typeof_pyval, args))
+            if interpreter.runs(kernel, kinds):
+                return interpreter(kernel)
+            if numba.types.pyobject in kinds:
                 raise OnlyCompiled("patience is at an end")
-        with event.trigger_event(LOADING):
+        with numba.core.event.trigger_event(LOADING):
             return compile_for(*args, **named)
 
     dispatcher._compile_for_args = missed
-    dispatcher.wraps = wraps
     template = dispatcher.get_call_template
     # a number that is written out in a call would make a kernel of its own
     dispatcher.get_call_template = lambda args, kws: template(
-        tuple(types.unliteral(a) for a in args), kws
+        tuple(numba.types.unliteral(a) for a in args), kws
     )
     keep(dispatcher)
     return dispatcher
@@ -115,23 +123,28 @@ class _Unused:
         return _nothing if name == "set_env" else getattr(self._own, name)
 
 
-class _Part(Compiler):
-    """Compiles what only kernels call: it is optimised and made machine code in each of them
-    anyway, so not for itself.
+@cache
+def _part() -> type:
+    """Return the compiler of what only kernels call: it is optimised and made machine code in each
+    of them anyway, so not for itself.
     """
+    from numba.core.compiler import Compiler
 
-    def _compile_core(self) -> object:
-        """Compile without the passes that optimise and emit machine code."""
-        library = self.state.library = self.state.targetctx.codegen().create_library(
-            self.state.func_id.func_qualname
-        )
-        library.enable_object_caching()
-        library._optimize_final_module = _nothing
-        library._finalize_final_module = lambda: vars(library).update(
-            _finalized=True, _codegen=_Unused(library.codegen)
-        )
-        library.serialize_using_object_code = library.serialize_using_bitcode
-        return super()._compile_core()
+    class Part(Compiler):
+        def _compile_core(self) -> object:
+            """Compile without the passes that optimise and emit machine code."""
+            library = self.state.library = self.state.targetctx.codegen().create_library(
+                self.state.func_id.func_qualname
+            )
+            library.enable_object_caching()
+            library._optimize_final_module = _nothing
+            library._finalize_final_module = lambda: vars(library).update(
+                _finalized=True, _codegen=_Unused(library.codegen)
+            )
+            library.serialize_using_object_code = library.serialize_using_bitcode
+            return super()._compile_core()
+
+    return Part
 
 
 def _nothing(*_: object) -> None:
@@ -147,10 +160,12 @@ def merged(function: Callable) -> Callable:
     ``jit(inline=True)`` merges code that has been optimised for any argument already.  It costs
     compile time at every call, and serves compiled callers alone.
     """
-    return numba.njit(inline="always", error_model="numpy")(function)
+    return LazyDispatcher(
+        function, lambda: _numba().njit(inline="always", error_model="numpy")(function)
+    )
 
 
-class CompileClock(event.Listener):
+class CompileClock:
     """Adds up the seconds that kernels take to be compiled or loaded; says once that some are
     compiled.
     """
@@ -162,20 +177,22 @@ class CompileClock(event.Listener):
         self._depth = 0
         self._start = 0.0
 
-    def on_start(self, event: event.Event) -> None:
+    def begin(self, kind: str) -> None:
         """Count a compilation that begins, also one within another, and announce the first."""
         if self._depth == 0:
             self._start = time.perf_counter()
         self._depth += 1
-        if event.kind == LOADING:
+        if kind == LOADING:
             return
         if self.kernels == 0 and self._announce is not None:
+            from arboretum.kernels.disk_cache import cache_trouble
+
             lost = "not kept, for want of a cache folder: set NUMBA_CACHE_DIR"
             kept = "once; later runs load them from the cache"
             self._announce(f"compiling kernels ({lost if cache_trouble() else kept})")
         self.kernels += 1
 
-    def on_end(self, event: event.Event) -> None:
+    def end(self) -> None:
         """Add the seconds of a compilation that ends, unless it was within another."""
         self._depth -= 1
         if self._depth == 0:
@@ -188,5 +205,40 @@ def compile_clock(announce: Callable[[str], None] | None = None) -> Iterator[Com
     all come from the cache.
     """
     clock = CompileClock(announce)
-    with event.install_listener("numba:compile", clock), event.install_listener(LOADING, clock):
+    with ExitStack() as listening:
+        wait = partial(_listen, clock, listening)
+        if "numba" in sys.modules:
+            wait()
+        else:
+            _WAITING.append(wait)
+            listening.callback(lambda: _WAITING.remove(wait) if wait in _WAITING else None)
         yield clock
+
+
+_WAITING: list[Callable[[], object]] = []
+"""What clocks do once numba is imported."""
+
+
+def _listen(clock: CompileClock, listening: ExitStack) -> None:
+    """Let numba tell a clock of compilations until ``listening`` ends."""
+    from numba.core.event import Event, Listener, install_listener
+
+    class Telling(Listener):
+        def on_start(self, event: Event) -> None:
+            clock.begin(event.kind)
+
+        def on_end(self, event: Event) -> None:
+            clock.end()
+
+    for kind in ("numba:compile", LOADING):
+        listening.enter_context(install_listener(kind, Telling()))
+
+
+def _numba() -> Any:
+    """Return numba, whose compilations are told to clocks that have begun before it was there."""
+    import numba
+    import numba.core.event
+
+    while _WAITING:
+        _WAITING.pop()()
+    return numba

@@ -44,20 +44,25 @@ class Interpreter:
 
     active : within a block.
     patience : processor seconds a kernel.
+    head_start : processor seconds of all kernels, before which nothing is asked of numba, not even
+        what its cache has.
     at : what lies at addresses that were taken within a block, in Python.
     """
 
     def __init__(self) -> None:
-        self.active, self.patience = False, 0.0
+        self.active, self.patience, self.head_start = False, 0.0, 0.0
         self.at: dict[int, Callable] = {}
         self._kept: dict[object, bool] = {}
         self._elapsed: dict[object, float] = {}
+        self._all_elapsed = 0.0
+
+    def waits_with_numba(self) -> bool:
+        """Whether any kernel is run here: within the head start, or with patience without end."""
+        return self._all_elapsed < self.head_start or self.patience == math.inf
 
     def runs(self, kernel: "Dispatcher", kinds: tuple[object, ...]) -> bool:
-        """Whether a kernel that this process has not compiled for these numba types is run here:
-        without an end to patience, also what the cache keeps.
-        """
-        if self.patience == math.inf:
+        """Whether a kernel that this process has not compiled for these numba types is run here."""
+        if self.waits_with_numba():
             return True
         key = (kernel, kinds)
         if key not in self._kept:
@@ -80,6 +85,7 @@ class Interpreter:
             finally:
                 took = time.thread_time() - start
                 self._elapsed[kernel] = self._elapsed.get(kernel, 0.0) + took
+                self._all_elapsed += took
 
         return timed
 
@@ -88,18 +94,21 @@ _INTERPRETER: ContextVar[Interpreter | None] = ContextVar("interpreter", default
 
 
 @contextmanager
-def interpreted(patience: float) -> Iterator[None]:
+def interpreted(patience: float, head_start: float = 0.0) -> Iterator[None]:
     """Interpret kernels that are compiled nowhere, until so many processor seconds have gone into
     one; that is compiled.
+
+    head_start : of these seconds of all kernels, those of the process before which it interprets
+        also what the cache has, and does not import numba.
     """
     found = _INTERPRETER.get() or Interpreter()
     _INTERPRETER.set(found)
-    before = found.active, found.patience
-    found.active, found.patience = patience > 0.0, patience
+    before = found.active, found.patience, found.head_start
+    found.active, found.patience, found.head_start = patience > 0.0, patience, head_start
     try:
         yield
     finally:
-        found.active, found.patience = before
+        found.active, found.patience, found.head_start = before
 
 
 compiled = partial(interpreted, 0.0)
@@ -140,7 +149,7 @@ def as_python(kernel: Any) -> Callable:
 
     Names are looked up once, so that none of its modules' is replaced later.
     """
-    if not hasattr(kernel, "plain"):
+    if getattr(kernel, "plain", None) is None:
         with_twin(
             kernel, _rebound_to_sources(kernel) if hasattr(kernel, "py_func") else _alone(kernel)
         )
@@ -199,7 +208,10 @@ def _with_fields(value: object) -> object:
 
 
 def _is_kernel(value: object) -> bool:
-    return hasattr(value, "py_func") or type(value).__name__ == "_Intrinsic"  # both are numba's
+    """Whether it is a dispatcher or an intrinsic, of numba's own or one that stands for it."""
+    return (
+        hasattr(value, "py_func") or hasattr(value, "plain") or type(value).__name__ == "_Intrinsic"
+    )
 
 
 def _names(code: CodeType) -> Iterator[str]:

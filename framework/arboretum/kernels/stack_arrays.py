@@ -13,24 +13,26 @@ no memory and must not outlive the call of the function that made it.
 from collections.abc import Callable
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from arboretum.kernels.plain import with_twin
+from arboretum.kernels.lazy import LazyIntrinsic
 
 ROOM = 16  # entries that such a table may have
 
 
-def _table(dtype: types.Type, python: type) -> Callable:
-    """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM,
-    which the caller sees to.
+def _table(name: str) -> Callable:
+    """An intrinsic (rows, columns) → uninitialised entries[rows, columns] of the type that numba
+    and NumPy name so; rows · columns ≤ ROOM, which the caller sees to.
 
     It must not leave the function that made it.
     """
-    array_type = types.Array(dtype, 2, "C")
 
     def table(typingctx, rows, columns):
+        from numba import types
+        from numba.core import cgutils
+
+        dtype = getattr(types, name)
+        array_type = types.Array(dtype, 2, "C")
+
         def codegen(context, builder, signature, args):
             data = cgutils.alloca_once(builder, context.get_data_type(dtype), size=ROOM)
             word = context.get_value_type(types.intp)
@@ -44,8 +46,7 @@ def _table(dtype: types.Type, python: type) -> Callable:
 
         return array_type(types.intp, types.intp), codegen
 
-    return with_twin(intrinsic(table), lambda rows, columns: np.empty((rows, columns), python))
+    return LazyIntrinsic(table, lambda rows, columns: np.empty((rows, columns), name))
 
 
-float_table = _table(types.float64, np.float64)
-int_table = _table(types.int64, np.int64)
+float_table, int_table = _table("float64"), _table("int64")

@@ -18,12 +18,9 @@ from ctypes import c_double, c_float, c_int32
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.plain import with_twin
+from arboretum.kernels.lazy import LazyIntrinsic
 
 CHUNK = 1024  # rows that walk together: what they carry stays in the first cache
 DOUBLE, SINGLE, CODE = range(3)
@@ -51,23 +48,30 @@ class Steps(NamedTuple):
     to: np.ndarray
 
 
-def _load(kind: types.Type, llvm: ir.Type, own: type[c_double | c_float | c_int32]) -> Callable:
-    """An intrinsic (address) → the value of that type that lies there: columns of several types
-    need no copy, and no kernel of their own.
+def _load(name: str, own: type[c_double | c_float | c_int32]) -> Callable:
+    """An intrinsic (address) → the value of that type of numba's that lies there: columns of
+    several types need no copy, and no kernel of their own.
     """
 
     def load(typingctx, address):
+        from numba import types
+
+        kind = getattr(types, name)
+
         def codegen(context, builder, signature, args):
-            return builder.load(builder.inttoptr(args[0], llvm.as_pointer()))
+            pointer = context.get_value_type(kind).as_pointer()
+            return builder.load(builder.inttoptr(args[0], pointer))
 
         return kind(types.int64), codegen
 
-    return with_twin(intrinsic(load), lambda address: own.from_address(int(address)).value)
+    return LazyIntrinsic(load, lambda address: own.from_address(int(address)).value)
 
 
-_double = _load(types.float64, ir.DoubleType(), c_double)
-_single = _load(types.float32, ir.FloatType(), c_float)
-_code = _load(types.int32, ir.IntType(32), c_int32)
+_double, _single, _code = (
+    _load("float64", c_double),
+    _load("float32", c_float),
+    _load("int32", c_int32),
+)
 
 
 def rest_of_rows(steps: Sequence[np.ndarray], n_rows: int) -> np.ndarray:

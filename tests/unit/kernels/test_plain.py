@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +45,7 @@ def nothing_kept(monkeypatch):
 def kernel_of(function, **how):
     """A kernel that no cache has."""
     kernel = jit(function, **how)
-    kernel._cache = NullCache()
+    kernel.made._cache = NullCache()
     return kernel
 
 
@@ -97,6 +100,35 @@ def test_what_the_disk_cache_has_is_loaded(tmp_path, monkeypatch):
         assert again(3.0) == 6.0
         assert len(again.overloads) == 1 and again.stats.cache_hits
         assert again(3) == 6 and len(again.overloads) == 1  # kept for other types alone
+
+
+def test_a_head_start_asks_numba_nothing_until_it_is_over():
+    kernel, other = jit(added), kernel_of(half)
+    other(3.0)
+    with way.interpreted(1.0, head_start=1e-9):
+        assert kernel(np.ones(3)) == 3.0 and kernel._made is None
+        assert not way.active_interpreter().waits_with_numba()
+        other.plain = None  # nobody calls it: it is compiled, and the head start is over
+        assert other(3.0) == 1.5
+
+
+def test_a_small_run_does_without_numba(tmp_path):
+    (tmp_path / "small.csv").write_text("x,y,z\n" + "1,2,a\n2,1,b\n3,2,a\n4,1,b\n" * 9)
+    code = (
+        "import sys\nfrom arboretum.cli.main import main\n"
+        "status = main(['run', 'dataset=file', 'dataset.path=small.csv', 'dataset.target=z', "
+        "'method=cart', 'tracker=none', 'hydra.run.dir=out'])\n"
+        "print(status, [m for m in ('numba', 'scipy', 'pandas', 'mlflow') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "ARBORETUM_KERNELS": "auto"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "0 []", done
 
 
 def test_patience_ends_with_one_kernel_at_a_time():

@@ -491,13 +491,15 @@ def compile_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
 
     Raises ContractError, numba's many lines made one, where it does not compile.
     """
-    from numba.core.errors import NumbaError
-
     if kernel is None:
         return 0
     try:
         address: int = address_of(kernel, mark)
-    except NumbaError as error:
+    except Exception as error:
+        from numba.core.errors import NumbaError  # not imported before a kernel is compiled
+
+        if not isinstance(error, NumbaError):
+            raise
         line = next(
             (
                 text.strip()

@@ -36,6 +36,7 @@ from arboretum.errors import ContractError, sure
 from arboretum.interfaces.criterion import Criterion, CriterionOptional
 from arboretum.interfaces.impurity import Impurity, ImpurityOfValues
 from arboretum.kernels.kernel_decorators import Kernel, KernelNode, mark_of
+from arboretum.kernels.plain import active_interpreter
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Family, Node, Tables
 
@@ -515,6 +516,8 @@ def _check_memory(
     Other threads may take memory meanwhile, in either call: so it has to be so every time, of many.
     A kernel that takes none is done at the first; counting stays switched on, as it costs nothing.
     """
+    if (interpreter := active_interpreter()) is not None and interpreter.waits_with_numba():
+        return  # nothing is compiled that could take any
     from numba.core.runtime import _nrt_python as memory  # type: ignore[attr-defined]  # compiled
 
     def count_memory(work: Callable[[], object]) -> int:
