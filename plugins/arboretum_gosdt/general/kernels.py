@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inline, jit
+from arboretum_gosdt.general.splits import COUNT, MASS, OWN, SIZE
 
 
 @jit
@@ -52,6 +53,7 @@ def sum_by_pairs(rows, outcome, data, feature, mine, out):
     feature : int64[m], which of all features i stands for.
     mine : int64[m], room.
     out : int64[columns, m, m].
+    rows, outcome, data : as of :func:`sum_by_feature`.
     """
     m = feature.shape[0]
     out[:] = 0
@@ -74,17 +76,13 @@ def sum_by_pairs(rows, outcome, data, feature, mine, out):
 
 FAR = 1 << 60
 """Above the cost of every tree."""
-COUNT, SIZE, MASS, OWN = 1, 2, 3, 4
-"""Columns of sums, behind the classes' and the influence: training rows, objects, mass, the
-problem's objects.
-"""
 
 
 class Setting(NamedTuple):
     """What a call does not change.
 
     p, q : price of a leaf and of a loss.
-    least, split, light, members, worst : of :class:`general.SplitRules`.
+    least, split, light, members, worst : of :class:`.splits.SplitRules`.
     cheapest : the least price of a test.
     path_cost : what the costliest path may cost, where ``worst``.
     deep : whether children may have three leaves.
@@ -105,7 +103,13 @@ class Setting(NamedTuple):
 
 @inline
 def split_cost(count, size, mass, members, setting):
-    """Return the least that a set costs if it is split; FAR where it must be a leaf."""
+    """Return the least that a set costs if it is split, two leaves and a test; FAR where it must be
+    a leaf.
+
+    count, size, mass, members : sums over the set, in the order of COUNT, SIZE, MASS and OWN.
+    setting : Setting, whose ``split``, ``least``, ``light`` and ``members`` say what must be a
+        leaf.
+    """
     few = size < 2 or count < max(setting.split, 2 * setting.least)
     if few or mass <= setting.light or members < setting.members:
         return np.int64(FAR)
@@ -123,6 +127,8 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
     costs : int64[5, 2, m], filled: cost of the child's best test, which (−1: none beats a leaf),
         its price, both leaves.
     floors : int64[2, m], filled: no tree of the child is below.
+    setting : Setting.  A test that leaves a cell too few rows, or that the costliest path cannot
+        pay, is passed over; ``costs[2:]`` is undefined where none is left.
     """
     m, k = both.shape[1], setting.classes
     for side in range(2):

@@ -37,7 +37,10 @@ class Bounds(NamedTuple):
     path_cost: int = ANY
 
     def allow(self, tree: Grown) -> bool:
-        """Return whether a tree keeps within these limits."""
+        """Return whether a tree keeps within these limits.
+
+        tree : what it uses of a limit that does not exist is 0, which any limit allows.
+        """
         return (
             tree.depth <= self.depth
             and tree.leaves <= self.leaves
@@ -74,7 +77,11 @@ class Known:
         return min((tree for tree in self.trees if limits.allow(tree)), key=lambda tree: tree.cost)
 
     def bound(self, limits: Bounds) -> int:
-        """Return the greatest proven bound of trees within limits."""
+        """Return the greatest proven bound of trees within limits; 0 where nothing is proven.
+
+        A bound that was proven for wider limits holds, and so do the lines of searches of at least
+        that depth.
+        """
         found = max((low for proven, low in self.lows if limits.is_within(proven)), default=0)
         for line in self.lines:
             if line.depth >= limits.depth:
@@ -92,7 +99,11 @@ class Known:
             ] + [tree]
 
     def keep_bound(self, limits: Bounds, low: int) -> None:
-        """Keep a bound unless a better one holds already."""
+        """Keep a bound unless a better one holds already.
+
+        low : no tree within ``limits`` costs less.  Bounds that it makes needless, under limits as
+            tight, are dropped.
+        """
         if low > self.bound(limits):
             self.lows = [
                 (other, known)

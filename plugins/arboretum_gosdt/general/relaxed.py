@@ -37,7 +37,9 @@ class Line(NamedTuple):
     q: int
 
     def bound_for_leaves(self, leaves: int) -> int:
-        """Return the bound of trees of at most so many leaves."""
+        """Return the bound of trees of at most so many leaves, rounded up to a value that such
+        trees can have.
+        """
         return (
             least_cost_from(self.low - self.more * leaves, leaves, self.p, self.q)
             if self.more
@@ -76,6 +78,11 @@ class Relaxed:
     def begin_expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
         """Return the fast search for expected prices, where those of the costliest path count (they
         are no lower), and what reads its bounds; None where there is none.
+
+        depth : tests on a path, at most; None: any number.
+        Its costs are those of the general search times the mass of all objects, so that an expected
+        price is whole.  There is none where a leaf costs nothing, where costs exceed MOST, or where
+        its levels take too many bytes.
         """
         merged, mass = self._merged, int(self._merged.mass.sum())
         most = mass * (self._q * self._total + self._p * len(merged.bits))
@@ -112,10 +119,15 @@ class Relaxed:
     def begin_search(
         self, rows: np.ndarray, depth: int | None, more: int
     ) -> tuple[Any, Callable[[int], int]] | None:
-        """Return a fast search for a set of objects (int64) that costs p + more for a leaf, and how
-        its bounds are read; None where there is none.
+        """Return a fast search for a set of objects that costs p + more for a leaf, and how its
+        bounds are read; None where there is none.
 
-        A leaf that costs nothing needs a limit of depth.
+        rows : int64, the objects of the set.
+        depth : tests on a path, at most; None: any number, which a leaf that costs nothing rules
+            out.
+        more : by how much a leaf is dearer than in the problem, 0 or more.
+        There is none where labels save nothing, costs exceed MOST, or the levels take too many
+        bytes.
         """
         merged, p = self._merged, self._p + more
         arrays = (merged.bits[rows], merged.weights[rows] >> self._less)

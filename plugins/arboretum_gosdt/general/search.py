@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from arboretum.api import (
@@ -29,6 +28,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
+from arboretum_gosdt.general.splits import COUNT, MASS, SIZE, Split, SplitRules
 from arboretum_gosdt.problem.prepared import Merged
 
 if TYPE_CHECKING:
@@ -45,49 +45,6 @@ Results do not depend on clocks.
 """
 NODE_BYTES = 900
 """Of memory for what is known of a set, with its trees (measured, rounded up)."""
-
-
-@attrs.frozen
-class SplitRules:
-    """Which nodes may be split, and how.
-
-    limits : of the whole tree.
-    least : training rows in every branch.
-    split, light, members : a node of fewer rows, of at most this mass, or of fewer objects is a
-        leaf.
-    worst : prices count by the costliest path, else by mass.
-    """
-
-    limits: Bounds = Bounds()
-    least: int = 1
-    split: int = 2
-    light: float = 0.0
-    members: int = 0
-    worst: bool = False
-
-
-@attrs.define(eq=False)
-class Split:
-    """A node's features: the costs of both children as leaves, lower bounds of theirs if they are
-    split, and what the test costs.
-
-    feature, test_cost : int64[m].
-    leaf, low : int64[2, m], of outcome 1 and of the rest.
-    bound : int64[m], of the whole.
-    sums : int64[2, columns, m], of the children.
-    must_be_leaf : bool[2, m], whether a child must be a leaf.
-    stump : per child its best tree that asks one more test, where that beats a leaf: (cost; feature
-        or −1; its price; both leaves), int64[5, 2, m]; None: nobody looked.
-    """
-
-    feature: np.ndarray
-    test_cost: np.ndarray
-    leaf: np.ndarray
-    low: np.ndarray
-    bound: np.ndarray
-    sums: np.ndarray
-    must_be_leaf: np.ndarray
-    stump: np.ndarray | None = None
 
 
 class GeneralSearch:
@@ -172,7 +129,14 @@ class GeneralSearch:
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
-        """Go on until it is finished (""), or "seconds" or "bytes" run out."""
+        """Go on until it is finished (""), or "seconds" or "bytes" run out.
+
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        memory_bytes : of ``bytes_used`` and the fast searches together, at most; None: no limit.
+        report : called with (lower, upper) where one of them has changed.
+        After KeyboardInterrupt, which is let through, or before a step that would take too long, it
+        begins again with what it knows.
+        """
         self._until, self._bytes, self._report = until, memory_bytes, report
         self._relaxed.memory_bytes = (
             None if memory_bytes is None else max(0, memory_bytes - self.bytes_used)
@@ -189,7 +153,11 @@ class GeneralSearch:
             raise
 
     def _go_on(self, until: float | None, memory_bytes: int | None) -> str:
-        """Take step after step from the stack; returns "" when none is left, or what ran out."""
+        """Take step after step from the stack; returns "" when none is left, or what ran out.
+
+        A step is a generator on ``_stack``; what it yields is to be done before it goes on.  The
+        clock is looked at between steps.
+        """
         while self._stack:
             if until is not None and time.monotonic() >= until:
                 return "seconds"
@@ -237,7 +205,10 @@ class GeneralSearch:
 
     def _solve_all_objects(self, rows: np.ndarray) -> Work:
         """Find the best of the trees whose costliest path costs at most a cap, for lower and lower
-        caps (one cap where that is no matter).
+        caps (one cap where prices do not count by the costliest path).
+
+        rows : int64, all objects.
+        The fast searches come first; ``_lower`` and ``_best`` hold what is known at any moment.
         """
         if self._relaxed.usable:
             self._run_relaxed_searches(rows)
@@ -288,6 +259,10 @@ class GeneralSearch:
         The price that bounds best is where a tree of fewer leaves than the limit costs as much as
         one of more (or there is a tree of just as many); it is used for the sets below, too.  High
         prices, whose searches are short, come first.
+
+        rows : int64, all objects.
+        At most a dozen prices are tried.  Sets ``_more``, what a leaf costs more in the searches of
+        sets.
         """
         root, most, tried = self._root, self._cap.leaves, set[int]()
         few = root.leaf
@@ -337,6 +312,11 @@ class GeneralSearch:
     ) -> Grown:
         """Run a fast search for all objects, within half of the time that is left; keep its tree,
         and learn its bound.
+
+        read : turns a bound of the search into one of this problem's costs.
+        rows : int64, all objects.
+        record_bound : called with such bounds, the last time with the search's final one.
+        Returns what the rules leave of its tree.
         """
 
         def report_bounds(low: int, up: int) -> None:
@@ -363,26 +343,34 @@ class GeneralSearch:
         slices: int,
         report_bounds: Callable[[int, int], None] = lambda low, up: None,
     ) -> None:
-        """Run a fast search so many slices long at most, within the bytes that are free."""
+        """Run a fast search so many slices long at most, within the bytes that are free.
+
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        report_bounds : called with its (lower, upper) after every slice.
+        """
         free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
         search.run(until, free, report_bounds, slices)
 
     def _keep_allowed_trees(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
-        """Return the tree of a fast search for a set, as far as the rules allow it, and where
-        leaves are limited what pruning leaves of it: the best of each number of leaves, the largest
-        last.  All, and those of its nodes, are kept.
+        """Keep the tree of a fast search for a set as far as the rules allow it, its subtrees, and
+        where leaves are limited what pruning leaves of it.
+
+        nodes : int64[nodes, 4], as ``tree`` returns it; at : its row that stands for the set.
+        rows : int64, the objects of the set.
+        A test with too few rows on one side is replaced by the subtree of the side with more.
+        Returns the best tree of each number of leaves, the largest last.
         """
         known, k = self._known_of(rows), self._classes
         f, _, one, rest = nodes[at].tolist()
-        if f < 0 or self._must_be_leaf(self._data[rows].sum(axis=0)):
+        if f < 0 or self.rules.must_be_leaf(self._data[rows, k + COUNT :].sum(axis=0)):
             return [known.leaf]
         mine = self._outcome[rows, f] == 1
         parts = rows[mine], rows[~mine]
-        counts = [int(self._data[part, k + 1].sum()) for part in parts]
+        counts = [int(self._data[part, k + COUNT].sum()) for part in parts]
         if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
             return self._keep_allowed_trees(nodes, rows, rest if counts[1] > counts[0] else one)
         test_cost = (
-            0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
+            0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + MASS].sum())
         )
         best = {known.leaf.leaves: known.leaf}
         for two in itertools.product(
@@ -395,24 +383,13 @@ class GeneralSearch:
             known.keep_tree(tree)
         return [best[leaves] for leaves in sorted(best)]
 
-    def _must_be_leaf(self, total: np.ndarray) -> bool:
-        """Return whether the rules make a leaf of the objects whose columns of ``_data`` add up to
-        ``total``: the excess of each class, the weight of the best class, then rows, objects, mass
-        and members.  One object alone is a leaf, as nothing divides it.
-
-        ``_least_cost_if_split`` asks the same of many sets at once: the two must agree.
-        """
-        rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
-        found: bool = (
-            size < 2
-            or count < max(rules.split, 2 * rules.least)
-            or mass <= rules.light
-            or members < rules.members
-        )
-        return found
-
     def _bound_by_fast_search(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
-        """Bound a set, and find a tree of it, by a fast search, unless that was done."""
+        """Bound a set, and find a tree of it, by a fast search, unless that was done.
+
+        known : of the set of ``rows`` (int64), written.
+        Nothing is done where a tree of few leaves decides anyway, or where the search of that depth
+        was done.
+        """
         if (
             not self._relaxed.usable
             or known.leaf.cost <= 4 * self.p
@@ -431,15 +408,20 @@ class GeneralSearch:
         self._keep_allowed_trees(search.tree(), rows)
 
     def _splits_of_set(self, rows: np.ndarray, limits: Bounds) -> Split | None:
-        """Return the features that may divide these objects; None where the node must be a leaf."""
+        """Return the features that may divide these objects; None where the node must be a leaf.
+
+        rows : int64, the objects.
+        ``low`` of a child is the cost of a leaf or, if that is less, of two leaves and the cheapest
+        test; ``bound`` has no pair of leaves, as ``_stump_of_test`` knows these.
+        """
         from arboretum_gosdt.general.kernels import sum_by_feature
 
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
-        mass = int(total[k + 3])
+        mass = int(total[k + MASS])
         self._check_time(len(rows) * self.n_features * self._data.shape[1])
         if (
-            self._must_be_leaf(total)
+            rules.must_be_leaf(total[k + COUNT :])
             or limits.depth < 1
             or limits.leaves < 2
             or not self.n_features
@@ -447,7 +429,7 @@ class GeneralSearch:
             return None
         sum_by_feature(rows, self._outcome, self._data, self._out)
         sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
-        there = (sums[:, k + 2] > 0) & (sums[:, k + 1] >= rules.least)
+        there = (sums[:, k + SIZE] > 0) & (sums[:, k + COUNT] >= rules.least)
         feature = np.flatnonzero(
             there.all(axis=0) & (self._price <= limits.path_cost if rules.worst else True)
         )
@@ -466,7 +448,13 @@ class GeneralSearch:
         return Split(feature, test_cost, leaf, either, bound, sums, must_be_leaf)
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
-        """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
+        """Sharpen the bounds of ``split`` by all pairs of tests, and keep the best tree of two
+        levels of tests.
+
+        known : of the set of ``rows`` (int64 objects), written.
+        split : ``low``, ``bound`` and ``stump`` are written.
+        Nothing is done where two levels are not allowed, or where features are more than WIDE.
+        """
         from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_pairs
 
         m, rules = len(split.feature), self.rules
@@ -529,30 +517,30 @@ class GeneralSearch:
         sums : int64[sets, columns, …].
         """
         k, rules = self._classes, self.rules
-        must_be_leaf = (
-            (sums[:, k + 2] < 2)
-            | (sums[:, k + 1] < max(rules.split, 2 * rules.least))
-            | (sums[:, k + 3] <= rules.light)
-        )
-        must_be_leaf |= sums[:, k + 4] < rules.members
         return np.where(
-            must_be_leaf,
+            rules.must_be_leaf(np.moveaxis(sums[:, k + COUNT :], 1, 0)),
             ANY >> 2,
-            2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3]),
+            2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + MASS]),
         )
 
     def _leaf(self, cost: int) -> Grown:
         return Grown(int(cost), 0, int(self._wide), 0)
 
     def _best_child(self, split: Split, side: int, i: int) -> Grown:
-        """Return the best tree known of a child: a leaf, or one that asks one test."""
+        """Return the best tree known of a child: a leaf, or one that asks one test.
+
+        side : 0 for outcome 1, 1 for the rest; i : the test's place in ``split.feature``.
+        """
         if split.stump is None or split.stump[1, side, i] < 0:
             return self._leaf(split.leaf[side, i])
         _, f, test_cost, one, rest = split.stump[:, side, i].tolist()
         return self._join(f, test_cost, self._leaf(one), self._leaf(rest))
 
     def _stump_of_test(self, split: Split, i: int) -> Grown:
-        """Return the tree that asks one test."""
+        """Return the tree that asks one test, above two leaves.
+
+        i : the test's place in ``split.feature``.
+        """
         f = int(split.feature[i])
         return self._join(
             f, int(split.test_cost[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
@@ -575,7 +563,10 @@ class GeneralSearch:
         )
 
     def _limits_below(self, limits: Bounds, f: int) -> Bounds:
-        """Return the limits of a child if the other one is a leaf."""
+        """Return the limits of a child if the other one is a leaf.
+
+        f : the feature that is asked, whose price a costliest path pays; limits of ANY stay so.
+        """
         path_cost = (
             limits.path_cost - int(self._price[f])
             if self.rules.worst and limits.path_cost < ANY
@@ -587,6 +578,9 @@ class GeneralSearch:
     def _solve_set(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Work:
         """Solve a set: afterwards its best tree within limits is known, or its value is proven to
         exceed the budget.
+
+        rows : int64, the objects of the set that ``known`` is of.
+        budget : a cost; trees that cost more do not matter.
         """
         depth = ANY if limits.depth >= len(rows) - 1 else limits.depth
         leaves = ANY if limits.leaves >= len(rows) else limits.leaves
@@ -594,7 +588,7 @@ class GeneralSearch:
         if known.bound(limits) >= min(known.best(limits).cost, budget + 1):
             return
         test_cost = (
-            self._cheapest * int(self._data[rows, self._classes + 3].sum())
+            self._cheapest * int(self._data[rows, self._classes + MASS].sum())
             if self._priced and not self.rules.worst
             else 0
         )
@@ -636,7 +630,14 @@ class GeneralSearch:
     def _solve_children(
         self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
     ) -> Work:
-        """Solve the children of one test, in all ways to share the leaves between them."""
+        """Solve the children of one test, in all ways to share the leaves between them.
+
+        i : the test's place in ``split.feature``; ``split.bound[i]`` is raised.
+        rows : int64, the objects of the set that ``known`` is of.
+        budget : a cost; trees that cost more do not matter.
+        The smaller child gets as many leaves as are allowed at first, then fewer than its best tree
+        has, while the other gets what is left.
+        """
         f, test_cost = int(split.feature[i]), int(split.test_cost[i])
         mine = self._outcome[rows, f] == 1
         parts = [rows[mine], rows[~mine]]
@@ -682,6 +683,8 @@ class GeneralSearch:
         R(T) ≥ low under the limits that they have.
 
         rows : int64, the objects of T.
+        low : a bound of T.  Writes ``split.low`` and ``split.bound``; only where prices and rules
+            on rows do not count (``_similar``).
         """
         from arboretum_gosdt.general.kernels import sum_by_feature
 

@@ -97,8 +97,10 @@ class Chosen:
 
 
 def search_kind(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Which:
-    """Return the search that is used where ``which`` is asked for.  Raises CapabilityError where
-    the one named does not know the limits.
+    """Return the search that is used where ``which`` is asked for: that one, or for ``auto`` the
+    fastest that knows the limits.
+
+    Raises CapabilityError where the one named does not know the limits.
     """
     few = limits.only_depth and len(tests.column) > 0
     fits = few and not units.price_value
@@ -193,6 +195,10 @@ def _search_on_bits(
     """Return the sparse search, alone or as a team, or the limited one, for objects of equal rows.
 
     The objects that no label helps are left out, except where they pay for tests.
+
+    depth : tests on a path, at most; None: any number (of the sparse search alone).
+    without : names of bounds that are not used.
+    threads : of the sparse search; each of several gets its share of the bytes.
     """
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
@@ -234,7 +240,8 @@ def _general_search(
     outcomes of all tests.
     """
     from arboretum_gosdt.general.known import ANY, Bounds
-    from arboretum_gosdt.general.search import GeneralSearch, SplitRules
+    from arboretum_gosdt.general.search import GeneralSearch
+    from arboretum_gosdt.general.splits import SplitRules
 
     # a byte per outcome, and once more while they are made
     needed = 2 * len(merged.bits) * len(merged.tests)
@@ -262,6 +269,9 @@ def _interval_search(
 ) -> Chosen:
     """Return the search among intervals of cuts, with what turns its cuts into tests.  Raises
     OutOfTime where seconds are too few for the ranks.
+
+    Its nodes have the side up to the cut first, tests have outcome 1 above it: ``Chosen.tests``
+    exchanges them.
     """
     from arboretum_gosdt.continuous.search import IntervalSearch
 
