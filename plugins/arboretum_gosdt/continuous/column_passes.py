@@ -64,7 +64,11 @@ def _sum_over_blocks(lanes: Lanes, sums: Value, columns: Value, room: Value) -> 
 
 
 def _widen(lanes: Lanes, vector: Value, word: Value, edge: int | None = None) -> Value:
-    """Return the same numbers in wider lanes; the least or greatest number stays that."""
+    """Return the same numbers in wider lanes.
+
+    edge : −1 or 1: the least or the greatest number stands for "none" and becomes the least or the
+        greatest of the wider lanes; None: no number does.
+    """
     if vector.type.element.width == word.width:
         return vector
     wide = lanes.builder.sext(vector, ir.VectorType(word, lanes.count))
@@ -96,8 +100,11 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, blocks, 
         hold.
     ranks : int16/32.
     ends : uint64[vectors · steps], bit set after the last row of a value.
-    room : int16/32, wide enough for all weights together: two vectors, the first of zeros.
-    out : int64[6].
+    cut : a rank.
+    vectors, steps, blocks : the layout (see above), numbers.
+    room : int16/32, wide enough for all weights together: two vectors, the first of zeros, the
+        second overwritten.
+    out : int64[6], written.
     """
     b = lanes.builder
     width = lanes.index(lanes.count)
@@ -168,8 +175,9 @@ def measure_many_classes(
     rows with rank <= cut, out[1] of the rest.
 
     weights, labels, ranks : int16/32[vectors · steps · lanes].
-    room : 2 + 4 · classes vectors, the first of zeros.
-    out : int64[2].
+    ends, cut, vectors, steps, blocks : as of :func:`measure_two_classes`.
+    room : 2 + 4 · classes vectors, the first of zeros, the others overwritten.
+    out : int64[2], written.
     """
     b, width, zero, one = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.index(1)
     limit, columns = lanes.spread(cut), b.udiv(width, blocks)
@@ -243,8 +251,10 @@ def keep_signs_of_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, r
 
     signs, kept : int8/16/32[vectors · steps · lanes].
     ranks : int16/32.
-    left : 1 or 0.
-    room, counts : int32.
+    left : 1 for the rows up to the cut, 0 for the others.
+    vectors, steps, blocks : the layout (see above), numbers.
+    room : int32, two vectors, the first of zeros, the second overwritten.
+    counts : int32, written, at the places of the layout.
     """
     b = lanes.builder
     width = lanes.index(lanes.count)

@@ -33,7 +33,13 @@ from arboretum_gosdt.continuous.parts import (
 
 @inner
 def add_node(state, top, column, cut, mass, left, right):
-    """Add a node, which follows none yet, and return its place."""
+    """Add a node to the frame's nodes, which follows none yet, and return its place in
+    ``state.nodes``.
+
+    cut : rank in the column; mass : weight of the frame's rows up to it.
+    left, right : lower bounds of the loss of both sides with one level less.
+    No list is known of its sides but that of the frame's own rows with one level less.
+    """
     frame = state.frames[top]
     at = frame.first_node + frame.nodes
     frame.nodes += 1
@@ -51,13 +57,20 @@ def add_node(state, top, column, cut, mass, left, right):
 
 @inline
 def bound_between(a, b):
-    """Return a bound that no cut between two nodes loses less than."""
+    """Return a bound that no cut between two nodes loses less than.
+
+    a, b : records of NODE of one column, a at the lower cut.
+    """
     return max(a.low_left + b.low_right, b.low_left + a.low_right - (b.mass - a.mass))
 
 
 @inner
 def keep_interval(state, top, a, b, hint):
-    """Keep an interval that is still open, or take its bound into the frame's."""
+    """Keep an interval that is still open, or take its bound into the frame's.
+
+    a, b : places of its nodes in ``state.nodes``; hint : a cut to try first, or −1.
+    An interval is open where its bound is below ``frame.ub``.
+    """
     frame = state.frames[top]
     low = bound_between(state.nodes[a], state.nodes[b])
     if low >= frame.ub:
@@ -74,6 +87,8 @@ def start_column(plan, tables, state, top):
 
     Of the bounds that others leave only those stay that close more than their neighbours do; a cut
     that is not closed by its bounds becomes the one to try first in its interval.
+
+    Writes ``state.seeds``, and appends to the frame's nodes and open intervals.
     """
     frame, seeds = state.frames[top], state.seeds
     column = frame.column
@@ -106,6 +121,9 @@ def start_column(plan, tables, state, top):
 def choose_cut(plan, tables, state, top, a, b, hint):
     """Return the cut of an interval to judge next, the middle by weight of those that its ends do
     not close; -1 if they close all.
+
+    a, b : records of NODE at its ends; hint : a cut to try first, if it is not closed; −1: none.
+    Takes the bounds of what is closed into ``frame.lb``, and leaves ``frame.slack``.
     """
     frame = state.frames[top]
     column, first, last = a.column, a.cut + 1, b.cut - 1
@@ -149,6 +167,8 @@ def weight_up_to_cut(counts, starts, cut):
 def first_cut_above(counts, starts, low, high, mass):
     """Return the first cut from low to high - 1 up to which the rows weigh more than ``mass``, or
     high, where none is.
+
+    counts, starts : as of ``weight_up_to_cut``; low, high : a half-open range of cuts.
     """
     while low < high:
         middle = (low + high) >> 1

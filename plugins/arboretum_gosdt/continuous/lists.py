@@ -25,7 +25,12 @@ from arboretum_gosdt.continuous.parts import (
 
 @inner
 def start_list(plan, state, top):
-    """Begin a frame's list, in its parent's room; -1 where there is none left."""
+    """Begin the list of frame ``top`` in its parent's room; ``frame.list`` is −1 where there is
+    none left.
+
+    top : at least 1.  Writes the weight of its rows and where the first column's entries begin;
+        ``parent.used`` moves behind the head.
+    """
     frame, parent = state.frames[top], state.frames[top - 1]
     lists, fill = state.lists[top - 1], parent.used
     frame.list = -1
@@ -40,6 +45,9 @@ def start_list(plan, state, top):
 def list_nodes_of_column(plan, state, top, column):
     """Write the nodes of a column to the frame's list, and go on without a list where they do
     not fit.
+
+    The column's outermost nodes, which every set has, are left out.  Columns must come in their
+    order.
     """
     frame, parent = state.frames[top], state.frames[top - 1]
     if frame.list < 0:
@@ -69,6 +77,9 @@ def collect_bounds(plan, tables, state, top, column):
 
     A subset's bounds hold as they are; a superset's less the weight of the rows on that side that
     the frame does not have.
+
+    column : whose cuts they are.  ``frame.sub`` and ``frame.super`` say where the lists begin in
+        the parent's room; −1: none.  The first frame has none.
     """
     frame, seeds, n = state.frames[top], state.seeds, 0
     if top == 0:

@@ -71,6 +71,9 @@ from arboretum_gosdt.continuous.parts import (
 def search_intervals(plan, tables, state, limit):
     """Begin or go on with the search, until nothing is left to do or ``limit`` steps of vectors are
     done.
+
+    plan, tables, state : Plan, Tables and State, the last two written.  ``state.now.value`` holds
+        the budget of all rows before, and the least loss after FINISHED.
     """
     now = state.now[0]
     now.work = 0
@@ -101,7 +104,11 @@ def search_intervals(plan, tables, state, limit):
 
 @inner
 def enter_frame(plan, tables, state, top):
-    """Solve the rows with one level less: at depth 2 this is one pass."""
+    """Solve the rows of frame ``top`` with one level less: at depth 2 this is one pass, above a
+    frame of its own is pushed.
+
+    The phase becomes NEXT, or WHOLE_DONE until that frame has returned.
+    """
     frame = state.frames[top]
     if plan.depth - top > 2:
         frame.phase = WHOLE_DONE
@@ -132,6 +139,8 @@ def start_with_loss(state, top, value):
 def close_frame(state, top):
     """Pop the frame, and leave its parent (``now.value``) the loss if it is less than the budget,
     else a bound that is not.
+
+    ``now.given`` becomes the place of its list in the parent's room, −1 where it leaves none.
     """
     frame = state.frames[top]
     now = state.now[0]
@@ -148,7 +157,11 @@ def close_frame(state, top):
 
 @inner
 def next_column(plan, tables, state, top):
-    """Go on to the next column; the first frame has the intervals of all columns open at once."""
+    """Go on to the next column of frame ``top``, or to what comes after the last one.
+
+    The first frame has the intervals of all columns open at once and picks after the last; others
+    list the bounds of the column that is done, and forget its nodes.
+    """
     frame = state.frames[top]
     if frame.column >= 0 and top > 0:
         list_nodes_of_column(plan, state, top, frame.column)
@@ -170,6 +183,9 @@ def next_column(plan, tables, state, top):
 def work_off_intervals(plan, tables, state, top, limit):
     """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
     measured at once, above it is judged.
+
+    limit : work at which it stops between two cuts.  The phase becomes JUDGE with a cut to judge,
+        NEXT where no interval is left.
     """
     frame, now = state.frames[top], state.now[0]
     while frame.open > 0:
@@ -214,14 +230,21 @@ def work_off_intervals(plan, tables, state, top, limit):
 
 @inner
 def copy_heap(heap, to):
-    """Copy the upper levels of a tree."""
+    """Copy the upper levels of a tree: (column, cut) in heap order, int64[places, 2]; ``to`` is as
+    long.
+    """
     for k in range(len(heap)):
         to[k, 0], to[k, 1] = heap[k, 0], heap[k, 1]
 
 
 @inner
 def solve_sides_of_cut(plan, tables, state, top):
-    """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
+    """Solve the sides of the frame's cut, the heavier first, as long as their bounds do not close
+    it.
+
+    ``frame.side`` counts the sides begun; where one was, what it returned is in ``now`` and
+    ``state.best[top + 1]``.  Pushes a frame, or adds the cut and goes back to PICK.
+    """
     frame, now = state.frames[top], state.now[0]
     i, j = frame.a, frame.b
     light_left = np.int64(2 * frame.massed < frame.weight)
@@ -246,6 +269,9 @@ def solve_sides_of_cut(plan, tables, state, top):
 def lists_of_side(state, i, j, side):
     """Return the lists of a subset and of a superset of the rows on a side of a cut between two
     nodes.
+
+    i, j : places of the nodes below and above; side : 0 left, 1 right.  Places in the frame's part
+        of ``lists``, −1: none.
     """
     within, around = (j, i) if side else (i, j)
     return state.nodes[within].sub[side], state.nodes[around].super[side]
@@ -253,7 +279,11 @@ def lists_of_side(state, i, j, side):
 
 @inline
 def add_cut(state, top):
-    """Make the cut that was judged or measured a node between two new intervals."""
+    """Make the cut that was judged or measured a node between two new intervals.
+
+    ``frame.a``, ``b``, ``cut``, ``massed``, ``low`` and ``given`` describe it.  A better sum of
+    both sides becomes ``frame.ub``, with its tree.
+    """
     frame = state.frames[top]
     i, j = frame.a, frame.b
     column, found = state.nodes[i].column, frame.low[0] + frame.low[1]
@@ -276,6 +306,9 @@ def add_cut(state, top):
 def join_trees(state, top, column, cut):
     """Make the best tree of a frame of a cut and the trees of its sides, which are heaps of one
     level less.
+
+    cut : a rank of ``column``.  ``state.sides[top]`` has both trees; ``state.best[top]`` is
+        written.
     """
     best = state.best[top]
     for k in range(len(best)):

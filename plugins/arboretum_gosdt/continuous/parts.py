@@ -139,13 +139,15 @@ def table_level(plan, top):
 
 @inline
 def data_level(plan, top):
-    """Return which of ``signs`` and ``counts`` are a frame's."""
+    """Return which rows of ``signs`` and ``counts`` are a frame's: one of depth 2 has the last."""
     return max(np.int64(1), plan.depth - 2) if plan.depth - top == 2 else top
 
 
 @inline
 def weight_up_to(plan, tables, top, column, cut):
-    """Return the weight of the frame's rows with rank <= cut."""
+    """Return the weight of the rows of frame ``top`` whose rank in a column is at most ``cut``; 0
+    for cut −1.
+    """
     if cut < 0:
         return np.int64(0)
     place = tables.last[table_level(plan, top), tables.starts[column] + cut]
@@ -154,7 +156,7 @@ def weight_up_to(plan, tables, top, column, cut):
 
 @inline
 def cut_above_all(plan):
-    """Return a cut above every rank."""
+    """Return a cut above every rank, the greatest number of a rank's type."""
     return np.int64((1 << 15) - 1 if plan.lanes > 16 else (1 << 31) - 1)
 
 
@@ -162,7 +164,8 @@ def cut_above_all(plan):
 def measure_sides(plan, tables, state, top, column, cut, mass):
     """Measure the losses of both sides of a cut with one more split each, into state.out[:2].
 
-    mass : weight of the left side.
+    mass : weight of the left side of the frame's rows.
+    Makes the ranks of the column where they are not there; counts work and passes in ``state.now``.
     """
     table, data, out = table_level(plan, top), data_level(plan, top), state.out
     steps, ends = tables.shape[table, 1], tables.ends[table]
@@ -199,8 +202,12 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
 
 @inner
 def push_side(plan, tables, state, top, column, cut, left, budget):
-    """Put the rows of a frame on one side of a cut into a new one above it; the first one, above
-    none, has all of them.
+    """Put the rows of frame ``top`` on one side of a cut into a new frame above it.
+
+    top : −1 for the first frame, which has all rows.
+    left : 1 for the rows of rank ≤ cut, 0 for the others.
+    budget : the loss below which the new frame is solved.
+    A frame of depth 2 shares its parent's table; else the table of its level is overwritten.
     """
     child = top + 1
     source = table_level(plan, top) if top >= 0 else np.int64(0)
@@ -232,7 +239,10 @@ def push_side(plan, tables, state, top, column, cut, left, budget):
 
 @inner
 def start_frame(plan, tables, state, top, budget):
-    """Begin a new frame for rows whose signs and counts are there."""
+    """Begin the record of frame ``top`` for rows whose signs and counts are there.
+
+    budget : the loss below which it is to be solved; no list of a subset or superset is known yet.
+    """
     state.now[0].top = top
     state.now[0].sets += 1
     frame = state.frames[top]

@@ -75,6 +75,10 @@ class IntervalSearch:
     ) -> str:
         """Search until it is finished, "", or something runs out, "seconds" or "bytes"; then it
         may be called again.
+
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        memory_bytes : of the arrays, at most; None: no limit.
+        report : called with (lower, upper) after every slice.
         """
         from arboretum.kernels.solving.slices import run_slices
 
@@ -150,8 +154,13 @@ class IntervalSearch:
     def _add_subtree(
         self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray
     ) -> int:
-        """Add the part of the tree below a place of the heap; one that names no split has the
-        best one and two leaves.
+        """Add the part of the tree below a place of the heap to ``nodes``; returns its row there.
+
+        nodes : rows as ``tree`` returns them, appended to.
+        heap : int64[places, 2], column (−1: no split is named here) and cut.
+        at : place of the heap; one that names no split, or lies behind it, has the best split and
+            two leaves; below 0: a leaf.
+        rows : int64, numbers of the rows.
         """
         from arboretum_gosdt.problem.tree_kernels import best_cut
 
@@ -172,8 +181,11 @@ class IntervalSearch:
         return place
 
     def _allocate(self, memory_bytes: int | None) -> bool:
-        """Make the arrays, the ranks of as many columns as there is room for; False where there
-        is none.
+        """Make the arrays, with the ranks of as many columns at once as there is room for; False
+        where there is no room for one.
+
+        memory_bytes : of all arrays, at most; None: RANK_BYTES of ranks, and what the others take.
+        Writes ``plan``, ``tables``, ``state`` and ``bytes_used``, and lays out the first table.
         """
         from arboretum_gosdt.continuous import parts, tables as layouts
 

@@ -60,7 +60,10 @@ sums : int16/32, vectors, the first of zeros.
 def write_layout(plan, tables, level, n, order):
     """Lay out the n rows of a table whose ranks, weights and labels are there.
 
-    order : int32[rows], room.
+    plan, tables : Plan and Tables.
+    order : int32[rows], overwritten.
+    Writes ``shape``, ``row``, ``signs``, ``labels``, ``last`` and ``ends`` of the level, and
+    forgets its ranks in other columns' order.
     """
     steps, per = (n + plan.blocks - 1) // plan.blocks, plan.lanes // plan.blocks
     tables.shape[level, 0], tables.shape[level, 1] = n, steps
@@ -115,7 +118,8 @@ def write_rows_of_side(plan, tables, level, column, cut, left, order):
     """Write the table of the next level: the rows whose rank in the column is <= cut, or those
     whose is not.
 
-    order : int32[rows], scratch: the rows that are kept.
+    left : bool, which of the two.
+    order : int32[rows], overwritten: the rows that are kept.
     """
     n, m = tables.shape[level, 0], np.int64(0)
     for r in range(n):
@@ -134,6 +138,9 @@ def write_rows_of_side(plan, tables, level, column, cut, left, order):
 def ranks_of_column(plan, tables, level, column):
     """Return the row of ``tables.ranks`` with the ranks of a column; made if it is not there, in
     place of the oldest.
+
+    level, column : of which table and column.  They are in the order of the level's ``row``, place
+        by place.
     """
     slot = tables.slot[level, column]
     if slot < 0:
