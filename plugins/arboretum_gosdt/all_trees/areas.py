@@ -37,7 +37,13 @@ slope that is hardly told from none.
 
 
 class RankedLoss:
-    """The loss of a ROC curve, in whole units of weight."""
+    """The loss of a ROC curve, in whole units of weight.
+
+    objective : of shape ranking: ``lam``, ``false_positive_limit``, ``curve_loss`` and
+        ``ranked_loss`` are asked of it.
+    of_class : int64[objects, 2], weights of both classes, the second being positive.
+    unit, most_leaves : not needed by it (see ``MonotoneLoss``).
+    """
 
     curves = True
 
@@ -57,7 +63,7 @@ class RankedLoss:
         return np.ascontiguousarray(self.of_class[:, None, ::-1])
 
     def values_of_trees(self, trees: Any) -> np.ndarray:
-        """Return float64[trees], R of each."""
+        """Return float64[trees], R of each, of trees as ``Fronts.trees`` hands them over."""
         found: np.ndarray = (
             self.objective.curve_loss(
                 trees.value[:, :, 0].astype(float), trees.value[:, :, 1].astype(float)
@@ -78,6 +84,7 @@ class RankedLoss:
         no others.
 
         best : int64[leaves, 2], of the best tree.
+        value : R of the best tree; a bound that reaches it ends the search.
         """
         self._trees += [best] if all(one is not best for one in self._trees) else []
         if len(self._least) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
@@ -113,6 +120,8 @@ class RankedLoss:
     def tightest_room(self, value: float) -> Room:
         """Return the searched tangents that bound all trees best, and the room that they leave to
         trees whose value is below ``value``.
+
+        Negative room says that no such tree exists.  Some tangents must have been searched.
         """
         cost = max(self._least, key=lambda one: one.value_of_cost(self._least[one]))
         theta, unit = self.objective.false_positive_limit()
@@ -272,9 +281,11 @@ class Tangents:
         return self._scale - area - int(self._gain.max(axis=1).sum())
 
     def budget_below(self, value: float) -> int:
-        """Return what trees of a lower value can cost at most."""
+        """Return what trees of R below ``value`` can cost at most, q · Σ cost + p · leaves."""
         return math.floor((Fraction(value) * self._scale - self._shift) * self.q)
 
     def value_of_cost(self, cost: int) -> float:
-        """Return the value that no tree is below which costs so much or more."""
+        """Return the value R that no tree is below which costs so much or more, q · Σ cost + p ·
+        leaves.
+        """
         return float((Fraction(cost, self.q) + self._shift) / self._scale)

@@ -61,7 +61,10 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
     """Count the trees of each cost, from the smallest set up; returns FINISHED, NEED_ROOM, or
     PAUSED once ``steps`` pairs of costs were added.
 
-    state : int64[2], sets left, places taken.
+    graph : see :mod:`.graph`.
+    counted : TreeCounts, written; bag : CostTable, all of it FREE.
+    state : int64[2], sets left (order[state[0] − 1] is next) and places of ``counted`` taken;
+        written.
     without : bool[tests], tests whose trees do not count.
     modulus : counts are taken mod this; 0: none.
     """
@@ -106,7 +109,10 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
 
 @inline(wraps=True)
 def place_of_cost(slots, mask, cost):
-    """Return the slot of a cost, or the free one where it would be."""
+    """Return the slot of a cost, or the free one where it would be.
+
+    slots : int64[2^k], with a free one; mask : 2^k − 1.
+    """
     at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
     while slots[at] != FREE and slots[at] != cost:
         at = (at + 1) & mask
@@ -117,7 +123,9 @@ def place_of_cost(slots, mask, cost):
 def add_trees_of_cost(bag, mask, n, cost, count, modulus):
     """Add ``count`` trees of a cost to the table; returns how many costs are in it.
 
-    n : how many were.
+    bag : CostTable with a free slot; mask : its slots less 1.
+    n : how many costs were in it.
+    modulus : counts are taken mod this; 0: none.
     """
     at = place_of_cost(bag.slots, mask, cost)
     if bag.slots[at] == FREE:
@@ -147,7 +155,8 @@ def count_trees_above_sets(graph, counted, state, above):
 
     So a set is a leaf of above[c] trees, c the place of its cost as a leaf.
 
-    state : int64[1], sets.
+    graph, counted : read only; counts as floats.
+    state : int64[1], sets taken.
     """
     above[:] = 0.0
     root = graph.order[0]
@@ -186,6 +195,10 @@ NODE = np.dtype(
 def split_of_cost(graph, counted, s, place, edge, left):
     """Return the first (edge, places of both sides) from (edge, left) on that makes a cost of set
     s; edge −1: a leaf, −2: there is none.
+
+    place : of the cost, in ``counted``.
+    edge, left : where to begin: an edge of the set and a place of its side of outcome 1; −1, −1:
+        with the leaf.
     """
     cost = counted.cost[place]
     if edge < 0:
@@ -218,6 +231,8 @@ def list_trees(graph, counted, nodes, state, tests, starts):
     state : int64[2], its nodes (0: none), place of its cost.
     tests : int64, out.
     starts : int64, out, where each tree begins in ``tests``, and the end.
+    nodes, state, tests, starts : written; another call goes on behind the last tree, as long as
+        ``nodes`` and ``state`` stay.
     """
     written, end, root = 0, np.int64(0), graph.order[0]
     starts[0] = 0
@@ -255,6 +270,8 @@ def list_trees(graph, counted, nodes, state, tests, starts):
 def complete_tree(graph, counted, nodes, at):
     """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there
     are.
+
+    nodes : NODE, written; up to ``at`` they stay, and ``nodes[at].edge`` has just been chosen.
     """
     n, top = at + 1, np.int64(0)
     for i in range(at + 1):

@@ -106,7 +106,7 @@ class AllTrees:
     ) -> None:
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_gosdt.all_trees import graph as kernels
-        from arboretum_gosdt.sparse.node import UNLIMITED
+        from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
         self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
         words = -(-n // 64)
@@ -189,7 +189,7 @@ class AllTrees:
             _, slots, lower, upper, _ = known
             self._state.known = len(lower)
             # that search knows no least leaf
-            upper = upper if least <= 1 else np.full(len(upper), kernels.NEVER)
+            upper = upper if least <= 1 else np.full(len(upper), NEVER)
             place = np.full(len(lower), -1)
             self._memo.take(slots=slots, lower=lower, upper=upper, place=place)
         self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
@@ -197,10 +197,15 @@ class AllTrees:
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
             np.uint64
         )
-        self._graph["set"][0] = budget, kernels.NEVER, most, -1, keys.sum(axis=0), 0, 0
+        self._graph["set"][0] = budget, NEVER, most, -1, keys.sum(axis=0), 0, 0
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
-        """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
+        """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes".
+
+        until : ``time.monotonic()`` value at which it stops; None: no limit.  Counting keeps to it
+            as well.
+        report : called after every slice.
+        """
 
         def work(most: int) -> int:
             """Search for a slice, no step above ``most`` simple ones; returns how it ended."""
@@ -222,7 +227,10 @@ class AllTrees:
             return run_slices_of_steps(work, self._make_room, until, report)
 
     def _make_room(self) -> bool:
-        """Make room for the next set; False when that exceeds the budget in bytes."""
+        """Make room for the next set; False when that exceeds the budget in bytes.
+
+        Of the search's memo and of the graph, together; arrays may be moved.
+        """
         tests = self._table.outcome.shape[1]
         known = int(self._state.known) + 2 * tests + len(self._levels.node) + 3
         left = self._bytes - self._graph.bytes_used()
@@ -250,7 +258,7 @@ class AllTrees:
 
     def count_trees_of_sets(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
         """Return how many trees of each cost every set has
-        (:class:`arboretum_gosdt.all_trees.counting.Counted`).  In the seconds of :meth:`run`.
+        (:class:`arboretum_gosdt.all_trees.counting.TreeCounts`).  In the seconds of :meth:`run`.
 
         without : bool[tests], only trees that ask none of these.
         modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
@@ -360,12 +368,13 @@ class AllTrees:
     def trees(self, counted: Any) -> Iterator[np.ndarray]:
         """Yield the trees, cheapest first, each as its tests in preorder (int64; −1: a leaf; the
         side of outcome 1 comes first).
+
+        counted : of ``count_trees_of_sets``.
         """
         from arboretum_gosdt.all_trees import counting as kernels
 
         graph, state = self.graph, np.array([0, counted.first[0]])
         nodes = np.empty(2 * len(self._table.outcome) + 1, kernels.NODE)
-        tests = np.empty(1 << 18, np.int64)
         starts = np.empty(1 << 14, np.int64)
         tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
         while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
@@ -379,6 +388,9 @@ class AllTrees:
 
         columns : int64[objects, answers, width], of a leaf that gives that answer; less is better,
             or ``equal`` is comparable.  Of curves int64[objects, 1, 2], positives and negatives.
+        curves : whether values are ROC curves, else vectors of numbers.
+        equal : of every number, whether trees beat each other only where it is the same; (): of
+            none.
         """
         width = len(self._levels.node) + 1 if curves else columns.shape[2]
         numbers = self._table.numbers
@@ -386,7 +398,10 @@ class AllTrees:
             self.graph,
             self.n_sets,
             columns,
-            (numbers.q * self._table.excess, numbers.p, width, self._bytes),
+            numbers.q * self._table.excess,
+            numbers.p,
+            width,
+            self._bytes,
             curves,
             equal,
         )
@@ -415,25 +430,35 @@ def load_kernels() -> None:
 
 
 class Fronts:
-    """Partial solutions (:mod:`arboretum_gosdt.all_trees.non_dominated`) of the sets of a graph."""
+    """Partial solutions (:mod:`arboretum_gosdt.all_trees.non_dominated`) of the sets of a graph.
+
+    taken : sets of the graph, those that were taken.
+    columns, curves, equal : as of ``AllTrees.fronts``.
+    excess : int64[objects, answers], what an answer costs more than the best one.
+    width : rows that a value may have.
+    memory_bytes : of the arrays, at most.
+    """
 
     def __init__(
         self,
         graph: Any,
         taken: int,
         columns: np.ndarray,
-        numbers: tuple[np.ndarray, int, int, int],
+        excess: np.ndarray,
+        price_of_leaf: int,
+        width: int,
+        memory_bytes: int,
         curves: bool,
         equal: tuple[bool, ...],
     ) -> None:
         from arboretum_gosdt.all_trees import non_dominated as kernels
 
-        excess, p, width, self._bytes = numbers
+        self._bytes = memory_bytes
         self._kernels = kernels
         self._graph = graph
         self._curves = curves
         self._same = np.array(equal or (False,) * width)
-        self._numbers, self._state = (columns, excess, p), np.array([taken, 0])
+        self._numbers, self._state = (columns, excess, price_of_leaf), np.array([taken, 0])
         self._first = np.empty(len(graph.set), np.int64)
         self._last = np.empty(len(graph.set), np.int64)
 
@@ -454,6 +479,8 @@ class Fronts:
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the partial solutions of all sets but that of all objects; returns "" when they are
         found, else "seconds" or "bytes".
+
+        until, report : as of :meth:`AllTrees.run`.
         """
         names = self._kernels.PartialSolutions._fields
 
@@ -494,6 +521,8 @@ class Fronts:
     def trees(self) -> Iterator[Any]:
         """Yield trees of all objects, many at a time, as partial solutions; all that no other beats
         are among them.  Valid until the next are taken.
+
+        Trees above the limits of a run are among them: the caller picks.
         """
         state, (begin, end) = (
             np.array([-1, -1]),

@@ -39,6 +39,7 @@ def most_leaves_listed(outcome: np.ndarray, limit: int | None, depth: int | None
 
     outcome : uint8[objects, tests].
     limit : most leaves of a tree; None: no limit.
+    depth : most tests on a path; None: no limit.
     """
     n, tests = outcome.shape
     most = 3 if tests * tests * n <= PAIRS else 2

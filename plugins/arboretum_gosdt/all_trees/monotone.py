@@ -94,6 +94,8 @@ class StepRegion:
     def room_below(self, lines: dict[Line, int]) -> np.ndarray:
         """Return float64[counts, steps]: by how many leaves' price a step's trees may cost more
         than the line's least that allows least; below 0: none are left.
+
+        lines : searched lines, and what no tree costs less than by each.
         """
         found = np.where(self.fn < 0, -1.0, math.inf)
         for line, least in lines.items():
@@ -150,7 +152,7 @@ class MonotoneLoss:
         )
 
     def values_of_trees(self, trees: Any) -> np.ndarray:
-        """Return float64[trees], R of each."""
+        """Return float64[trees], R of each, of trees as ``Fronts.trees`` hands them over."""
         found: np.ndarray = (
             self.loss(trees.value[:, 0, 0], trees.value[:, 1, 0])
             + self.objective.lam * trees.leaves
@@ -172,11 +174,13 @@ class MonotoneLoss:
         self, table: Any, limits: Any
     ) -> tuple[float, list[tuple[int, int]], np.ndarray] | None:
         """Return the best tree of two leaves, or of three where that is quick: its R, its nodes as
-        (test or −1, answer), and its leaves; none else of so many is sought.
+        (test, −1) or (−1, answer) in preorder, and its leaves, int64[leaves, 2], weights of both
+        classes.
 
         table : :class:`arboretum_gosdt.all_trees.enumeration.Rows`.
-        limits : :class:`arboretum.api.TreeLimits`.   None: no tree is allowed, or leaves cost
-            nothing.
+        limits : :class:`arboretum.api.TreeLimits`.
+        None: no tree is allowed, or leaves cost nothing.  From then on no tree of so few leaves is
+        sought.
         """
         most = most_leaves_listed(table.outcome, limits.leaves, limits.depth)
         if not self.objective.lam or most < 2:
@@ -260,6 +264,7 @@ class MonotoneLoss:
         falls, or grows infinitely, or not at all, each error counts one over the size of its class.
 
         row : of the region, of trees of ``region.leaves[row]`` leaves.
+        step : of the region's steps.
         """
         fp, fn = float(region.fp[step]), float(region.fn[row, step])
         dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
@@ -301,7 +306,7 @@ class MonotoneLoss:
 
     def tightest_room(self, value: float) -> Room:
         """Return the searched line that leaves the least room to trees whose value is below
-        ``value``.
+        ``value``; negative room: no such tree exists.
         """
         region, left = self._region_below(value), self._may_hold_trees(value)
         if not self._lines:  # a leaf costs so much that nothing was left before any line

@@ -51,7 +51,10 @@ class PartialSolutions(NamedTuple):
 
 @inner
 def curve_reaches(partial, a, x, y):
-    """Return whether the curve of solution a lies at y or above, at x."""
+    """Return whether the curve of solution a lies at y or above, at x.
+
+    partial : PartialSolutions of curves; x, y : weights of negatives and positives.
+    """
     right, up = np.int64(0), np.int64(0)
     for i in range(partial.size[a]):
         rise, run = partial.value[a, i, 0], partial.value[a, i, 1]
@@ -63,9 +66,11 @@ def curve_reaches(partial, a, x, y):
 
 @inner
 def beats(partial, a, b, curves, equal):
-    """Return whether solution a is at least as good as solution b, and costs no more.
+    """Return whether solution a is at least as good as solution b in all respects: value, leaves
+    and cost.
 
-    equal : bool, numbers that must be the same.
+    partial : PartialSolutions; curves : whether their values are curves.
+    equal : bool[width], numbers that must be the same; not looked at of curves.
     """
     if partial.leaves[a] > partial.leaves[b] or partial.cost[a] > partial.cost[b]:
         return False
@@ -84,8 +89,10 @@ def beats(partial, a, b, curves, equal):
 
 @inner
 def add_values(partial, a, b, own, n, curves):
-    """Add the values of solutions a and b of two sides (curves: their Minkowski sum), as number n
-    of ``own``.
+    """Write the values of solutions a and b of two sides, added (curves: their Minkowski sum), as
+    number n of ``own``.
+
+    partial, own : PartialSolutions; own : only ``value`` and ``size`` are written.
     """
     value, size = own.value[n], np.int64(0)
     if not curves:
@@ -115,7 +122,7 @@ def add_values(partial, a, b, own, n, curves):
 
 @inner
 def copy_solution(partial, a, own, n):
-    """Copy solution a as number n of ``own``."""
+    """Copy solution a of ``partial`` as number n of ``own``, which may be the same arrays."""
     own.size[n], own.leaves[n], own.cost[n] = partial.size[a], partial.leaves[a], partial.cost[a]
     for i in range(3):
         own.origin[n, i] = partial.origin[a, i]
@@ -127,6 +134,9 @@ def copy_solution(partial, a, own, n):
 def keep_unless_beaten(own, n, curves, equal):
     """Keep the solution that was written as number n, unless one before beats it, and drop those
     that it beats; returns how many there are.
+
+    own : PartialSolutions of one set, written: those that stay move up.
+    curves, equal : as of ``beats``.
     """
     for k in range(n):
         if beats(own, k, n, curves, equal):
@@ -144,7 +154,12 @@ def keep_unless_beaten(own, n, curves, equal):
 
 @inner
 def write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
-    """Write set s as a leaf with an answer as number n of ``own``."""
+    """Write set s as a leaf with an answer as number n of ``own``.
+
+    columns, excess : as of ``find_partial_solutions``.
+    answer : of curves 0, as their leaves have none.
+    price_of_leaf : in costs, as ``excess``.
+    """
     own.value[n] = 0
     own.size[n], own.leaves[n], own.cost[n] = 1 if curves else columns.shape[2], 1, price_of_leaf
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = -1, answer, s
@@ -162,7 +177,10 @@ def write_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves)
 
 @inner
 def write_tree(partial, a, b, e, cost, own, n, curves):
-    """Write the tree of solutions a and b of the sides of edge e as number n of ``own``."""
+    """Write the tree of solutions a and b of the sides of edge e as number n of ``own``.
+
+    cost : of both and of the test.
+    """
     add_values(partial, a, b, own, n, curves)
     own.leaves[n], own.cost[n] = partial.leaves[a] + partial.leaves[b], cost
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = e, a, b
@@ -175,12 +193,16 @@ def find_partial_solutions(
     """Find the partial solutions of all sets but the first, from the smallest up; returns FINISHED,
     NEED_ROOM (longer ``partial`` or ``own``) or PAUSED.
 
-    first, last : int64[sets], out.
-    own : room for the partial solutions of a set.
+    graph : see :mod:`.graph`.
+    first, last : int64[sets], out, the solutions of each set.
+    partial : PartialSolutions, written: those that are kept.
+    own : PartialSolutions, room for the partial solutions of a set.
     columns : int64[objects, answers, width], what an object adds to the numbers by the answer of
         its leaf; of curves, [:, 0] is (positives, negatives).
     excess : int64[objects, answers], q times what an answer costs more than the best.
-    state : int64[2], sets left, solutions kept.
+    state : int64[2], sets left, solutions kept; written.
+    curves, equal : as of ``beats``.
+    work : comparisons of solutions, about.
     """
     while state[0] > 1:
         if work < 0:
@@ -220,6 +242,8 @@ def write_whole_trees(
 
     state : int64[2], edge and solution of its side of outcome 1 that come next; edge −1: leaves
         come first.
+    own : PartialSolutions, written, with more room than any set has solutions.
+    Other arguments as of ``find_partial_solutions``; what is behind a value's ``size`` is 0.
     """
     root, n = graph.order[0], np.int64(0)
     most = graph.set[root].most
