@@ -35,7 +35,13 @@ class AdditiveSearch:
     def read(
         cls, problem: Problem, obeyed: tuple[str, ...], context: Context, solver: str = "gosdt"
     ) -> AdditiveSearch:
-        """Raises CapabilityError or DataError where it is none for these searches, OutOfTime."""
+        """Return a problem in integers, with all its tests, for which no search is chosen yet.
+
+        obeyed : fields of the stopping rules that the solver keeps to, by name.
+        solver : its name, for messages.
+        Raises CapabilityError or DataError where the problem is none for these searches, OutOfTime
+        where laying out its tests would take too long.
+        """
         limits = TreeLimits.of(solver, problem, obeyed)
         return cls(problem, limits, all_tests(problem, context=context), units_of(problem))
 
@@ -49,7 +55,10 @@ class AdditiveSearch:
         return self
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
-        """Go on until it is finished, "", or "seconds" or "bytes" run out."""
+        """Go on until the search is finished, "", or "seconds" or "bytes" run out.
+
+        report : called, with what a search reports, where its bounds may have changed.
+        """
         return sure(self.chosen).search.run(context.deadline, context.memory_bytes, report)
 
     def tree(self) -> Tree:
@@ -58,7 +67,9 @@ class AdditiveSearch:
         return build_tree(self.problem, self.tests, self.units, nodes)
 
     def value(self, integer: int) -> float:
-        """Return the objective's value of a cost in 1/q losses, without constants."""
+        """Return the objective's value of a cost in 1/q losses, which is without ``chosen.base``,
+        the losses that every tree makes.
+        """
         return self.units.value(integer + self.units.q * sure(self.chosen).base)
 
     @property
@@ -73,7 +84,11 @@ class AdditiveSearch:
 
     @property
     def lower(self) -> float:
-        """Lower bound on the value of every tree, less what rounding may have changed."""
+        """Lower bound on the value of every tree, less what rounding may have changed.
+
+        The slack is ``units.slack`` and for each leaf ``slack_per_leaf``, of as many leaves as a
+        tree within the limits can have.
+        """
         units, limits, most = self.units, self.limits, sure(self.chosen).objects
         deepest = most if limits.depth is None else limits.depth
         leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)

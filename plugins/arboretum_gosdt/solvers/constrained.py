@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -146,6 +147,23 @@ class Constrained:
             )
 
 
+class AnsweredLeaf(NamedTuple):
+    """A leaf before its answer is chosen.
+
+    answers : (what it costs more than the best answer, answer), cheapest first.
+    sums : of the rates, if it says yes, as ``Rates.keeps`` takes them, of each rate in turn.
+    cost : with its best answer, in 1/q losses.
+    mass : what its objects pay prices for.
+    rows : training rows in it.
+    """
+
+    answers: list[tuple[int, int]]
+    sums: list[int]
+    cost: int
+    mass: int
+    rows: int
+
+
 class ConstrainedSearch:
     """Trees are gone through in the order of their unconstrained cost, of which no constrained
     one is lower.
@@ -185,7 +203,7 @@ class ConstrainedSearch:
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
         self.lagrangian: LagrangianCost | None = None
         self.outcome = unpack_outcomes(merged)
-        self.leaves: dict[int, tuple[list[tuple[int, int]], list[int], int, int, int]] = {}
+        self.leaves: dict[int, AnsweredLeaf] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best = [(-1, int(total.argmin()))]
         self.least = sure(found.chosen).search.lower - found.equivalent_cost
@@ -198,7 +216,11 @@ class ConstrainedSearch:
         ]
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
-        """Search until the optimum is proven, or a budget ends it."""
+        """Search until the optimum is proven, "", or a budget ends it ("seconds", "bytes").
+
+        report : called without arguments where ``lower`` or ``upper`` may have changed.
+        The best tree without constraints is found first; its value bounds that of every other.
+        """
         self.context, self.report, search = context, report, sure(self.found.chosen).search
 
         def learn(low: int, up: int) -> None:
@@ -238,8 +260,11 @@ class ConstrainedSearch:
         return self.found.value(self.cost_of_best + self.found.equivalent_cost)
 
     def _keep_tree(self, nodes: np.ndarray, features: bool = False) -> None:
-        """Keep a tree (int64[nodes, 3], see build_tree; features : of the table's tests) with its
-        best answers that keep all constraints, if it is the best one.
+        """Keep a tree with its best answers that keep all constraints, if it is the best one.
+
+        nodes : int64[nodes, 3], see build_tree.
+        features : whether its tests are features of the merged table, else tests of the problem;
+            one that divides nothing there makes the tree be passed over.
         """
         number = {-1: -1} | {
             f if features else int(test): f for f, test in enumerate(self.found.merged.tests)
@@ -257,6 +282,9 @@ class ConstrainedSearch:
     def _widen_set(self) -> str:
         """Widen the set of trees until the best one in it keeps the constraints, or none outside
         can be better than that; returns what ran out.
+
+        Steps begin at a quarter of a leaf's price, and double.  ``least`` rises with each set that
+        holds no better tree.
         """
         step, before = max(1, self.found.units.p // 4), self.least - 1
         if not self.monotone and self.rates:
@@ -279,6 +307,9 @@ class ConstrainedSearch:
         """Return the Lagrangian cost that bounds the optimum best, for the rates that differ most
         in the best tree of all; its trees are tried, too.  None where that tree keeps the limits,
         tests have prices, or leaves cost nothing.
+
+        The multiplier is halved in between TRIED times at most, by whether the cheapest tree keeps
+        the rate.  Raises ``least`` to the best bound.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -346,12 +377,13 @@ class ConstrainedSearch:
     def _sums_of_rates(
         self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
     ) -> list[list[int]]:
-        """Return the sums of each rate over the leaves of a tree (see build_tree) that say yes,
-        where each has its best answer.
+        """Return the sums of each rate over the leaves of a tree that say yes, where each has its
+        best answer.
 
-        nodes : int64[nodes, 3].
-
-        cost : int64[objects, answers].
+        nodes : int64[nodes, 3], see build_tree; tests are the problem's.
+        cost : int64[objects, answers], by which answers are the best.
+        per_object : of each rate int64[objects, n], what is summed; None: what its groups differ
+            by.
         """
         found = self.found
         per_object = [one.per_object for one in self.rates] if per_object is None else per_object
@@ -372,7 +404,9 @@ class ConstrainedSearch:
 
     def _by_partial_solutions(self, aim: int) -> str:
         """Find the best tree of a cost up to ``aim`` that keeps the rates, from partial solutions
-        by cost and differences.
+        by cost and differences; returns what ran out, or "".
+
+        aim : in 1/q losses, without what every tree loses.
         """
         found = self.found
         context = self.context
@@ -441,6 +475,8 @@ class ConstrainedSearch:
     def _search_listed_trees(self, aim: int, before: int) -> str:
         """Go through the trees that cost up to ``aim`` one by one, and keep each one's best answers
         that keep all constraints; those up to ``before`` are done.  Returns what ran out, or "".
+
+        aim, before : costs in 1/q losses, without what every tree loses.
         """
         found = self.found
         if ended := found.search_and_count(
@@ -461,9 +497,10 @@ class ConstrainedSearch:
                 self._label_leaves(preorder.tolist())
         return ""
 
-    def _leaf_of_rows(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
-        """Return of a leaf with these objects (bits of a number): (what it costs more than the best
-        answer, answer), cheapest first; sums of the rates if it says yes; cost; mass; rows.
+    def _leaf_of_rows(self, rows: int) -> AnsweredLeaf:
+        """Return the leaf that holds these objects, made once.
+
+        rows : bit u of the number says whether object u is in it.
         """
         if rows not in self.leaves:
             n = len(self.cost)
@@ -472,27 +509,24 @@ class ConstrainedSearch:
                 count=n,
                 bitorder="little",
             ).astype(bool)
-            costs = self.cost[inside].sum(axis=0)
-            sums = [int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)]
-            merged = self.found.merged
-            cost = int(costs.min()) + self.found.units.p
-            mass = int(merged.mass[inside].sum())
-            count = int(merged.rows[inside].sum())
-            self.leaves[rows] = (
-                sorted((int(x - costs.min()), k) for k, x in enumerate(costs)),
-                sums,
-                cost,
-                mass,
-                count,
+            costs, merged = self.cost[inside].sum(axis=0), self.found.merged
+            self.leaves[rows] = AnsweredLeaf(
+                answers=sorted((int(x - costs.min()), k) for k, x in enumerate(costs)),
+                sums=[int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)],
+                cost=int(costs.min()) + self.found.units.p,
+                mass=int(merged.mass[inside].sum()),
+                rows=int(merged.rows[inside].sum()),
             )
         return self.leaves[rows]
 
     def _label_leaves(self, preorder: list[int], most: float = math.inf) -> None:
-        """Find the answers of a tree that keep all constraints and cost least, and keep them if
-        that is less than the best tree costs.
+        """Find the answers of a tree that keep all constraints and cost least, and keep them in
+        ``best`` if that is less than the best tree costs.
 
-        preorder : its tests, −1 for a leaf; the side of outcome 1 comes first.
-        most : answers tried.
+        preorder : its tests (features of the merged table), −1 for a leaf; the side of outcome 1
+            comes first.
+        most : answers tried; then the search ends, with the best so far.
+        A tree whose leaves are too small or too many is passed over.
         """
         space, price = self.space, self.found.merged.price
         boxes = []
@@ -506,17 +540,17 @@ class ConstrainedSearch:
                 rows.append(here)
                 continue
             one, rest = space.sides[test] if space else (0, 0)
-            cost += int(price[test] * self._leaf_of_rows(here)[3]) if price[test] else 0
+            cost += int(price[test] * self._leaf_of_rows(here).mass) if price[test] else 0
             waiting += [
                 (here & ~self.planes[test], box & rest),
                 (here & self.planes[test], box & one),
             ]
         leaves, limits = [self._leaf_of_rows(one) for one in rows], self.found.limits
-        if min(leaf[4] for leaf in leaves) < limits.least or len(leaves) > (
+        if min(leaf.rows for leaf in leaves) < limits.least or len(leaves) > (
             limits.leaves or len(leaves)
         ):
             return
-        cost += sum(leaf[2] for leaf in leaves)
+        cost += sum(leaf.cost for leaf in leaves)
         order = [
             [space.order(boxes[j], boxes[i]) if space else (False, False) for j in range(i)]
             for i in range(len(boxes))
@@ -536,9 +570,11 @@ class ConstrainedSearch:
             if i == len(leaves):
                 sums = [
                     sum(
-                        leaf[1][k] for leaf, answer in zip(leaves, said, strict=True) if answer == 1
+                        leaf.sums[k]
+                        for leaf, answer in zip(leaves, said, strict=True)
+                        if answer == 1
                     )
-                    for k in range(len(leaves[0][1]))
+                    for k in range(len(leaves[0].sums))
                 ]
                 if self._keeps_rates(sums):
                     answers = iter(said)
@@ -547,7 +583,7 @@ class ConstrainedSearch:
                         (test, -1) if test >= 0 else (-1, next(answers)) for test in preorder
                     ]
                 return
-            for dearer, answer in leaves[i][0]:
+            for dearer, answer in leaves[i].answers:
                 if cost + extra + dearer >= self.cost_of_best:
                     return
                 if all(

@@ -46,10 +46,12 @@ class LagrangianCost:
     def of_rate(
         found: TreeSet, difference: np.ndarray, room: int, multiplier: float
     ) -> LagrangianCost:
-        """Build the cost of one rate.  A tree that keeps it differs by ``room`` at most, so
-        that the least cost of all trees bounds those from below.
+        """Build the cost of one rate.  A tree that keeps it differs by ``room`` at most, so that
+        the least cost of all trees bounds those from below.
 
+        found : the problem in integers; its ``merged`` has the objects.
         difference : int64[objects], what an object adds to the difference where its leaf says yes.
+        room : the most that a sum of differences may be, in their unit.
         multiplier : ≥ 0, losses per unit of the difference; 0 is the plain cost.
         """
         scale = SCALE if multiplier else 1
@@ -65,11 +67,15 @@ class LagrangianCost:
         )
 
     def bound(self, cost: int) -> int:
-        """What trees that keep the rate cost at least, where none has a lower Lagrangian cost."""
+        """Return what trees that keep the rate cost at least, in 1/q losses, where none has a lower
+        Lagrangian cost than ``cost``.
+        """
         return -(-(cost + self.shift) // self.scale)
 
     def budget(self, cost: int) -> int:
-        """The Lagrangian cost, at most, of trees that keep the rate and cost so much."""
+        """Return the Lagrangian cost, at most, of trees that keep the rate and cost at most
+        ``cost``, in 1/q losses.
+        """
         return self.scale * cost - self.shift
 
 
@@ -94,6 +100,8 @@ class Rates:
         """Build the rates of groups.  Raises CapabilityError for a group without weight.
 
         held : int64[objects, groups], the weight of each group that counts.
+        names : of the groups, for messages.
+        most : what rates may differ, a share of a group.
         """
         sizes = held.sum(axis=0)
         if (sizes == 0).any():
@@ -141,6 +149,7 @@ def rates_of(
 
     limits : of the rates of all rows, and of those of the second class.
     group : int64[problem's objects], which one of ``objects`` each is in.
+    sensitive : the column's name; nothing: no rate is limited.
     """
     if not sensitive:
         return []
@@ -249,7 +258,9 @@ class Space:
         self._known: dict[tuple[int, int], tuple[bool, bool]] = {}
 
     def _highest_code(self, tests: Any, column: int) -> int:
-        """Return the highest code of a column."""
+        """Return the highest code of a column: of a raw one that tests have, of others that the
+        encoder made.
+        """
         features = tests.objects.features
         return (
             features[column].n_bins - 1
@@ -263,6 +274,8 @@ class Space:
     def order(self, a: int, b: int) -> tuple[bool, bool]:
         """Return whether box a must say no more than b, and b no more than a: some cells of theirs
         differ in one ordered column alone.
+
+        a, b : boxes, as numbers whose bits are values of columns.
         """
         if (a, b) not in self._known:
             shared, up, down = [bool(a & b & mask) for mask in self.columns], False, False

@@ -202,7 +202,12 @@ class NonDominatedSearch:
         self.searches: dict[Any, Any] = {}
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
-        """Search until the optimum is proven, or a budget ends it."""
+        """Search until the optimum is proven, "", or a budget ends it ("seconds", "bytes").
+
+        report : called without arguments where ``lower`` or ``upper`` may have changed.
+        Trees of few leaves are tried first, then additive costs are minimised, then all trees below
+        rising values are gone through.
+        """
         held = self.merged.nbytes + sum(
             array.nbytes for array in attrs.astuple(self.table, recurse=False)
         )
@@ -252,9 +257,12 @@ class NonDominatedSearch:
         return ""
 
     def _search_cost(self, cost: Any) -> tuple[int, np.ndarray | None]:
-        """Return what a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one
-        found, None where no search was begun: leaves cost nothing, no test or no label matters, or
-        the costs are too large for one.
+        """Return what a tree costs at least, and the leaves of the cheapest one found.
+
+        cost : with ``cost`` (int64[objects, answers]), ``p`` and ``q``, as ``loss.next_cost``
+            returns it.
+        The leaves are int64[leaves, 2], weights of both classes; None where no search was begun:
+        leaves cost nothing, no test or no label matters, or the costs are too large for one.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -302,8 +310,10 @@ class NonDominatedSearch:
         return found
 
     def _keep_tree(self, nodes: np.ndarray) -> np.ndarray:
-        """Keep a tree (int64[nodes, 4], see SparseSearch) if it is better than the best, and
-        allowed; returns its leaves.
+        """Keep a tree if it is better than the best, and allowed; returns its leaves.
+
+        nodes : int64[nodes, 4], see SparseSearch, features being those of the merged table.
+        Returns int64[leaves, 2], weights of both classes.
         """
         tests, leaves, rows, waiting = [], [], [], [(0, np.arange(len(self.table.outcome)))]
         while waiting:
@@ -327,7 +337,10 @@ class NonDominatedSearch:
         return held
 
     def _search_trees_below(self, aim: float) -> str:
-        """Find the best of all trees whose value is below ``aim``; returns what ran out, or ""."""
+        """Find the best of all trees whose value is below ``aim``; returns what ran out, or "".
+
+        aim : a value R, loss + λ · leaves.
+        """
         context, (cost, budget, room) = self.context, self.loss.tightest_room(aim)
         report = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None

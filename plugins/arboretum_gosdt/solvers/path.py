@@ -153,6 +153,9 @@ class _Search:
         """Return the path, or what a budget or Ctrl-C leaves of it.
 
         exact : also look for the trees between two steps.
+        The solution has a front of error and leaves where errors of objects are errors of rows,
+        else the trees alone.  It is optimal where the smallest λ is solved; a note says where the
+        path has gaps.
         """
         between: list[Step] = []
         ended = Ended.of(
@@ -219,7 +222,11 @@ class _Search:
         return [(self.units.p + self.units.above) / Fraction(self.units.q), *turns]
 
     def _find_steps(self) -> str:
-        """Find all steps; returns what ran out, or ""."""
+        """Find all steps; returns what ran out, or "".
+
+        Neighbours of the path wait in ``open``; between two of them the price is tried at which
+        both cost the same.
+        """
         first, ended = self._search_at_price(self.units.p, self.units.q, self.leaf)
         if ended:
             self.steps = [first] if first.leaves == 1 else [first, self.leaf]
@@ -262,8 +269,8 @@ class _Search:
         )
 
     def _best_small_trees(self) -> tuple[int, list[Step]]:
-        """Return up to how many leaves all trees were gone through, and the best of two and of
-        three leaves.
+        """Return up to how many leaves all trees were gone through, and the best tree of two and of
+        three leaves, where there is one.
         """
         outcome = unpack_outcomes(self.merged)
         return most_leaves_listed(outcome, None, self.limits.depth), [
@@ -274,7 +281,10 @@ class _Search:
     def _search_at_price(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """Return a tree of least q · loss + p · leaves, and what ran out, or "".
 
+        p, q : int, what a leaf and a loss cost.
         known : a tree that was found; after the first search it is returned where none is better.
+        The first search looks at all trees; later ones only below ``known``, with the bounds of the
+        searches at the prices next to this one.  Adds a line to ``lines``.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -342,6 +352,9 @@ class _Search:
     def _find_trees_between(self, found: list[Step]) -> str:
         """Add the best trees of numbers of leaves between two steps to ``found``, where they beat
         those of fewer leaves; returns what ran out, or "".
+
+        They are the trees of the graph whose loss is below that of the step with fewer leaves;
+        ``filled`` notes between which steps all are known.
         """
         table = Rows.of_merged(self.merged)
         own = self.equivalent_loss
@@ -394,7 +407,10 @@ class _Search:
         return ""
 
     def _front_of_steps(self, steps: list[Step]) -> Front:
-        """Return error and leaves of all trees found, and what no tree can beat."""
+        """Return error and leaves of all trees found, and what no tree can beat.
+
+        steps : of the path and between; sorted here, fewest leaves first.
+        """
         steps.sort(key=lambda step: step.leaves)
         most = max(1, len(self.merged.weights))  # a leaf for every group of rows
         most = (

@@ -204,6 +204,8 @@ class TreeSet:
         that the set is not known for.
 
         without : a column that no test asks.
+        limits : fields of the stopping rules that the solver keeps to, by name.
+        solver : its name, for messages.
         """
         of = AdditiveSearch.read(problem, limits, context, solver)
         tests, units = of.tests, of.units
@@ -236,8 +238,8 @@ class TreeSet:
     def find_asked_trees(self, asked: Rashomon) -> str:
         """Find all trees within ε, or at least k; returns what ran out, or "".
 
-        more, step : how far above the optimum, in 1/q losses; the step doubles until k trees are
-            below.
+        Of k trees the set is widened by a step that doubles until it holds so many, then narrowed
+        to the cost of the k-th.
         """
         least, q = sure(self.chosen).search.upper, self.units.q
         if not asked.k:
@@ -294,6 +296,8 @@ class TreeSet:
     def search_and_count(self, more: int) -> str:
         """Find the trees as :meth:`search_graph` does, and count how many there are of each cost;
         returns what ran out, or "".
+
+        more : how much above the best, in 1/q losses.
         """
         if ended := self.search_graph(more):
             return ended
@@ -312,6 +316,8 @@ class TreeSet:
     def first_preorders(self, most: int) -> Iterator[np.ndarray]:
         """Yield so many of the trees, best first, by their tests in preorder, or fewer when the
         time is over: one at least.
+
+        Each is int64[nodes], features of the merged table, −1 for a leaf.
         """
         deadline = math.inf if self.context.deadline is None else self.context.deadline
         for at, preorder in enumerate(itertools.islice(self.preorders(), most)):
@@ -351,7 +357,9 @@ class TreeSet:
         }
 
     def counts_by_value(self, most: int) -> list[tuple[float, int]]:
-        """Return (value, trees that are as good or better), of at most so many values."""
+        """Return (value, number of trees that are as good or better), of at most so many values,
+        the first and the last among them.
+        """
         n, below = len(self.costs), list(itertools.accumulate(self.counts))
         shown = (
             range(n)
@@ -373,9 +381,11 @@ class TreeSet:
     def _reliance(
         self, columns: dict[str, np.ndarray], compared: int
     ) -> tuple[int, dict[str, tuple[float, float]]]:
-        """Return (number of trees, by how much their loss grows, least and most), of the best trees
-        where a column's values are those of any object instead of its own.
+        """Return of how many of the best trees, and by column the least and the most by which their
+        loss grows where the column's values are those of any object instead of its own.
 
+        columns : name → bool[tests], which tests ask it.
+        compared : trees, at most; fewer where the time is over.
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
         2019), no shuffle.
         """
@@ -422,8 +432,8 @@ class TreeSet:
         return trees, found
 
     def disputed_rows(self) -> list[tuple[int, dict[str, float], list[str]]]:
-        """Return the groups of equal rows on which the trees disagree most: their rows, the share
-        of trees by what they say, and what holds for them.
+        """Return the groups of equal rows on which the trees disagree most, at most DISAGREED:
+        number of rows, the share of trees by the class that they say, and what holds for the rows.
         """
         classes, outcome = self.problem.objects.table.target.classes, unpack_outcomes(self.merged)
         rules = legible(
@@ -450,7 +460,8 @@ def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> l
     """Return what holds, without what a column is not where something says what it is; of its
     thresholds the nearest on each side.
 
-    facts : (subject, label of the outcome, cuts or None) of every test.
+    facts : of every test its subject, the label of the outcome ("= a", "≤ 3"), and its cuts, None
+        where it has none.
     """
     named = {subject for subject, label, _ in facts if label.startswith("=")}
     near: dict[tuple[str, str], float] = {}
@@ -458,11 +469,11 @@ def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> l
         if cuts:
             side = subject, label[0]
             near[side] = (min if label.startswith("≤") else max)(cuts[0], near.get(side, cuts[0]))
-    said = [one[:2] for one in facts if not one[2] or near[one[0], one[1][0]] == one[2][0]]
     return [
         f"{subject} {label}"
-        for subject, label in said
-        if subject not in named or label.startswith("=")
+        for subject, label, cuts in facts
+        if (not cuts or near[subject, label[0]] == cuts[0])
+        and (subject not in named or label.startswith("="))
     ]
 
 
@@ -473,10 +484,15 @@ def _answers_of_tree(
     loss: np.ndarray,
     labels: dict[int, int],
 ) -> np.ndarray:
-    """Return int64[objects, patterns], the answer of a tree, where the tests ``other[0]`` have the
-    outcomes of each pattern (``other[1]``) instead.
+    """Return int64[objects, patterns], the answer of a tree on every object; a single pattern where
+    nothing is changed.
 
-    labels : leaf → answer, filled by the plain tree (without ``other``).
+    tests : in preorder, −1 for a leaf; the side of outcome 1 comes first.
+    outcome : bool[objects, 1, tests].
+    other : tests that have other outcomes, and these, bool[patterns, tests changed]; None: none
+        has.
+    loss : int64[objects, classes], by which the answers of leaves are the best.
+    labels : leaf → answer, filled by the plain tree (without ``other``), which comes first.
     """
     n, width = len(outcome), 1 if other is None else len(other[1])
     said, place = np.zeros((n, width), np.int64), itertools.count()

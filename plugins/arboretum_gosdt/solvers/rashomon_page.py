@@ -82,6 +82,9 @@ def page_of(
 def _chart_of_counts(values: Sequence[tuple[float, int]], name: str) -> str:
     """Return a chart, as SVG, of how many trees are as good or better by value, on a logarithmic
     axis for more than 100; a sentence where all have one value.
+
+    values : (value, number of trees as good or better), ascending.
+    name : of the data.
     """
     if len(values) == 1:
         return f"<p>All have the value {values[0][0]:g}.</p>"
@@ -100,6 +103,9 @@ def _chart_of_counts(values: Sequence[tuple[float, int]], name: str) -> str:
 def _table_of_columns(details: Plain) -> str:
     """Return an HTML table of the columns that some tree asks, those of most trees first, and a
     sentence on the others; with the span of each one's importance where trees were compared.
+
+    details : of the solution; ``columns`` has for each column ``asked`` and, if trees were
+        ``compared``, both ends of its importance.
     """
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
     spans = {
@@ -144,6 +150,8 @@ def _table_of_disputed_rows(
     """Return an HTML table with a line for each group of equal rows on which the trees disagree:
     how many rows, which share of the trees gives each answer, and what holds for them; a sentence
     where they agree everywhere.
+
+    disputed : as ``TreeSet.disputed_rows`` returns them.
     """
     if not disputed:
         return "<p>They agree on every row.</p>"
@@ -163,7 +171,7 @@ def _table_of_disputed_rows(
 
 
 def _percentage(share: float) -> str:
-    """Per cent, and no 0 or 100 of what is neither."""
+    """Return a share in per cent, as HTML, with no 0 or 100 of what is neither."""
     return "&lt; 1%" if share < 0.005 else "&gt; 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
