@@ -66,7 +66,9 @@ def pack_tests(coded, room):
     """Keep the tests that are neither constant nor equal to a kept one or its complement; returns
     their number.
 
-    Bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the test ``kept[j]``.
+    coded : Coded, its tests in the order in which they are preferred.
+    room : Planes, written: bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the
+        test ``kept[j]``, a place among those of ``coded``.
     """
     n = coded.codes.shape[1]
     mask = room.slots.shape[0] - 1
@@ -106,7 +108,10 @@ def pack_tests(coded, room):
 
 @inner
 def same_row(planes, a, b):
-    """Return whether two rows have all bits in common."""
+    """Return whether rows a and b have all bits in common.
+
+    planes : uint32[words, rows].
+    """
     for w in range(planes.shape[0]):
         if planes[w, a] != planes[w, b]:
             return False
@@ -122,6 +127,7 @@ def merge_rows(planes, hashes, slots, group, first):
     slots : int64[2^k], −1, more than there are rows.
     group : int64[rows], filled.
     first : int64[rows], filled: the first row of each group.
+    planes : uint32[words, rows].
     """
     width, n, mask, found = planes.shape[0], planes.shape[1], slots.shape[0] - 1, 0
     hashes[:] = np.uint64(0)
@@ -148,9 +154,12 @@ def savings_of_labels(class_loss, cost, weights, helps):
     """Write what label k saves of the worst label's cost in group u to weights[u, k], and whether
     any label saves something to helps[u].
 
+    class_loss : int64[groups, classes], losses of the group's rows of each class.
     cost : int64[classes, classes], what a loss of a class (row) counts that is called another
-        (column).   Returns the constants: Σ over groups of (what every label costs + what it saves)
-        − Σ of all that is saved.
+        (column).
+    weights, helps : out, int64[groups, classes] and bool[groups].
+    Returns the constants: Σ over groups of (what every label costs + what it saves) − Σ of all that
+    is saved.
     """
     base = np.int64(0)
     for u in range(class_loss.shape[0]):
@@ -171,14 +180,18 @@ def savings_of_labels(class_loss, cost, weights, helps):
 
 @inline
 def lightest_side(levels, d, i):
-    """Return the side of test i that weighs less."""
+    """Return the side of test i that weighs less, ONE where both weigh alike.
+
+    levels : with ``weight``, int64[levels, 2, tests].
+    """
     return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
 
 
 @inline
 def weight_in_common(levels, d, side, j, near):
-    """Return the weight of the rows on this side of one test and on side ONE of test j.
+    """Return the weight of the rows on a side of one test and on side ONE of test j.
 
-    near : of those on side ONE of both.
+    levels : with ``weight``, int64[levels, 2, tests]; side : ONE or REST, of the one test.
+    near : weight of those on side ONE of both.
     """
     return near if side == ONE else levels.weight[d, ONE, j] - near

@@ -26,8 +26,11 @@ class Price(enum.Enum):
 
 
 def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
-    """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where
-    decimals have too many digits, up to ``error``, less than 2^-33 of the mean weight.
+    """Return weights as whole numbers: mass, unit and error, so that weight = mass · unit.
+
+    mass : int64[n] without a common divisor.
+    error : by how much mass · unit may be off, less than 2^-33 of the mean weight; 0 unless
+        decimals have too many digits.
     """
     if found := whole_numbers(weight):
         return *found, Fraction(0)
@@ -38,7 +41,10 @@ def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
 
 
 def class_totals(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
-    """Weight of each class.   mass, unit : of :func:`exact_weights`."""
+    """Return the weight of each class, exactly.
+
+    mass, unit : of :func:`exact_weights`.
+    """
     total = np.bincount(objects.label, mass, objects.n_classes)  # sums of whole numbers below 2^53
     return [Fraction(int(one)) if unit == 1 else int(one) * unit for one in total.tolist()]
 
@@ -81,8 +87,10 @@ class Additive:
         return [[int(k != y) for k in range(n_classes)] for y in range(n_classes)]
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: the loss of nodes with these class weights, by the class they
-        predict.
+        """Return float64[nodes, classes]: the loss of nodes by the class they predict.
+
+        weights : float64[nodes, classes], of the nodes; what the classes weigh in all is the
+            problem's.
         """
         mass, unit, _ = exact_weights(problem.objects.weight)
         factors = self.factors(class_totals(problem.objects, mass, unit))

@@ -102,7 +102,7 @@ class Units:
     above: Fraction = Fraction(0)
 
     def value(self, integer: int) -> float:
-        """Of a value in 1/q losses, ``base`` included."""
+        """Return the objective's value of a value in 1/q losses, ``base`` included."""
         return float((integer + self.above) * self.loss_value / self.q)
 
 
@@ -112,6 +112,9 @@ def units_of(problem: Problem) -> Units:
     Else each object's loss is rounded (by half of a loss at most), or λ (by half of 1/q loss per
     leaf): ``slack`` says what that may change.  Raises CapabilityError for prices that do not fit,
     and objectives that are not for these classes.
+
+    The numbers: weights are mass · unit, factors and costs of errors have common divisors, which go
+    into ``loss_value``; q is the common denominator of λ and of prices in losses.
     """
     objective: Any = problem.parts.objective
     objects = problem.objects
@@ -231,7 +234,10 @@ class Tests:
         )
 
     def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
-        """Return bool[len(objects)]: whether they have outcome 1."""
+        """Return bool[len(objects)]: whether they have outcome 1.
+
+        objects : int64, numbers of the problem's objects.
+        """
         code, k = self.codes[self.column[test], objects], self.index[test]
         found: np.ndarray = code > k if self.family[self.column[test]] == THRESHOLDS else code != k
         return found
@@ -252,6 +258,9 @@ def all_tests(
 ) -> Tests:
     """Return the tests of a problem; raises CapabilityError or DataError, with the way out, where
     it is none for this solver, and OutOfTime.
+
+    task : what the objects must have, labels or targets.
+    context : whose deadline raises OutOfTime before raw columns are sorted.
     """
     objects = problem.objects
     prices = problem.prices
@@ -363,10 +372,11 @@ def merge_equal_rows(
 def pack_distinct_tests(
     tests: Tests, context: Context, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (uint32[words, objects], the bits of the tests; int64[features], the test that each
-    is), the first in ``order`` of those that divide alike.
+    """Return the bits of the tests, uint32[words, objects], and the test that each feature is,
+    int64[features]: the first in ``order`` of those that divide alike.
 
     order : int64, the tests, as they are preferred.
+    Raises BudgetError or OutOfTime where bits of all tests are too many for the context.
     """
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt.problem import kernels
@@ -402,8 +412,10 @@ def run_slices_of_steps(
     or "memory" where ``make_room`` finds none, as
     :func:`arboretum.kernels.solving.slices.run_slices` does.
 
-    work : takes the simple steps that are left until ``until`` (``time.monotonic()``).  It begins
-        no step that is longer, but returns TOO_LONG, and then "seconds" ran out.
+    work : takes the simple steps that are left until ``until`` (``time.monotonic()``; None: any
+        number).  It begins no step that is longer, but returns TOO_LONG, and then "seconds" ran
+        out.
+    report : called after every slice.
     """
     from arboretum.kernels.solving.slices import FINISHED, run_slices
     from arboretum_gosdt.problem.kernels import TOO_LONG
@@ -458,6 +470,9 @@ def merge_ranks(
 ) -> Ranked:
     """Return the columns of ranks: one of thresholds as it is, each test of another family as one
     of two ranks.
+
+    ``Ranked.objects`` counts also those that no label helps.  Raises BudgetError or OutOfTime where
+    ranks are too many for the context.
     """
     # each test of another family is one
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))
@@ -489,9 +504,10 @@ def _merge_objects(
     problem: Problem, units: Units, planes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]:
     """Merge equal objects to groups; return the first of each, weights and helps as in
-    :class:`Merged`, int64[3, groups] mass, rows and members, the base, and the loss of each class.
+    :class:`Merged`, int64[3, groups] mass, rows and members, the base, and the loss of each class,
+    int64[groups, classes].
 
-    planes : uint32[words, objects].
+    planes : uint32[words, objects], equal in all words where objects are.
     """
     from arboretum_gosdt.problem import kernels
 
@@ -508,5 +524,5 @@ def _merge_objects(
 
 
 def _hash_slots(n: int) -> int:
-    """Return the length of a hash table for n entries."""
+    """Return the length of a hash table for n entries, a power of two above 2 n."""
     return 1 << (2 * n + 1).bit_length()

@@ -30,9 +30,11 @@ def prove(
     """Write the proof of an attempt's bound to a file; returns the solution, with a note where none
     could be written.
 
-    resumable : also what a search that goes on from there asks for.   Raises StoreError where the
-        file cannot be written, VerificationError where the bound is not true (sets had the same
-        fingerprint, or the search is wrong).   Ctrl-C and signals leave no proof, and the solution.
+    attempt : AdditiveSearch after its search; found : its solution.
+    resumable : also what a search that goes on from there asks for.
+    Raises StoreError where the file cannot be written, VerificationError where the bound is not
+    true (sets had the same fingerprint, or the search is wrong).  Ctrl-C and signals leave no
+    proof, and the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
@@ -51,7 +53,10 @@ def _interrupt_after_grace(
     progress: Callable[..., None], ended: KeyboardInterrupt
 ) -> Callable[..., None]:
     """Return a listener for the proof of a search that a signal has ended: it interrupts what takes
-    longer than is left then.
+    longer than GRACE_SECONDS from now.
+
+    progress : the listener that hears of progress until then.
+    ended : what it raises.
     """
     end = time.monotonic() + GRACE_SECONDS
 
@@ -81,6 +86,8 @@ def _write_proof(
     """Write the proof of an attempt's bound, and return the solution, with a note where the proof
     shows less, as it knows no leaf rule that forbids a test.  Raises VerificationError where it
     shows less and there is no such rule.
+
+    resumable : as of :func:`prove`.
     """
     from arboretum.api import Extraction, Memo, ProofWriter
 
@@ -122,6 +129,8 @@ def _write_proof(
 def tests_of_features(attempt: Any, n: int) -> list[int]:
     """Return the test that each of n features of the search is, numbered as in ``attempt.tests``,
     in the order of the features.
+
+    attempt : AdditiveSearch, whose search is chosen.
     """
     features = np.arange(n)
     found: list[int] = attempt.chosen.tests(
@@ -131,7 +140,10 @@ def tests_of_features(attempt: Any, n: int) -> list[int]:
 
 
 def name_tests(attempt: Any, tests: list[int]) -> list[int | list[int]]:
-    """Return tests as a log names them: single thresholds of raw columns by column and cut."""
+    """Return tests as a log names them: single thresholds of raw columns by column and cut.
+
+    tests : numbers in ``attempt.tests``.
+    """
     objects, column, index = attempt.problem.objects, attempt.tests.column, attempt.tests.index
     n_fixed, coded = objects.n_fixed, len(objects.features)
     return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
@@ -142,6 +154,8 @@ def resume_from_proof(path: str, attempt: Any, context: Context) -> None:
     the first one.
 
     Every record is checked before.  Raises StoreError, VerificationError or CapabilityError.
+
+    attempt : AdditiveSearch; one whose search has nothing to resume stays as it is.
     """
     from arboretum.api import check_proof, read_proof, tree_of_proof
 

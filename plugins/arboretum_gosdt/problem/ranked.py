@@ -32,8 +32,8 @@ class OfTwoClasses:
     )
 
     def classes_of(self, problem: Problem) -> tuple[float, float]:
-        """Weight of the positives and of the negatives.  Raises CapabilityError unless both have
-        some.
+        """Return the weights of the positives and of the negatives.  Raises CapabilityError unless
+        both have some.
         """
         objects = problem.objects
         if objects.n_classes > 2:
@@ -66,8 +66,10 @@ class Confusion(OfTwoClasses):
     def loss(
         self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
     ) -> np.ndarray:
-        """Return the loss of false positives and negatives (weights; arrays of one shape), with
-        those that each class has in all.
+        """Return the loss of false positives and false negatives, without λ · leaves.
+
+        fp, fn : weights; arrays of one shape, or numbers.
+        positives, negatives : weights that each class has in all.
         """
         raise NotImplementedError
 
@@ -99,8 +101,10 @@ class FScore(Confusion):
     def loss(
         self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
     ) -> np.ndarray:
-        """1 − F_β = (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), from 0 to 1: 1 where all positives are
-        missed.
+        """Return 1 − F_β = (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), from 0 to 1: 1 where all
+        positives are missed.
+
+        fp, fn, positives, negatives : as of :meth:`Confusion.loss`.
         """
         square = self.beta**2
         # so that fn = positives gives 1, however small β is
@@ -123,17 +127,20 @@ class Ranking(OfTwoClasses):
         )
 
     def false_positive_limit(self) -> tuple[float, float]:
-        """(the false-positive rate up to which area counts, what the area is divided by)."""
+        """Return the false-positive rate up to which area counts, and the area's divisor."""
         return 1.0, 1.0
 
     def ranked_loss(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """1 − area.   positive, negative : float64[leaves], what each holds, in any order."""
+        """Return 1 − area of the curve of some leaves.
+
+        positive, negative : float64[leaves], weights that each holds, in any order.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             order = np.argsort(-np.nan_to_num(positive / (positive + negative)), kind="stable")
         return float(self.curve_loss(positive[order], negative[order]))
 
     def curve_loss(self, rise: np.ndarray, run: np.ndarray) -> np.ndarray:
-        """1 − area of curves.
+        """Return 1 − area of curves, float64[…].
 
         rise, run : float64[…, segments], positives and negatives, the steepest first; segments of
             nothing may follow.
@@ -171,5 +178,5 @@ class PartialAuc(Ranking):
     )
 
     def false_positive_limit(self) -> tuple[float, float]:
-        """(θ, θ if ``normalised`` else 1)."""
+        """Return θ, and θ if ``normalised``, else 1."""
         return self.theta, self.theta if self.normalised else 1.0

@@ -17,9 +17,11 @@ from arboretum.kernels.presort import sort_columns
 
 @jit
 def rank_columns(order, shift, ranks):
-    """Write the ranks of sorted entries (row, and bit ``shift`` where a greater value follows).
+    """Write the ranks of sorted entries.
 
-    order, ranks : [columns, rows].
+    order : uint32/64[columns, rows], ascending by value: row, and bit ``shift`` where a greater
+        value follows.
+    ranks : out, int32[columns, rows].
     """
     for f in range(len(order)):
         rank = np.int32(0)

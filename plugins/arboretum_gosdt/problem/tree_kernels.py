@@ -30,6 +30,8 @@ def add_objects_to_nodes(coded, nodes, objects, held):
 
     coded : :class:`arboretum_gosdt.problem.kernels.Coded`.
     nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), root first.
+    objects : Objects.
+    held : Held, zeros, written.
     """
     for r in range(objects.label.shape[0]):
         node = np.int64(0)

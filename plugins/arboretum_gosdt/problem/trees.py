@@ -14,6 +14,7 @@ def build_tree(
 ) -> Tree:
     """Return the tree, its labels those of least loss (ties: the smallest).
 
+    tests, units : the problem in integers; ``units`` has the losses that labels are chosen by.
     nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome
         0), root first.
     idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
@@ -64,10 +65,11 @@ def _skip_idle_tests(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
 def build_labelled_tree(
     problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]
 ) -> Tree:
-    """Return the tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in
-    preorder, the side of outcome 1 first; answer −1: that of least loss.
+    """Return the tree of features and answers in preorder.
 
-    kept : test of each feature.
+    kept : int64[features], the test of ``tests`` that each is.
+    best : (feature, −1) for every inner node and (−1, answer) for every leaf, the side of outcome 1
+        first; answer −1: that of least loss.
     """
     best = list(best)
     nodes = preorder_to_nodes([test for test, _ in best])

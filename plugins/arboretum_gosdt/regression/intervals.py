@@ -22,9 +22,11 @@ from arboretum.kernels.jit import inner, jit
 
 @inner
 def cost_of_interval(table, prefix, i, j):
-    """Return the cost of the objects i … j − 1 of a sorted list as one leaf.
+    """Return the cost of the objects i … j − 1 of a sorted list as one leaf, without its price.
 
-    prefix : float64[4, objects + 1], sums over the first objects.
+    table : RegressionTable; ``absolute`` and ``scale`` say how errors are counted.
+    prefix : float64[4, objects + 1], rows 0, 1 and 2 sums of weight, total and square over the
+        first objects.
     """
     weight, total = prefix[0, j] - prefix[0, i], prefix[1, j] - prefix[1, i]
     if not table.absolute:
@@ -52,6 +54,10 @@ def least_cost_of_intervals(table, scratch, objects, price):
 
     The cost of intervals is Monge, so that the best last interval never begins earlier for a longer
     list: what begins where is kept in a queue.
+
+    table : RegressionTable; scratch : ``prefix`` and ``queue`` are overwritten.
+    objects : int64, sorted by target, of positive weight.
+    Returns a float, which rounding may put off by as much as ``table.slack`` allows for.
     """
     n, prefix, best, queue = len(objects), scratch.prefix, scratch.prefix[3], scratch.queue
     prefix[:3, 0] = 0.0

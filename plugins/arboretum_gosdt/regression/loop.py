@@ -104,7 +104,11 @@ STATE = np.dtype(
 
 @inline(wraps=True)
 def key_with_limits(one, depth, leaves):
-    """Return the first word of a set whose trees have limits."""
+    """Return the first word of a set's fingerprint, mixed with the limits of its trees.
+
+    one : the word alone; depth : tests that may follow, UNLIMITED or more: any number; leaves : at
+        most, 0: any number.
+    """
     return (
         np.uint64(one)
         + LEAVES_KEY * np.uint64(leaves)
@@ -122,6 +126,10 @@ def depth_below(depth):
 def bound_sides_of_tests(table, levels, scratch, memo, d):
     """Bound the least cost of both sides of every test of a set: by the memo, by pairs of tests,
     and by one another.
+
+    table, levels, scratch, memo : see :mod:`.pairs` and above; the memo is only read.
+    Writes the tests, bounds, fingerprints and weights of level d, and ``ub``, ``first`` and
+    ``width`` of its node; ``width`` is 0 where the set must be a leaf.
     """
     node, p, absolute = levels.node[d], table.p, table.absolute
     node.child, node.width, node.first = -1, 0, -1
@@ -192,7 +200,9 @@ def bound_sides_of_tests(table, levels, scratch, memo, d):
 
 @inner
 def refresh_best_tree(levels, d, i):
-    """Keep the best tree by test i, where it is better than the best so far."""
+    """Keep the best tree by test i in the node of level d (``ub``, ``first``, ``given``), where it
+    is better than the best so far, for every way to share its leaves.
+    """
     node = levels.node[d]
     many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
@@ -203,7 +213,11 @@ def refresh_best_tree(levels, d, i):
 
 @inline
 def cost_of_sides(costs, d, i, a, many):
-    """Return what both sides of test i cost; a of ``many`` leaves are on that of outcome 1."""
+    """Return what both sides of test i cost, of ``many`` leaves a on that of outcome 1; both are 0
+    where leaves are not limited.
+
+    costs : int64[levels, 2, tests, leaves], ``levels.low`` or ``levels.high``.
+    """
     return costs[d, ONE, i, a] + costs[d, REST, i, many - a]
 
 
@@ -225,6 +239,9 @@ def raise_bound_of_side(levels, d, side, i, k, lower):
 def propagate_to_siblings(table, levels, d, i, side):
     """Raise the bounds of the sides S of all tests by that of one side T:
     R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S).
+
+    worst is the most that rows can add to a tree (``levels.weight``); ``table.slack`` is taken off.
+    For every number of leaves; writes ``levels.low[d]``.
     """
     m, slack = levels.node[d].width, table.slack
     for k in range(levels.low.shape[3]):
@@ -241,7 +258,12 @@ def propagate_to_siblings(table, levels, d, i, side):
 
 @inner
 def tighten_bounds_of_side(table, levels, d, i, side, k, lower, upper):
-    """Tighten the bounds of a side by those of its trees of at most k leaves."""
+    """Tighten the bounds of a side by those of its trees of at most k leaves: ``upper`` holds for
+    more leaves as well, ``lower`` for fewer.
+
+    k : 0 where leaves are not limited.
+    Writes ``low`` and ``high`` of level d, and the best tree of its node.
+    """
     low, high = levels.low[d, side, i], levels.high[d, side, i]
     for b in range(k, len(high)):
         if k > 0 or b == k:
@@ -274,6 +296,9 @@ def push_side(table, levels, d, i, side, k, budget):
 def most_balanced_open_test(levels, d, limit):
     """Return (test, leaves of its side of outcome 1), the most balanced within the limit of which a
     side is not solved; test −1: none.
+
+    limit : what a tree that asks the test first may cost; the balance is the weight of the lighter
+        side.
     """
     found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
     for i in range(levels.node[d].width):
@@ -291,6 +316,10 @@ def most_balanced_open_test(levels, d, limit):
 def bound_by_intervals(table, levels, scratch, d, i, side):
     """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
     overcharges the most leaves that it may have.
+
+    i : the test's place in ``levels.test[d]``; side : ONE or REST.
+    Lays the side's objects behind ``first[d + 1]``, sets ``seen``, and raises ``low`` for every
+    number of leaves.
     """
     f, end, p = levels.test[d, i], levels.first[d + 1], table.p
     for at in range(levels.first[d], levels.first[d + 1]):
@@ -319,7 +348,12 @@ def bound_by_intervals(table, levels, scratch, d, i, side):
 
 @inner
 def enter_in_memo(memo, state, node, lower):
-    """Enter the bounds of a set and its first test into the memo; returns its number."""
+    """Enter the bounds of a set and its first test into the memo; returns its number.
+
+    node : NODE of the set, with its fingerprint and limits; ``ub`` is the upper bound, ``first``
+        and ``given`` are its tree's.
+    memo, state : written; there must be room for one set.
+    """
     number = find_or_enter(
         memo.slots,
         key_with_limits(node.key[0], node.depth, node.leaves),
@@ -339,7 +373,9 @@ def enter_in_memo(memo, state, node, lower):
 
 @inner
 def lower_bound_of_set(levels, d):
-    """Return the proven bound of the set of level d: the least that any of its tests can cost."""
+    """Return the proven bound of the set of level d: the least that any of its tests can cost, and
+    no more than ``ub``.
+    """
     node = levels.node[d]
     many, lower = node.leaves, node.ub
     for i in range(node.width):
@@ -352,6 +388,11 @@ def lower_bound_of_set(levels, d):
 def search(table, levels, scratch, memo, state, work, most):
     """Work on, some ``work`` objects · tests² long; returns FINISHED, NEED_ROOM or PAUSED, or
     TOO_LONG where the next set alone takes ``most``.
+
+    table : RegressionTable.
+    levels, scratch, memo : written; another call with the same arrays (or a longer memo) goes on
+        where this one stopped.
+    state : STATE[1], written; ``bound`` is the least cost after FINISHED.
     """
     now = state[0]
     tests = table.outcome.shape[1]

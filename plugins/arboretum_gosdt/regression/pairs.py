@@ -118,7 +118,8 @@ class RegressionLevels(NamedTuple):
 class RegressionScratch(NamedTuple):
     """Room.
 
-    sums : int64[7, tests], whole : int64[7].
+    sums : int64[7, tests], of the objects with outcome 1 of each test, whole : int64[7], of all
+        objects: 0 weight, 1 total, 2 square, 3 worst, 4 and 5 the fingerprint's words, 6 rows.
     both : int64[3, tests²] (weight, total, worst).
     mask : int64[tests].
     two : float64[2, tests]. cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.
@@ -138,13 +139,18 @@ class RegressionScratch(NamedTuple):
 
 @inline
 def squares_saved_by_leaf(scale, total, weight):
-    """Return what a leaf saves of the squares, scale · total² / weight."""
+    """Return what a leaf saves of the squares, scale · total² / weight, as a whole float; a set
+    without weight saves nothing.
+    """
     return np.rint(scale * total * total / max(weight, 1.0))
 
 
 @jit(borrow=True)
 def leaf_cost(table, objects):
-    """Return the cost of a leaf of these objects (int64, sorted), without its price."""
+    """Return the cost of a leaf of these objects, without its price.
+
+    table : RegressionTable; objects : int64, sorted by target.
+    """
     weight, total, square, raw, below = 0.0, 0.0, np.int64(0), 0.0, 0.0
     for r in objects:
         weight += table.weight[r]
@@ -161,8 +167,11 @@ def leaf_cost(table, objects):
 
 @inner(wraps=True)
 def sum_sides_of_tests(table, levels, scratch, d):
-    """Sum over each test's objects with outcome 1, and list the tests that divide the set; returns
-    how many.
+    """Sum over each test's objects with outcome 1, and over all, and list the tests that divide the
+    set; returns how many.
+
+    Writes ``scratch.sums`` and ``whole`` and ``levels.test[d]``; a test with fewer than
+    ``table.least`` rows on a side is left out.
     """
     sums, whole, mask, tests = scratch.sums, scratch.whole, scratch.mask, table.outcome.shape[1]
     sums[:], whole[:] = 0, 0
@@ -206,9 +215,11 @@ def add_masked(sums, value, mask):
 @inner
 def count_pairs(table, levels, scratch, d, m, deep):
     """Sum weight, total and ``worst`` over the objects with outcome 1 of both tests i and j into
-    both[c, i, j].
+    ``scratch.both[c, i · m + j]``, c being 0, 1 or 2.
 
+    m : how many of ``levels.test[d]`` they are.
     deep : whether ``worst`` is asked, too.
+    Of absolute errors totals are not summed.
     """
     both, mask, shift = scratch.both, scratch.mask, table.shift
     two = shift == 0 and not table.absolute
@@ -243,7 +254,12 @@ def count_pairs(table, levels, scratch, d, m, deep):
 
 @inner
 def find_tree_of_two_levels(table, levels, scratch, d):
-    """Find the best tree of two levels, from pairs alone, and keep it with the node of level d."""
+    """Find the best tree of two levels of tests, from pairs alone, and keep it with the node of
+    level d.
+
+    Only of squared errors without a least leaf; ``node.width`` is 0 behind it, so that nothing is
+    left to solve.
+    """
     node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.p, table.scale
     for f in range(tests):
         levels.test[d, f] = f
@@ -281,7 +297,11 @@ def find_tree_of_two_levels(table, levels, scratch, d):
 
 @inner
 def savings_of_two_leaves(table, scratch, m):
-    """Write the most that two leaves for a side of test j save to two[side, j]."""
+    """Write the most that two leaves for a side of test j save of its squares to two[side, j], by
+    any second test; 0 at least.
+
+    m : how many tests ``scratch.sums`` and ``both`` are of.
+    """
     scale, sums, whole, two = table.scale, scratch.sums, scratch.whole, scratch.two
     weight, total = scratch.both[0], scratch.both[1]
     all_w, all_s = np.float64(whole[0]), np.float64(whole[1])
@@ -306,7 +326,11 @@ def savings_of_two_leaves(table, scratch, m):
 @inner
 def deviations_of_cells(table, levels, scratch, d, m):
     """Write Σ w |y − median| of the objects with outcome a of test i and b of test j > i to
-    cells[2, i, a, b, j]; j = m: of a side alone.
+    cells[2, i, a, b, j]; j = m: of the side a of i alone.
+
+    m : how many of ``levels.test[d]`` they are.
+    One pass over the sorted objects sums weights (cells[0]), a second one losses, with the weights
+    so far in cells[1].
     """
     mask, cells = scratch.mask, scratch.cells
     for c in range(3):
@@ -339,7 +363,11 @@ def deviations_of_cells(table, levels, scratch, d, m):
 
 @inner
 def deviations_of_two_leaves(table, scratch, m):
-    """Write the least that two leaves for a side of test j cost to two[side, j]."""
+    """Write the least that two leaves for a side of test j cost to two[side, j], NEVER where no
+    second test is left.
+
+    m : how many tests ``scratch.cells`` are of.
+    """
     two, loss, scale = scratch.two, scratch.cells[2], table.scale
     for side in range(2):
         for j in range(m):

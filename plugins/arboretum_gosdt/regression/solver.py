@@ -164,8 +164,8 @@ class Regression:
                 rng.integers(-9, 9, 40),
                 np.ones(40, np.int64),
                 np.arange(40),
-                absolute,
-                Fraction(1, 50),
+                absolute=absolute,
+                price=Fraction(1, 50),
             ).run()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
@@ -184,10 +184,14 @@ class Regression:
 class DeviationSearch:
     """The tree of least deviation + λ · leaves, of a table of whole numbers.
 
-    outcome : uint8[objects, tests].
+    outcome : uint8[objects, tests], 0 or 1.
     weight, total, rows, group : int64[objects], Σ w, Σ w y, training rows, and of absolute errors
         the group of equal outcomes that an object, of one target, is in.
+    absolute : whether errors are absolute, else squared.
     price : of a leaf, in the unit of the deviation.
+    depth, leaves : tests on a path, and leaves, at most; None: any number.
+    least : training rows in every leaf.
+    memory_bytes : of its arrays; raises BudgetError where they take more.
     """
 
     def __init__(
@@ -290,8 +294,10 @@ class DeviationSearch:
         root["child"], root["first"] = pairs.NEW, -1
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
-        """Search; returns "" when the least cost is known, else what ran out, "seconds" or
-        "bytes".
+        """Search; returns "" when the least cost is known, else what ran out, "seconds" or "bytes".
+
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        report : called after every slice.
         """
 
         def work(most: int) -> int:
@@ -353,7 +359,13 @@ class DeviationSearch:
     def _best_tree_of_set(
         self, rows: np.ndarray, depth: int, leaves: int, start: tuple[int, int] | None = None
     ) -> tuple[int, list[int]]:
-        """Return (cost, tests in preorder) of the best tree known of a set (int64, objects)."""
+        """Return (cost, tests in preorder) of the best tree known of a set.
+
+        rows : int64, the objects; depth : tests that may follow, ANY or more: any number; leaves :
+            at most, 0: any number.
+        start : the first test and the leaves of its side of outcome 1, where they are known; None:
+            as the memo has them, or the best tree of one test.
+        """
         from arboretum.kernels.solving.fingerprints import find
 
         kernels, table = self._kernels, self._table
@@ -386,7 +398,9 @@ class DeviationSearch:
 
     def _best_stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
         """Return cost and tests in preorder of the best tree of one test that the least leaf
-        allows.
+        allows; NEVER and a leaf where none is.
+
+        rows : int64, the objects.
         """
         kernels, table = self._kernels, self._table
         found = int(kernels.NEVER), [-1]
@@ -406,7 +420,9 @@ def scale_costs(
     :class:`arboretum_gosdt.regression.pairs.RegressionTable`, all below 2^bits, and what rounding
     up adds to the cost of all trees.
 
-    weight, total, group : int64[objects], in the order of their targets.
+    weight, total, group : int64[objects], in the order of their targets; see
+        :class:`DeviationSearch`.
+    absolute : whether errors are absolute; then nothing is rounded up.
     """
     y, square = total / weight, np.zeros(len(total), np.int64)
     each, of, squares = squares_of(total, weight)
@@ -444,7 +460,11 @@ def squares_of(
 
 
 def key_with_limits(one: int, depth: int, leaves: int) -> np.uint64:
-    """Return the first word of a set whose trees have limits, as the kernels do."""
+    """Return the first word of a set whose trees have limits, as the kernels do.
+
+    one : the set's first word, any whole number; depth : ANY or more: no limit; leaves : 0: no
+        limit.
+    """
     from arboretum_gosdt.regression import loop as kernels
 
     return np.uint64(
@@ -535,8 +555,8 @@ class RegressionSearch:
             total,
             rows,
             group,
-            absolute,
-            decimal(objective.lam) * self.all,
+            absolute=absolute,
+            price=decimal(objective.lam) * self.all,
             **limits,
         )
         leaves = min(many, 2 ** min(62, allowed.depth or many), allowed.leaves or many)
@@ -552,7 +572,9 @@ class RegressionSearch:
         self.rounded = "targets have more digits than the search counts" if pays else ""
 
     def _value(self, cost: int) -> float:
-        """Return the objective's value of a cost, which has the price of leaves in it."""
+        """Return the objective's value of a cost, which has the price of leaves in it; λ where the
+        targets are all the same.
+        """
         objective: Any = self.problem.parts.objective
         return (
             float((self.search.deviation(cost) + self.apart) / self.all)
@@ -612,11 +634,11 @@ class RegressionSearch:
 
 
 def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
-    """Return (int64[n] in some unit, by how much of it they may be off): y less a constant, exactly
-    where its decimals are few.
+    """Return the targets as whole numbers of some unit, less a constant, int64[n], and by how much
+    of the unit they may be off: 0 where their decimals are few.
 
     y : float64[n].
-    mass : of all objects together.
+    mass : of all objects together, so that sums of mass · target stay below WHOLE.
     """
     if found := whole_numbers(y, math.inf):
         exact = found[0] - int(found[0].sum() // len(y))
