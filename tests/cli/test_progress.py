@@ -15,8 +15,8 @@ from arboretum.cli.progress import (
     Line,
     RunProgress,
     Watch,
+    say_waiting,
     standing,
-    waiting,
 )
 from arboretum.cli.terminal import duration
 from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note
@@ -94,7 +94,7 @@ def test_a_run_says_what_it_does_and_which_share_is_done():
 
 def test_waiting_is_told_once_it_takes_a_while_and_taken_away():
     stream = Terminal()
-    with waiting("asking", Line(stream)):
+    with say_waiting("asking", Line(stream)):
         pass
     assert stream.getvalue() == ""
 

@@ -66,7 +66,7 @@ class Setting:
         return self.names["dataset"]
 
     def blocks(self) -> dict[Any, float]:
-        """Seed and fold → the goal's value."""
+        """(seed, fold) → the goal's value, of the runs that have it; fold None: no folds."""
         judged = [record for record in self.records if self.goal in record.metrics]
         return {
             (r.seed, (r.config.get("split") or {}).get("fold")): r.metrics[self.goal]
@@ -93,7 +93,7 @@ class Setting:
         return {name: self.mean(name)[0] for name in shared}
 
     def label(self, without: Iterable[str] = ()) -> str:
-        """ "cart max_depth=4"."""
+        """ "cart max_depth=4": what is shown of the setting, but columns in ``without``."""
         words = [(key, value) for key, value in self.names.items() if value and key not in without]
         short = short_names(self.names)
         return " ".join(
@@ -124,11 +124,11 @@ class Comparison:
         for names, record in zip(rows := shown_names(records), records, strict=True):
             groups.setdefault(tuple(names.values()), []).append(record)
         settings = [
-            Setting(dict(zip(rows[0], key, strict=True)), tuple(group), _goal(goal, group))
+            Setting(dict(zip(rows[0], key, strict=True)), tuple(group), _common_goal(goal, group))
             for key, group in sorted(groups.items())
         ]
         return Comparison(
-            tuple(setting for _, mine in _by_data_set(settings) for setting in _judged(mine)),
+            tuple(setting for _, mine in _by_data_set(settings) for setting in _with_places(mine)),
             traded,
         )
 
@@ -143,16 +143,15 @@ class Comparison:
         return list(dict.fromkeys(setting.goal for setting in self.settings if setting.goal))
 
     def text(self, width: int | None = None, most: int | None = None) -> str:
-        """The aligned table and what its words mean.
+        """The aligned table and what its words mean.   most : rows; None: all.
 
         width : of the terminal; None: uncut.
-        most : rows.
         """
         shown = self.settings[:most]
         rows, headings = self._rows(shown)
         for name in ("goal", "missed"):
             for row, cell in zip(
-                rows, _with_errors([(row[name], row[f"{name} error"]) for row in rows]), strict=True
+                rows, _spell_means([(row[name], row[f"{name} error"]) for row in rows]), strict=True
             ):
                 row[name] = cell
         headings = {name: title for name, title in headings.items() if not name.endswith(" error")}
@@ -178,7 +177,7 @@ class Comparison:
                 rows.append(
                     {"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))}
                 )
-        headings = {name: _words([name]) for name in rows[0]} | {
+        headings = {name: _spell_metrics([name]) for name in rows[0]} | {
             "setting": "no other is better in all"
         }
         return ["", text_table(rows, headings).rstrip("\n")]
@@ -188,7 +187,7 @@ class Comparison:
         if not self.goals or len(self.settings) == len(self.best):
             return []
         lines = [
-            f"best: best mean {_words(self.goals)} of a data set; ±: standard error over "
+            f"best: best mean {_spell_metrics(self.goals)} of a data set; ±: standard error over "
             "seeds and folds"
         ]
         enough = max(len(setting.records) for setting in self.settings) >= LEAST_SHARED
@@ -209,8 +208,8 @@ class Comparison:
         return csv_table(rows, headings)
 
     def _rows(self, settings: Sequence[Setting]) -> tuple[list[Facts], dict[str, str]]:
-        """Rows and headings, in this order: what varies, place, goal, error, cost and shape,
-        ratio, runs, time.
+        """A row per setting, column → cell, and column → heading of those that are shown, in this
+        order: what varies, place, goal, error, cost and shape, ratio, runs, time.
         """
         records = [record for setting in settings for record in setting.records]
         known = [
@@ -236,10 +235,10 @@ class Comparison:
             }
             row["goal"], row["goal error"] = setting.mean(setting.goal)
             row["missed"], row["missed error"] = setting.mean(missed[setting])
-            row |= {name: _distinct(setting.records, name) for name in chosen}
+            row |= {name: _spell_kept_values(setting.records, name) for name in chosen}
             row |= {name: setting.mean(name)[0] for name in MEANS}
             row["ratio"] = _mean_ratio(setting.records, proven)
-            row |= _solved(setting.records)
+            row |= _summarise_solutions(setting.records)
             row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(
                 setting.records
             )
@@ -251,11 +250,13 @@ class Comparison:
             ("goal", self.goals),
             ("missed", errors if errors != self.goals else []),
         ):
-            headings |= {name: _words(shown), f"{name} error": "standard error"} if shown else {}
-        headings |= {name: _words([name]) for name in chosen}
+            headings |= (
+                {name: _spell_metrics(shown), f"{name} error": "standard error"} if shown else {}
+            )
+        headings |= {name: _spell_metrics([name]) for name in chosen}
         headings |= {name: title for name, title in MEANS.items() if name not in self.goals}
         if proven:
-            headings["ratio"] = f"{_words([proven])} ÷ min"
+            headings["ratio"] = f"{_spell_metrics([proven])} ÷ min"
         if any(row["status"] for row in rows):
             headings |= {name: name for name in ("value", "bound", "status")}
         return rows, {**headings, "runs": "runs", "time": "fit s"}
@@ -267,7 +268,7 @@ class Comparison:
         judged = [setting for setting in self.settings if setting.blocks()]
         if len(judged) < 2 or len(self.goals) != 1:
             return None
-        axis = Axis(_words(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
+        axis = Axis(_spell_metrics(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
         return Panels(
             title, [_draw_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1
         )
@@ -282,7 +283,7 @@ def _by_data_set(settings: Iterable[Setting]) -> list[tuple[str, list[Setting]]]
     ]
 
 
-def _judged(settings: Sequence[Setting]) -> list[Setting]:
+def _with_places(settings: Sequence[Setting]) -> list[Setting]:
     """The settings of one data set with their places, the best first."""
     goals = {setting.goal for setting in settings}
     if len(goals) != 1 or not (goal := goals.pop()):
@@ -297,7 +298,7 @@ def _judged(settings: Sequence[Setting]) -> list[Setting]:
     )
 
 
-def _goal(goal: str, records: Sequence[Record]) -> str:
+def _common_goal(goal: str, records: Sequence[Record]) -> str:
     """What the goal means for these runs; "" where one has no such metric."""
     try:
         found = {goal_of(goal, record.metrics) for record in records}
@@ -306,12 +307,15 @@ def _goal(goal: str, records: Sequence[Record]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _words(metrics: Sequence[str]) -> str:
+def _spell_metrics(metrics: Sequence[str]) -> str:
+    """ "test error / test mse", as headings name metrics."""
     return " / ".join(name.replace("_", " ") for name in metrics)
 
 
-def _with_errors(cells: Sequence[tuple[float, float]]) -> list[str | None]:
-    """ "0.0533 ± 0.0082", the signs under each other."""
+def _spell_means(cells: Sequence[tuple[float, float]]) -> list[str | None]:
+    """ "0.0533 ± 0.0082", the signs under each other.   cells : (mean, standard error); a mean that
+    is NaN has None, an error that is NaN is left out.
+    """
     means = [None if math.isnan(mean) else spell_cell(mean) for mean, _ in cells]
     errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]
     left, right = (
@@ -331,7 +335,7 @@ def _draw_dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     means = [setting.mean(setting.goal) for setting in drawn]
     names = [
         " ".join(filter(None, (s.label(("dataset",)) or dataset, cell)))
-        for s, cell in zip(drawn, _with_errors(means), strict=True)
+        for s, cell in zip(drawn, _spell_means(means), strict=True)
     ]
     found = [
         {
@@ -350,9 +354,9 @@ def _draw_dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     )
 
 
-def _distinct(records: Sequence[Record], name: str) -> str | None:
-    """What the runs kept, the most frequent first: "1, 10"; a mean of such values would be none
-    of them.
+def _spell_kept_values(records: Sequence[Record], name: str) -> str | None:
+    """What the runs kept, the most frequent first: "1, 10", at most MOST_KEPT; None where no run
+    has the metric.  A mean of such values would be none of them.
     """
     found = Counter(record.metrics[name] for record in records if name in record.metrics)
     shown = [f"{value:g}" for value, _ in sorted(found.items(), key=lambda one: (-one[1], one[0]))]
@@ -367,7 +371,7 @@ is certified.
 """
 
 
-def uncertified(records: Sequence[Record]) -> list[str]:
+def reasons_without_certificate(records: Sequence[Record]) -> list[str]:
     """Why runs of a sweep have no certificate that was asked for, a line per reason."""
     reasons = [
         note
@@ -403,7 +407,7 @@ def _solver_of(record: Record) -> str:
     )
 
 
-def _solved(records: Sequence[Record]) -> Facts:
+def _summarise_solutions(records: Sequence[Record]) -> Facts:
     """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3
     optimal", "optimal (claimed)".
     """

@@ -60,7 +60,7 @@ def next_words(line: str) -> list[str]:
         return [f"{verb} " for verb in VERBS if verb.startswith(word)]
     verb, *before = words
     if verb == "run":
-        return _configured(before, word)
+        return _next_overrides(before, word)
     if verb == "explain":
         return [
             name
@@ -72,8 +72,12 @@ def next_words(line: str) -> list[str]:
     return [shell for shell in SCRIPTS if verb == "completion" and shell.startswith(word)]
 
 
-def _configured(before: Sequence[str], word: str) -> list[str]:
-    """Overrides of a run; of several values after a comma the last one is completed."""
+def _next_overrides(before: Sequence[str], word: str) -> list[str]:
+    """What an option or override of a run may become, as :func:`next_words`; of several values
+    after a comma the last one is completed.
+
+    before : words of the line before it.   word : the last one, "" where a new one begins.
+    """
     from hydra.plugins.completion_plugin import DefaultCompletionPlugin
 
     from arboretum.cli.run import parser

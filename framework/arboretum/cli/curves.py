@@ -5,7 +5,7 @@ and which columns it lives on.
 from pathlib import Path
 
 from arboretum.cli import terminal
-from arboretum.cli.show import again, find_tree, run_parser
+from arboretum.cli.show import find_tree, load_again, run_parser
 from arboretum.cli.terminal import Parser
 from arboretum.engine import run as engine
 from arboretum.errors import DataError, unknown
@@ -32,7 +32,7 @@ def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, 
     """(part, its rows); the test rows where there are any and no part is named.  Says why they
     may not be the run's.  Raises DataError.
     """
-    resolved, prepared, changes = again(record, registry)
+    resolved, prepared, changes = load_again(record, registry)
     division = engine.pose(resolved.parts, prepared.table, record.seed).division
     there = [name for name in reversed(PARTS) if len(getattr(division, name))]
     if (part := part or there[0]) not in there:

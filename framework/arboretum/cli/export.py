@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
-    own, others = _parted(arguments.overrides, "export.")
+    own, others = _split_overrides(arguments.overrides, "export.")
     _, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
@@ -90,14 +90,16 @@ def predict_main(argv: list[str]) -> int:
         help="spell class names that a spreadsheet would run (=…) with a ' before them",
     )
     arguments = parser.parse_intermixed_args(argv)
-    own, others = _parted(arguments.overrides, "dataset.")
+    own, others = _split_overrides(arguments.overrides, "dataset.")
     record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     table = read_table(arguments.file, record, tree, own, registry)
     read = {name for rule in tree.rules for name in rule.columns}
     for column in (one for one in table.columns if one.name in read and not one.is_continuous):
         if len(rows := np.flatnonzero(column.values == UNSEEN)):
-            found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
-            terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
+            terminal.warn(
+                f"column {column.name!r}: {len(rows)} of {table.n_rows} rows hold categories that "
+                f"the tree never saw (first: row {rows[0] + 1})"
+            )
     columns = predictions(tree, table, proba=arguments.proba, node=arguments.node)
     text = csv_text(
         [list(columns), *zip(*columns.values(), strict=True)], inert=arguments.for_spreadsheet
@@ -110,14 +112,18 @@ def predict_main(argv: list[str]) -> int:
     return 0
 
 
-def _parted(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+def _split_overrides(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Those that begin with the prefix, and the others."""
     return [text for text in overrides if text.startswith(prefix)], [
         text for text in overrides if not text.startswith(prefix)
     ]
 
 
 def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[object]]:
-    """Heading → column."""
+    """Heading → column of the answers for all rows, as they are written.
+
+    proba, node : also the probability of each class, and the node where the row comes to rest.
+    """
     answer = tree.predict(table)
     columns = {
         "prediction": [tree.classes[code] if tree.classes else repr(float(code)) for code in answer]
@@ -134,8 +140,9 @@ def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[st
 def read_table(
     file: str, record: Record, tree: Tree, overrides: Sequence[str], registry: Registry
 ) -> Table:
-    """The rows of a file as the tree of a run wants them.
+    """The rows of a file as the tree of a run wants them, read as the run's own file was.
 
+    overrides : ``dataset.OPTION=VALUE``, which count before the run's options.
     Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged
     rows, a column absent that the tree reads, text for a number, infinite values.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
-from arboretum.cli.plugins import installed
+from arboretum.cli.plugins import load_installed
 from arboretum.cli.terminal import Parser, aligned, paragraph
 from arboretum.errors import ConfigError, unknown
 from arboretum.plugin.assemble import read_assignment
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
         help="as in impurity.entropy; fields of the one that is named",
     )
     arguments = parser.parse_intermixed_args(argv)
-    registry = installed(arguments.plugin)
+    registry = load_installed(arguments.plugin)
     from arboretum.engine.check import tasks_of
     from arboretum.engine.lint import KINDS, lint
 
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
         for task in tasks_of(component)[: None if hasattr(component, "for_objects") else 1]
     ]
     terminal.say(
-        "\n\n".join(map(reported, found))
+        "\n\n".join(map(describe_lint, found))
         if names
         else "\n\n".join(filter(None, (overview(found, kind) for kind in KINDS)))
     )
@@ -82,51 +82,16 @@ def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
     return registry.get(kind, preset.recipe if preset else name)
 
 
-def reported(lint: Lint) -> str:
+def describe_lint(lint: Lint) -> str:
     """One component: every axiom, every claim, every theorem."""
-    from arboretum.engine.axioms import EXHAUSTIVE, LARGEST, TARGETS, TOLERANCE
-
-    component, found = lint.component, lint.found.values()
+    component = lint.component
     lines = [
         paragraph(
             f"{component!r}: {component.kind} {component.name}, {lint.task.value}", rest="  "
         ),
         "",
+        *_axiom_lines(lint),
     ]
-    names, tries = (
-        max(map(len, column))
-        for column in zip(
-            *((each.axiom, each.tried) for each in found), ("axiom", "cases tried"), strict=True
-        )
-    )
-    lines += [
-        f"{'axiom':{names}}  found   {'cases tried':{tries}}  note",
-        "─" * (names + tries + 16),
-    ]
-    lines += [
-        paragraph(
-            each.note or each.says,
-            f"{each.axiom:{names}}  {FOUND[each.holds]:6}  {each.tried:{tries}}  ",
-        )
-        for each in found
-    ]
-    if component.kind == "impurity":
-        small = ", ".join(f"{most} of {k}" for k, most in EXHAUSTIVE.items())
-        how = (
-            f"tried: all cases of at most {small} classes + random ones, up to 10^{LARGEST} "
-            "objects per class, half of them with fractional weights"
-        )
-        points = (
-            f"; F(n0, n1, …): n objects each of the values {', '.join(f'{y:g}' for y in TARGETS)}"
-            if lint.task.value == "regression"
-            else ""
-        )
-        lines += [
-            "",
-            paragraph(
-                f"{how}; {TOLERANCE:g} of the largest term counts as rounding{points}", rest="  "
-            ),
-        ]
     verdicts = {True: "true", False: "FALSE", None: "hint"}
     lines += [
         "",
@@ -148,6 +113,48 @@ def reported(lint: Lint) -> str:
             )
         )
     return "\n".join(lines)
+
+
+def _axiom_lines(lint: Lint) -> list[str]:
+    """A line per axiom, under a heading, and how far an impurity was tried."""
+    from arboretum.engine.axioms import EXHAUSTIVE, LARGEST, TARGETS, TOLERANCE
+
+    found = lint.found.values()
+    names, tries = (
+        max(map(len, column))
+        for column in zip(
+            *((each.axiom, each.tried) for each in found), ("axiom", "cases tried"), strict=True
+        )
+    )
+    lines = [
+        f"{'axiom':{names}}  found   {'cases tried':{tries}}  note",
+        "─" * (names + tries + 16),
+        *(
+            paragraph(
+                each.note or each.says,
+                f"{each.axiom:{names}}  {FOUND[each.holds]:6}  {each.tried:{tries}}  ",
+            )
+            for each in found
+        ),
+    ]
+    if lint.component.kind == "impurity":
+        small = ", ".join(f"{most} of {k}" for k, most in EXHAUSTIVE.items())
+        how = (
+            f"tried: all cases of at most {small} classes + random ones, up to 10^{LARGEST} "
+            "objects per class, half of them with fractional weights"
+        )
+        points = (
+            f"; F(n0, n1, …): n objects each of the values {', '.join(f'{y:g}' for y in TARGETS)}"
+            if lint.task.value == "regression"
+            else ""
+        )
+        lines += [
+            "",
+            paragraph(
+                f"{how}; {TOLERANCE:g} of the largest term counts as rounding{points}", rest="  "
+            ),
+        ]
+    return lines
 
 
 def overview(found: Sequence[Lint], kind: str) -> str:

@@ -72,20 +72,20 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     *first, arguments.name = arguments.words
     if first == ["lab"]:
-        return _lab(arguments.name, Path(arguments.into).expanduser().absolute())
+        return _write_lab(arguments.name, Path(arguments.into).expanduser().absolute())
     if first:
         raise ConfigError(f"one NAME at a time, or lab NAME; got {' '.join(arguments.words)}")
     if arguments.kind not in EXAMPLES:
         if arguments.kind in KINDS:
-            there = (
+            raise ConfigError(
+                f"templates are written for {', '.join(EXAMPLES)}; "
                 f"there is none for the kind {arguments.kind!r} yet; begin with its contract, "
                 f"{REQUIRED[arguments.kind].__module__}"
             )
-            raise ConfigError(f"templates are written for {', '.join(EXAMPLES)}; {there}")
         raise ConfigError(unknown("kind", arguments.kind, EXAMPLES))
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
-    _write(folder, plugin_files(arguments.name, option, arguments.kind))
+    _write_folder(folder, plugin_files(arguments.name, option, arguments.kind))
     verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
     file = folder / option / f"{arguments.kind}.py"
     terminal.say(
@@ -98,7 +98,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _write(folder: Path, written: Mapping[str, str]) -> None:
+def _write_folder(folder: Path, written: Mapping[str, str]) -> None:
     """Write the files, and say so.  Raises StoreError where the folder holds anything."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -114,7 +114,7 @@ def _write(folder: Path, written: Mapping[str, str]) -> None:
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
 
 
-def _lab(name: str, into: Path) -> int:
+def _write_lab(name: str, into: Path) -> int:
     """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is
     written.
     """
@@ -138,7 +138,7 @@ def _lab(name: str, into: Path) -> int:
         )
         for name, file in written.items()
     }
-    _write(into / name, texts)
+    _write_folder(into / name, texts)
     read(into / name).trust()
     terminal.say(
         f"next:\n  cd {into / name}\n  arboretum run dataset=iris criterion={option}\n  "
@@ -173,7 +173,10 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
-    """Path inside the folder → text."""
+    """Path inside the folder → text, of all files of a plugin.
+
+    name : of the folder and the distribution.   option : of the package and the component.
+    """
     cls = "".join(word.capitalize() for word in option.split("_"))
     words = {
         "package": option,
@@ -187,22 +190,17 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     words["example"] = f"arboretum {EXAMPLES[kind].replace('$option', option)}"
 
     def text(template: str) -> str:
+        """The template "FOLDER/FILE", filled in."""
         return Template(
             folder.joinpath(*template.split("/")).read_text(encoding="utf-8")
         ).substitute(words)
 
     folder = files("arboretum.cli").joinpath("templates")
-    written = {
-        name
-        for name in ("component.py", "reference.py", "test.py")
-        if folder.joinpath(kind, f"{name}.txt").is_file()
+    has = {
+        name: folder.joinpath(kind, f"{name}.py.txt").is_file() for name in ("reference", "test")
     }
-    test = f"{kind if 'test.py' in written else 'common'}/test.py.txt"
-    twin = (
-        {f"{option}/reference.py": text(f"{kind}/reference.py.txt")}
-        if "reference.py" in written
-        else {}
-    )
+    test = f"{kind if has['test'] else 'common'}/test.py.txt"
+    twin = {f"{option}/reference.py": text(f"{kind}/reference.py.txt")} if has["reference"] else {}
     readme = text("common/README.md.txt").splitlines(True)
     return {
         "pyproject.toml": text("common/pyproject.toml.txt"),

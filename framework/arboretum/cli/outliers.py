@@ -32,14 +32,16 @@ REACH = 0.36  # of rows of a category about its place
 
 @attrs.frozen(eq=False)
 class Outliers:
-    """rows : int64[n_train], numbers of the training rows in the data set.
+    """The training rows that a run's tree gives up, beside all others.
+
+    rows : int64[n_train], numbers of the training rows in the data set.
 
     wrong : positions of those given up, among them.
 
     paid, full : float64[n_train], price of a row's path in the tree, and in the one without limits,
         NaN where the method makes none.
     missed : bool[n_train], the latter errs.
-    unknown : why there is none.
+    unknown : why there is none, "" where there is one.
     """
 
     tree: Tree
@@ -144,7 +146,7 @@ class Outliers:
                 "the tree asks nothing, so there are no tests to draw its rows by"
             )
         (x, across), (y, up) = [
-            *(_axis(self.train.column(name)) for name in names),
+            *(_place_on_axis(self.train.column(name)) for name in names),
             (self.rows, Axis("row")),
         ][:2]
         label, given = self.train.target.codes, np.isin(np.arange(len(x)), self.wrong)
@@ -175,7 +177,7 @@ class Outliers:
         )
 
 
-def _axis(column: Column) -> tuple[np.ndarray, Axis]:
+def _place_on_axis(column: Column) -> tuple[np.ndarray, Axis]:
     """Where rows lie on an axis: a number as it is, a category about its place, wherever chance
     puts it.
     """

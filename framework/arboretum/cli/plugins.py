@@ -11,6 +11,8 @@ import shlex
 import typing
 from collections.abc import Sequence
 
+import attrs
+
 from arboretum.cli import terminal
 from arboretum.cli.terminal import Parser, paragraph, paragraphs
 from arboretum.engine.search.reasons import KINDS, describe_way
@@ -47,7 +49,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.kind is not None and arguments.kind not in EVERY_KIND:
         raise ConfigError(unknown("kind", arguments.kind, EVERY_KIND))
-    registry = installed(arguments.plugin)
+    registry = load_installed(arguments.plugin)
     kinds = [arguments.kind] if arguments.kind else list(EVERY_KIND)
     if arguments.names:
         terminal.say("\n".join(f"{kind}.{name}" for kind in kinds for name in registry.names(kind)))
@@ -65,11 +67,11 @@ def explain_main(argv: list[str]) -> int:
         help="as in criterion.reduction; KIND alone lists its options",
     )
     arguments = parser.parse_args(argv)
-    terminal.say(explain(arguments.component, installed(arguments.plugin)))
+    terminal.say(explain(arguments.component, load_installed(arguments.plugin)))
     return 0
 
 
-def installed(files: Sequence[str] = ()) -> Registry:
+def load_installed(files: Sequence[str] = ()) -> Registry:
     """The registry with the given one-file plugins; what could not be loaded is told in a
     warning each.
     """
@@ -98,19 +100,24 @@ def command(item: Entry | Preset, registry: Registry) -> str:
 
 
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
-    """Key → value of the example, as on the command line."""
+    """Key → value of the example, as on the command line: what the item's own example says, its
+    choice, a data set that it copes with, and an option of each group that it needs and no default
+    fills.
+    """
     preset = item if isinstance(item, Preset) else None
     cls = item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls
     examples = [
-        _words(entry.cls)
-        for entry in (_selected(item, registry) if isinstance(item, Preset) else [item])
+        _example_of(entry.cls)
+        for entry in (_components_of(item, registry) if isinstance(item, Preset) else [item])
     ]
     own = next(
         (one for one in examples if isinstance(item, Entry) or one.get("method") == item.name), {}
     )
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = (
-        {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
+        {}
+        if item.kind == "dataset"
+        else {"dataset": own.pop("dataset", _example_data_set(item, registry))}
     )
     chosen = {**data, item.kind: option, **own}
     if isinstance(item, Entry):
@@ -136,16 +143,16 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
             added = registry.get(group, names[0]).cls
             wanted += getattr(added, "needs", ())
             if item.kind == "method":
-                chosen = {**_words(added), **chosen}
+                chosen = {**_example_of(added), **chosen}
     return chosen
 
 
-def _words(cls: type) -> dict[str, str]:
+def _example_of(cls: type) -> dict[str, str]:
     """Key → value of a class's example."""
     return dict(word.split("=", 1) for word in getattr(cls, "example", "").split())
 
 
-def _selected(preset: Preset, registry: Registry) -> list[Entry]:
+def _components_of(preset: Preset, registry: Registry) -> list[Entry]:
     """The components that a preset is made of."""
     return [
         entry
@@ -156,9 +163,9 @@ def _selected(preset: Preset, registry: Registry) -> list[Entry]:
     ]
 
 
-def _dataset(item: Entry | Preset, registry: Registry) -> str:
+def _example_data_set(item: Entry | Preset, registry: Registry) -> str:
     """A data set with a target that the component copes with."""
-    entries = _selected(item, registry) if isinstance(item, Preset) else [item]
+    entries = _components_of(item, registry) if isinstance(item, Preset) else [item]
     numbers = (
         Capability.regression in one.capabilities
         and Capability.classification not in one.capabilities
@@ -183,7 +190,7 @@ def runs_anywhere(item: Entry | Preset) -> bool:
 
 
 def bibliography(registry: Registry, kinds: list[str]) -> str:
-    """The whole text."""
+    """All of it: plugins, papers where ``kinds`` are several, then a paragraph of each kind."""
     owners = ", ".join(f"{owner.plugin} {owner.version}".strip() for owner in registry.owners)
     blocks = [paragraph(f"plugins: {owners}", rest="  ")]
     if len(kinds) > 1 and (papers := _papers(registry)):
@@ -194,7 +201,9 @@ def bibliography(registry: Registry, kinds: list[str]) -> str:
 
 
 def _papers(registry: Registry) -> str:
-    """Year and authors, what of it is installed, and a command that uses it; oldest first."""
+    """Three lines a paper, oldest first: year and authors, what of it is installed, and a command
+    that uses it.
+    """
     found: dict[tuple[str, str], list[Entry | Preset]] = {}
     items: list[Entry | Preset] = [*registry.entries(), *registry.presets()]
     for item in items:
@@ -213,7 +222,7 @@ def _papers(registry: Registry) -> str:
             if data
             else []
         )
-        best = max(filter(runs_anywhere, items), key=_telling, default=None)
+        best = max(filter(runs_anywhere, items), key=_rank_as_example, default=None)
         text = (
             command(best, registry)
             if best is not None
@@ -227,7 +236,7 @@ def _papers(registry: Registry) -> str:
     return "\n".join(blocks)
 
 
-def _telling(item: Entry | Preset) -> tuple[bool, ...]:
+def _rank_as_example(item: Entry | Preset) -> tuple[bool, ...]:
     """What a paper's command is chosen by: rather the whole study or a recipe than a part, a
     data set only if need be.
     """
@@ -248,7 +257,7 @@ def _describe_kind(kind: str, registry: Registry) -> str:
     chosen = DEFAULT_CHOICES.get(kind, "")
     head = paragraph(
         f"{kind}: {EVERY_KIND[kind]}"
-        + (f" (default {_listed(chosen)})" if chosen not in NOTHING else ""),
+        + (f" (default {_join_options(chosen)})" if chosen not in NOTHING else ""),
         rest="  ",
     )
     if len(entries) > NAMES_ONLY:
@@ -257,7 +266,7 @@ def _describe_kind(kind: str, registry: Registry) -> str:
     rows = []
     for preset in presets:
         selected = (
-            ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items())
+            ", ".join(f"{group}={_join_options(option)}" for group, option in preset.select.items())
             or "defaults"
         )
         rows.append((preset.name, f"= {preset.recipe} with {selected}", "preset", preset.owner))
@@ -272,7 +281,8 @@ def _describe_kind(kind: str, registry: Registry) -> str:
     return "\n".join(lines)
 
 
-def _listed(option: object) -> str:
+def _join_options(option: object) -> str:
+    """An option as on the command line; several joined by commas."""
     return ",".join(option) if isinstance(option, tuple) else str(option)
 
 
@@ -306,7 +316,7 @@ def explain(text: str, registry: Registry) -> str:
         "",
         paragraph(preset.summary),
         "",
-        *_paper(preset.paper),
+        *_paper_lines(preset.paper),
         "selects:",
     ]
     return "\n".join([*lines, terminal.aligned(rows), "", *_owner_and_command(preset, registry)])
@@ -322,7 +332,7 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
         "",
         paragraphs(doc),
         "",
-        *_paper(entry.paper),
+        *_paper_lines(entry.paper),
     ]
     prefix = (
         "--"
@@ -334,22 +344,7 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
     fields = fields_of(entry.cls)
     lines.append("parameters" if fields else "no parameters")
     for name, field in fields.items():
-        meta = field.metadata
-        default = default_of(field)
-        type_ = type_text(field_types(entry.cls)[name])
-        shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
-        bounds = (meta.get("bounds") or type_).replace("one of ", "")
-        words = dict.fromkeys(
-            (type_, bounds, *([f"in {meta['unit']}"] if meta.get("unit") else []))
-        )
-        lines.append(paragraph(f"{prefix}{name}={shown}  ({'; '.join(words)})", "  ", "      "))
-        lines.append(
-            paragraph(
-                meta.get("doc", "")
-                + (f" (follows {meta['shared']})" if meta.get("shared") else ""),
-                "      ",
-            )
-        )
+        lines += _describe_field(f"{prefix}{name}", field, type_text(field_types(entry.cls)[name]))
     lines.append("")
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
@@ -369,6 +364,20 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
     )
 
 
+def _describe_field(key: str, field: "attrs.Attribute[object]", type_: str) -> list[str]:
+    """Return a parameter by its key: default, type, bounds and unit, and below it what it means."""
+    meta = field.metadata
+    default = default_of(field)
+    shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
+    bounds = (meta.get("bounds") or type_).replace("one of ", "")
+    words = dict.fromkeys((type_, bounds, *([f"in {meta['unit']}"] if meta.get("unit") else [])))
+    shared = f" (follows {meta['shared']})" if meta.get("shared") else ""
+    return [
+        paragraph(f"{key}={shown}  ({'; '.join(words)})", "  ", "      "),
+        paragraph(meta.get("doc", "") + shared, "      "),
+    ]
+
+
 def type_text(wanted: type) -> str:
     """A field's type for people: "int or null", "list of float", the names of an enumeration."""
     origin = typing.get_origin(wanted)
@@ -386,7 +395,8 @@ def type_text(wanted: type) -> str:
     )
 
 
-def _paper(paper: str) -> list[str]:
+def _paper_lines(paper: str) -> list[str]:
+    """The paper and an empty line; nothing where there is none."""
     return [paragraph(f"paper: {paper}", rest="  "), ""] if paper else []
 
 

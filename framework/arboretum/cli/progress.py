@@ -24,6 +24,7 @@ class Line:
     def __init__(
         self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        """``stream`` : None: stderr."""
         self._stream = sys.stderr if stream is None else stream
         self._rewrites = self._stream.isatty()
         self._clock = clock
@@ -61,8 +62,8 @@ class Line:
 
 
 @contextmanager
-def waiting(text: str, line: Line | None = None) -> Iterator[None]:
-    """Say what is waited for, once that takes QUIET_SECONDS."""
+def say_waiting(text: str, line: Line | None = None) -> Iterator[None]:
+    """Say what is waited for, once the block takes QUIET_SECONDS.   line : None: one of its own."""
     progress = RunProgress(line := line or Line())
     progress(0, None, text)
     with line.shows(progress):
@@ -107,7 +108,7 @@ def counts(
 
 
 def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> str:
-    """The same of a sweep's notes."""
+    """The same of a sweep's notes; ``total`` : jobs of the sweep.   left : as of :func:`counts`."""
     failed, skipped = (sum(note.status == status for note in notes) for status in (FAILED, SKIPPED))
     return counts(len(notes), total, left, failed, skipped)
 
@@ -139,6 +140,7 @@ class Watch:
         total: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``read`` : the notes of jobs that ended; ``total`` : jobs, 0 while that is not known."""
         self._line, self._read, self._total, self._clock = line, read, total, clock
         self._start, self._first = clock(), (0.0, 0)
 

@@ -48,7 +48,9 @@ PIECES = "pieces"  # where finished ones are kept, below the folder
 
 
 def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
-    """The whole text.   brief : of the cells only those that do not pass."""
+    """The whole text: tables of cells, claims, reasons, notes, counts and verdict.   brief : of the
+    cells only those that do not pass.
+    """
     judged, summary = facts.judgement, facts.facts
     scaled = "" if summary["fraction"] == 1.0 else f", fraction {summary['fraction']:g}"
     blocks = [paragraph(f"{summary['name']}: {summary['paper']}{scaled}", "")]
@@ -142,10 +144,10 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
             )
     if judged.claims:
         lines.append(_count_verdicts("claim", judged.claims))
-    return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
+    return [*lines, f"verdict: {judged.verdict.value}{_part_judged(judged, asked)}"]
 
 
-def _of_how_much(judged: Judgement, asked: Plain) -> str:
+def _part_judged(judged: Judgement, asked: Plain) -> str:
     """What the verdict leaves out: pieces of the study that nobody asked for, or what is not
     shown; "" where it is of everything.
     """
@@ -255,13 +257,13 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
                 help=words,
             )
         except argparse.ArgumentError as error:
-            who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
             raise ConfigError(
-                f"{who} has a field {field.alias!r}, which is an option of the command"
+                f"reproduction {entry.name!r} ({entry.owner.plugin}) has a field {field.alias!r}, "
+                "which is an option of the command"
             ) from error
 
 
-def _fields(entry: Entry, arguments: argparse.Namespace) -> Facts:
+def _given_fields(entry: Entry, arguments: argparse.Namespace) -> Facts:
     """Field → value of the options that were given; where the field is a list, "a,b" is one of
     two, "a" of one.
     """
@@ -280,27 +282,16 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> Facts:
 
 
 def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -> int:
-    """Do the work, judge, print, keep, track."""
+    """Do the work, judge, print, keep, track; returns the exit status.
+
+    arguments : of the parser of :func:`main`, and ``command``, which does the same again.
+    """
     from joblib import cpu_count
 
-    fields = _fields(entry, arguments)
+    fields = _given_fields(entry, arguments)
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
-    folder = (
-        Path(arguments.out).expanduser()
-        if arguments.out
-        else default_root() / "reproduce" / entry.name
-    )
-    if (
-        folder.is_dir()
-        and any(folder.iterdir())
-        and not any((folder / name).exists() for name in (SUMMARY, PIECES))
-    ):
-        raise StoreError(
-            f"{str(folder)!r} holds other things than a study, which might be overwritten; "
-            f"choose another with {OUT}"
-        )
-    make_ready(folder, OUT)
+    folder = _folder_of_study(entry, arguments.out)
     session = Session(registry)
     trouble = (
         "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
@@ -316,6 +307,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     workers, line = arguments.workers or cpu_count(), Line()
 
     def watch(now: Work) -> None:
+        """Show how far the work is, once that takes QUIET_SECONDS."""
         if now.seconds >= QUIET_SECONDS:
             line.show(
                 counts(
@@ -367,9 +359,9 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
-    _present(work, failures, workers, folder)
+    _report_work(work, failures, workers, folder)
     if tracker is not None and not trouble and (judged.cells or judged.claims):
-        trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
+        trouble = session.ask(tracker, lambda: _send_verdict(tracker, facts, folder))
     if trouble:
         terminal.report(
             f"arboretum: error: {trouble}; everything is kept in {folder}, the same command "
@@ -380,7 +372,27 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     return TRACKER_FAILED if trouble else 0
 
 
-def _present(work: Work, failures: Sequence[tuple[Plain, str]], workers: int, folder: Path) -> None:
+def _folder_of_study(entry: Entry, out: str | None) -> Path:
+    """The folder that results are kept in, ready to be written: ``out``, or one of the
+    reproduction's own.  Raises StoreError where it holds something else.
+    """
+    folder = Path(out).expanduser() if out else default_root() / "reproduce" / entry.name
+    if (
+        folder.is_dir()
+        and any(folder.iterdir())
+        and not any((folder / name).exists() for name in (SUMMARY, PIECES))
+    ):
+        raise StoreError(
+            f"{str(folder)!r} holds other things than a study, which might be overwritten; "
+            f"choose another with {OUT}"
+        )
+    make_ready(folder, OUT)
+    return folder
+
+
+def _report_work(
+    work: Work, failures: Sequence[tuple[Plain, str]], workers: int, folder: Path
+) -> None:
     """One line per reason of a failure, with the first piece that failed for it; then what was
     done.
     """
@@ -400,7 +412,7 @@ def _present(work: Work, failures: Sequence[tuple[Plain, str]], workers: int, fo
     )
 
 
-def _track(tracker: Tracker, facts: VerdictFacts, folder: Path) -> None:
+def _send_verdict(tracker: Tracker, facts: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
     fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
     run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from arboretum.cli import terminal
-from arboretum.cli.plugins import installed
+from arboretum.cli.plugins import load_installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
@@ -127,7 +127,7 @@ def main(argv: list[str]) -> int:
         given, _ = parser().parse_known_args(
             [word for word in argv if word not in ("-h", "--help")]
         )
-        terminal.say(help_text(installed(given.plugin)))
+        terminal.say(help_text(load_installed(given.plugin)))
         return 0
     # "run dataset=iris -m seed=1,2": options anywhere
     arguments = parser().parse_intermixed_args(argv)
@@ -158,6 +158,7 @@ class Application:
     """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
     def __init__(self, arguments: Namespace) -> None:
+        """Read RUN of ``--from``, a run or a proof, and load what the command names."""
         proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
         record = (
             find_run(arguments.run, plugins=arguments.plugin)[0]
@@ -167,7 +168,7 @@ class Application:
         self.arguments, self.lab = arguments, current()
         self.files = plugin_files((*self.lab.plugins, *arguments.plugin))
         start = start_in(self.lab, arguments.overrides)
-        self.registry = installed(self.files)
+        self.registry = load_installed(self.files)
         self.session = Session(self.registry)
         if record is not None:
             require_plugins(record, self.registry.owners)
@@ -180,10 +181,10 @@ class Application:
             one = next(
                 (word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir"
             )
-            ways = f"where something is written is for the command to say: add {one}=…"
             terminal.report(
                 f"arboretum: not taken over from {arguments.run}: "
-                f"{', '.join(start.left_out)}; {ways}"
+                f"{', '.join(start.left_out)}; "
+                f"where something is written is for the command to say: add {one}=…"
             )
         self.start = (
             attrs.evolve(start, values={**start.values, "plugins": list(self.files)})

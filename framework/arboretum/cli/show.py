@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
-from arboretum.cli.progress import waiting
+from arboretum.cli.progress import say_waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError, sure
 from arboretum.interfaces.tracker import Tracker
 from arboretum.model.plain import Facts
-from arboretum.model.record import Checked, Record
+from arboretum.model.record import Checked, Record, Solution
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import split_values, tracker_of
 from arboretum.plugin.discovery import load_registry
@@ -111,7 +111,7 @@ def find_run(
         record = load_run(run)
     else:
         tracker = tracker_from(overrides, registry)
-        with waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
+        with say_waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
             record = load_run(run, tracker)
     loaded = {version_of(owner) for owner in registry.owners}
     for name, version in record.versions.items() if plugins else ():
@@ -186,18 +186,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and runs_of(folder):
-        from arboretum.cli.comparison import DEFAULT, Comparison
-
-        if (sweep := read_sweep(folder)) is not None:
-            state = (
-                "killed"
-                if sweep.status == RUNNING and not sweep.is_running
-                else sweep.status.lower()
-            )
-            terminal.say(f"{sweep.name}: {state}\n")
-        sweep = sweep or Sweep()
-        compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
-        terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+        show_sweep(folder)
         return 0
     asked = arguments.run, arguments.overrides, arguments.plugin
     if arguments.outliers:
@@ -226,13 +215,27 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def show_sweep(folder: Path) -> None:
+    """Print how a sweep ended, where its folder says so, and the table of its settings."""
+    from arboretum.cli.comparison import DEFAULT, Comparison
+
+    if (sweep := read_sweep(folder)) is not None:
+        dead = sweep.status == RUNNING and not sweep.is_running
+        terminal.say(f"{sweep.name}: {'killed' if dead else sweep.status.lower()}\n")
+    sweep = sweep or Sweep()
+    compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
+    terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+
+
 def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
-    """Print the rows that the tree gives up, and write them where a file is named."""
+    """Print the rows that the tree gives up, and write them where ``out`` names a file; returns the
+    exit status.
+    """
     from arboretum.cli.outliers import WRITTEN, Outliers
 
     if (suffix := Path(out or "all.csv").suffix.lower()) not in WRITTEN:
         raise ConfigError(f"--out names a picture (.svg) or a table (.csv); got {out!r}")
-    resolved, prepared, changes = again(record, registry)
+    resolved, prepared, changes = load_again(record, registry)
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))
     if out is not None:
@@ -302,40 +305,43 @@ def numbers_of(record: Record) -> str:
     ]
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:
-        solved = record.solution
-        how = "claimed" if solved.checked is Checked.claimed else "proven"
-        lines.append(
-            f"{solved.word}: value {solved.value:.6g}, {how} bound {solved.lower_bound:.6g}, "
-            f"gap {solved.gap:.3g}"
-        )
-        if len(solved.curve) > 1:
-            _, low, best = solved.curve[-1]
-            tree, bound = (
-                next(point[0] for point in solved.curve if point[k] == end)
-                for k, end in ((2, best), (1, low))
-            )
-            lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
-        lines += [
-            f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in solved.details.items()
-        ]
-        if solved.front is not None:
-            shown = front_rows(solved.front, most=FRONT_ROWS)
-            head = f"front of {len(solved.front.points)} trees, gap {solved.front.gap:.3g}"
-            lines += [
-                "",
-                f"{head}{f', of which {FRONT_ROWS}' * (len(solved.front.points) > FRONT_ROWS)}:",
-                text_table(shown).rstrip(),
-            ]
+        lines += _solution_lines(record.solution)
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
 
 
-def _detail(value: object) -> str:
+def _solution_lines(solved: Solution) -> list[str]:
+    """What a solver has proven: value and bound, when they were found, its details, its front."""
+    how = "claimed" if solved.checked is Checked.claimed else "proven"
+    lines = [
+        f"{solved.word}: value {solved.value:.6g}, {how} bound {solved.lower_bound:.6g}, "
+        f"gap {solved.gap:.3g}"
+    ]
+    if len(solved.curve) > 1:
+        _, low, best = solved.curve[-1]
+        tree = next(seconds for seconds, _, value in solved.curve if value == best)
+        bound = next(seconds for seconds, lower, _ in solved.curve if lower == low)
+        lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
+    lines += [
+        f"{name.replace('_', ' ')}: {_spell_detail(value)}"
+        for name, value in solved.details.items()
+    ]
+    if (front := solved.front) is not None:
+        head = f"front of {len(front.points)} trees, gap {front.gap:.3g}"
+        lines += [
+            "",
+            f"{head}{f', of which {FRONT_ROWS}' * (len(front.points) > FRONT_ROWS)}:",
+            text_table(front_rows(front, most=FRONT_ROWS)).rstrip(),
+        ]
+    return lines
+
+
+def _spell_detail(value: object) -> str:
     """A detail that a solver proved, in one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_detail(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {_spell_detail(item)}" for name, item in value.items())
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -388,6 +394,7 @@ def why_main(argv: list[str]) -> int:
 def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     """The text; raises ArboretumError when the run cannot be re-created.
 
+    top : candidates that are listed; 0: all.
     registry : with the one-file plugins of the run.   The chosen test is listed in any case,
         however many are better.
     """
@@ -397,7 +404,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     from arboretum.engine.why import reasons
 
     tree = sure(record.tree)
-    resolved, prepared, changes = again(record, registry)
+    resolved, prepared, changes = load_again(record, registry)
     scale = Scale.of(prepared.table, resolved.parts)
     problem = engine.fit(
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
@@ -425,7 +432,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     return "\n".join([*lines, "", *found.plan])
 
 
-def again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[str]]:
+def load_again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[str]]:
     """The components and the data of a run, and a line per reason why growing again may differ.
 
     Data are loaded, divided and encoded again; refuses other data than the recorded, and missing
@@ -441,11 +448,10 @@ def again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[
     _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
-        data = (
+        raise StoreError(
             f"the data set {record.data['name']} is not what it was (checksum "
-            f"{prepared.sha256[:12]}…)"
+            f"{prepared.sha256[:12]}…); growing again needs the same"
         )
-        raise StoreError(f"{data}; growing again needs the same")
     code, known = Session(registry).code(resolved.parts), set(record.code.values())
     # a plugin file may have another name today
     changed = [name for name, checksum in code.items() if checksum not in known]

@@ -23,8 +23,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
-from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, waiting
+from arboretum.cli.comparison import Comparison, data_set_of, goal_of, reasons_without_certificate
+from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, say_waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import (
     DEBUG,
@@ -168,7 +168,7 @@ class Job:
             )
         except Exception as error:
             label = label or (resolved.label if resolved else f"job {number}")
-            return self._failed(
+            return self._note_failure(
                 resolved,
                 Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)),
                 error,
@@ -199,8 +199,10 @@ class Job:
             raise outcome.record.solution.interrupted  # its best tree is kept; no other job begins
         return values if self.goals else value
 
-    def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> None:
-        """Leave word of a job that failed, and tell the tracker."""
+    def _note_failure(self, resolved: Resolved | None, note: Note, error: Exception) -> None:
+        """Leave word of a job that failed, and tell the tracker.   resolved : None where the
+        configuration was refused; the tracker then hears nothing.
+        """
         folder, trouble = Path(note.folder), ""
         if os.environ.get(DEBUG) == "1":
             report("".join(traceback.format_exception(error)).rstrip())
@@ -267,7 +269,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     try:
         with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
             jobs = multirun(loader, job, base, post.search, functools.partial(post.open, job))
-        lost = missing(notes, jobs, job)
+        lost = find_lost_jobs(notes, jobs, job)
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
@@ -296,7 +298,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
             "\n".join(
                 [
                     compared.text(terminal.width() if terminal.is_terminal() else None),
-                    *uncertified(records),
+                    *reasons_without_certificate(records),
                 ]
             )
         )
@@ -329,7 +331,7 @@ UNSEEN = (
 )
 
 
-def missing(notes: Notes, jobs: Mapping[int, Sequence[str]], job: Job) -> list[Note]:
+def find_lost_jobs(notes: Notes, jobs: Mapping[int, Sequence[str]], job: Job) -> list[Note]:
     """A failure for every job that was launched and of which nothing is here: no note, or no
     record where its note says.
     """
@@ -367,17 +369,21 @@ class Post:
         overrides: Sequence[Override],
         line: Line,
     ) -> None:
+        """Find out what the sweep is for its tracker.  Raises StoreError where another process
+        searches in the folder.
+
+        base : the composed configuration.   overrides : of the command, by Hydra's parser.
+        """
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
         self.config = {key: value for key, value in contents(base).items() if key != "hydra"}
         self.before = before = read_sweep(folder)
         self.search = search = search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
-            msg = (
-                f"another process searches in {str(folder)!r} "
-                f"({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
+            raise StoreError(
+                f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); "
+                "wait for it, or choose another folder with hydra.sweep.dir=FOLDER"
             )
-            raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
         self.goals = search.goals if search else ()
         goal, *traded = self.goals or (str(base.goal),)
         keys = [one.get_key_element().lstrip("+") for one in overrides if one.is_sweep_override()]
@@ -396,9 +402,14 @@ class Post:
         self.trouble = ""
 
     def _ask(self, what: str, action: Callable[[], object], *, anew: bool = False) -> str:
+        """What went wrong when the tracker was asked, "" where nothing did, or there is none.
+
+        what : is done, as the line says while it is waited for.
+        anew : also a tracker that was in trouble before.
+        """
         if self.component is None:
             return ""
-        with waiting(f"{what} tracker {self.component.name}", self.line):
+        with say_waiting(f"{what} tracker {self.component.name}", self.line):
             return str(self.app.session.ask(self.component, action, anew=anew))
 
     def open(self, job: Job) -> None:
@@ -435,6 +446,7 @@ class Post:
                 parent.send(run)
 
         def lacking(note: Note) -> str:
+            """Why the tracker does not have a note's run; "" where it has it."""
             has = self.parent is not None and is_tracked(
                 Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id
             )

@@ -135,7 +135,7 @@ def close_dead(tracker: Tracker) -> None:
 
 
 def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
-    """Means over the runs of the best setting.
+    """Metric → mean over the runs of the best setting, of metrics that all of ``best`` have.
 
     Several data sets: the mean over their best settings, and goal and test error of each, as
     "valid_error.iris".
@@ -202,7 +202,7 @@ def main(argv: list[str]) -> int:
             if (tracker := tracker_of(folder)) is None:
                 alone += 1
             else:
-                sent += _parent(folder.parent, tracker, parents).send(folder)
+                sent += _parent_of(folder.parent, tracker, parents).send(folder)
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
@@ -234,9 +234,11 @@ def main(argv: list[str]) -> int:
     return 1 if failures else 0
 
 
-def _parent(home: Path, tracker: Tracker, parents: dict[tuple[Path, Tracker], Parent]) -> Parent:
+def _parent_of(home: Path, tracker: Tracker, parents: dict[tuple[Path, Tracker], Parent]) -> Parent:
     """The sweep in a folder, its parent open in the tracker; an empty one where it is no
     sweep's.  Raises TrackerError, StoreError.
+
+    parents : those that are open, by folder and tracker, which a new one joins.
     """
     sweep = read_sweep(home)
     if sweep is None:

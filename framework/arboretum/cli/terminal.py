@@ -143,7 +143,7 @@ def aligned(
 
 
 def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
-    """Wrapped text.
+    """The text wrapped to the terminal's width.
 
     first, rest : what the first line and the others begin with (``rest``: by default as wide in
         spaces).
@@ -166,7 +166,7 @@ def paragraphs(text: str) -> str:
     """
     item = re.compile(r"^(?=[*-] |[\w, *]+ : )", re.MULTILINE)
 
-    def wrapped(block: str) -> str:
+    def wrap_block(block: str) -> str:
         if item.match(block):
             return "\n".join(
                 paragraph(one, rest="  " if one[0] in "*-" else "    ")
@@ -175,7 +175,7 @@ def paragraphs(text: str) -> str:
             )
         return block if block.startswith(" ") or "\n " in block else paragraph(block)
 
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    return "\n\n".join(map(wrap_block, text.split("\n\n")))
 
 
 def duration(seconds: float) -> str:

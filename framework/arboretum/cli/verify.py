@@ -61,13 +61,13 @@ def main(argv: list[str]) -> int:
             found = check(proof, problem, progress)
         except VerificationError as error:
             raise VerificationError(f"rejected: {error}") from None
-    terminal.say(reported(proof, problem, found, duration(time.monotonic() - start)))
+    terminal.say(describe_accepted(proof, problem, found, duration(time.monotonic() - start)))
     return 0
 
 
-def reported(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
+def describe_accepted(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
-    nothing was checked.
+    nothing was checked.   seconds : as they are said, "0.4 s".
     """
     from arboretum.proof.asked import asked_of
 
@@ -100,7 +100,7 @@ def reported(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> s
 
 
 def _word(value: object) -> str:
-    """On one line, whatever it holds."""
+    """A value of a log on one line, cut at SHOWN characters; none that a terminal obeys."""
     text = (
         brief(value)
         if not isinstance(value, str)
@@ -114,7 +114,10 @@ def _word(value: object) -> str:
 def problem_of(
     proof: Proof, overrides: list[str], registry: Registry, progress: Progress
 ) -> Problem:
-    """The problem that the log is about, made again from the data set.  Raises ArboretumError."""
+    """The problem that the log is about, made again from the data set.  Raises ArboretumError.
+
+    overrides : KEY=VALUE, of the groups in PLACES.
+    """
     from arboretum.config.bridge import start_from
     from arboretum.config.compose import compose_and_resolve
     from arboretum.engine import run as engine

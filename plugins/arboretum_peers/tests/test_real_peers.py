@@ -23,13 +23,13 @@ PLAIN = TreeParts(multiway=False, weighted=False)
 
 @pytest.fixture(params=PEERS, ids=lambda cls: cls.name)
 def peer(request, installed):
-    if why := installed(request.param):
+    if why := load_installed(request.param):
         pytest.skip(why)
     return request.param()
 
 
 @pytest.fixture(scope="module")
-def installed():
+def load_installed():
     """Class → "" or why it does not load."""
     found: dict[type, str] = {}
 
