@@ -206,12 +206,19 @@ _RENAMED = {"House": "Services", "fared": "summarise"}
 
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
-        what = f"{name} is called {_RENAMED[name]} now"
-        warnings.warn(f"{what}, and goes with the next minor version", DeprecationWarning, 2)
+        warnings.warn(
+            f"{name} is called {_RENAMED[name]} now, and goes with the next minor version",
+            DeprecationWarning,
+            2,
+        )
         return globals()[_RENAMED[name]]
     if name in _LEFT:
-        where = f"{name} left arboretum.api, and goes with the next minor version"
-        warnings.warn(f"{where}; it is in {_LEFT[name]}", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            f"{name} left arboretum.api, and goes with the next minor version; it is in "
+            f"{_LEFT[name]}",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     elif name not in _LATE:
         raise AttributeError(f"module 'arboretum.api' has no attribute {name!r}")
     module, inside = _LATE.get(name) or (_LEFT[name], name)

@@ -98,11 +98,10 @@ def current() -> Lab:
         seen = "has changed since you trusted it" if lab.folder in _trusted() else "is not trusted"
         files = ", ".join(changes[:3]) + f" and {len(changes) - 3} more" * (len(changes) > 3)
         where = folder / FILE
-        msg = (
+        raise ConfigError(
             f"{where} is a lab that {seen} ({files}); look at these files, then say: arboretum "
-            f"trust {folder}"
+            f"trust {folder}; or go on without it: {VARIABLE}={NONE}"
         )
-        raise ConfigError(f"{msg}; or go on without it: {VARIABLE}={NONE}")
     return lab
 
 

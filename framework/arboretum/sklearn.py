@@ -216,10 +216,10 @@ class _BaseTree(BaseEstimator):
         for key, value in [*asked, *as_mapping(self.overrides).items()]:
             value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
             if key in values and values[key] != value:
-                msg = (
-                    f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one out"
+                raise ConfigError(
+                    f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one "
+                    f"out{_meaning(limits, key)}"
                 )
-                raise ConfigError(f"{msg}{_meaning(limits, key)}")
             values[key] = value
         return values
 

@@ -185,9 +185,9 @@ def component_node(entry: Entry) -> Facts:
     except BaseException as error:
         reason = str(error) if isinstance(error, ValueError) else said(error)
         where = raised_at(error, inspect.getsourcefile(entry.cls) or "")
-        owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
         raise PluginError(
-            f"{owner} cannot be built with its own defaults: {reason}{where}"
+            f"{entry.kind} {entry.name!r} ({entry.owner.plugin}) cannot be built with its own "
+            f"defaults: {reason}{where}"
         ) from error
     node: Facts = {} if entry.kind in MANY else {"name": entry.name}
     for key, field in fields_of(entry.cls).items():

@@ -249,8 +249,11 @@ def _explain_unknown_key(key: str, overrides: Sequence[str], registry: Registry)
         if rule in options and len(rest) > 1:
             return _unknown_parameter(group, rule, rest[1], registry)
         if rule in registry.names(group):
-            given = f"{rule} is not among {group}=[{', '.join(options) or NONE}]"
-            return f"{group}.{'.'.join(rest)}: {given}; add {group}=[{','.join((*options, rule))}]"
+            return (
+                f"{group}.{'.'.join(rest)}: {rule} is not among "
+                f"{group}=[{', '.join(options) or NONE}]; add "
+                f"{group}=[{','.join((*options, rule))}]"
+            )
         if owners := [one for one in options if rule in fields_of(registry.get(group, one).cls)]:
             return (
                 f"{group}.{rule}: a field lives under its rule's name; say "

@@ -300,11 +300,11 @@ def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
         (name for name, held in os.environ.items() if held != value and masked(held) == value), None
     )
     if name is None:
-        msg = (
+        raise ConfigError(
             f"{path}={value} lacks its secret, which records leave out: put the whole address "
             "into an environment variable "
+            f"(any name: export STORE=…), or say {path}=… anew"
         )
-        raise ConfigError(f"{msg}(any name: export STORE=…), or say {path}=… anew")
     return f"${{oc.env:{name}}}"
 
 

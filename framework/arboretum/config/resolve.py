@@ -147,8 +147,10 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
             continue
         for name, fields in group.items():
             if not isinstance(fields, dict):
-                where = f"a field lives under its component's name ({kind}.RULE.{name}={fields})"
-                raise ConfigError(f"{kind}.{name}: {where}; {kind} here: {', '.join(group)}")
+                raise ConfigError(
+                    f"{kind}.{name}: a field lives under its component's name "
+                    f"({kind}.RULE.{name}={fields}); {kind} here: {', '.join(group)}"
+                )
         built[kind] = tuple(
             _build_component(registry.get(kind, name), fields) for name, fields in group.items()
         )
@@ -206,11 +208,10 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
             takers.setdefault(name, []).append(f"{entry.kind}={entry.name}")
     for name, found in takers.items():
         if (value := getattr(settings, name, None)) is not None:
-            msg = (
+            raise ConfigError(
                 f"{name}={value} changes nothing: no component of this run follows it; leave it "
-                "out, or choose"
+                f"out, or choose one that does ({', '.join(found)})"
             )
-            raise ConfigError(f"{msg} one that does ({', '.join(found)})")
 
 
 def _resolve_settings(values: Facts, registry: Registry) -> Settings:

@@ -236,8 +236,10 @@ def _refuse_unknown(problem: Problem) -> None:
             "number; choose a data set with classes"
         )
     if predicate := problem.parts.predicate:
-        made = f"predicate {predicate[0].name} makes its tests at each node"
-        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+        raise CapabilityError(
+            f"predicate {predicate[0].name} makes its tests at each node, and minima are known for "
+            "fixed tests; leave it out"
+        )
     if problem.objects.gap:
         raise CapabilityError(
             "encoder.gap leaves close values together at each node, and minima are known "
@@ -259,15 +261,11 @@ def _applicable_leaf_rule(
     rule = parts.leaf_rule(counting_objects=True, obeyed=getattr(certifier, "limits", ()))
     _refuse_unknown(problem)
     if objects.raw_features:
-        raw = (
+        raise CapabilityError(
             f"column {objects.raw_features[0].column!r} is raw, and its thresholds are found at "
-            "each node"
+            "each node; choose fixed tests: encoder=midpoints (the same thresholds) or "
+            "encoder=multiway (a branch per value or bin)"
         )
-        ways = (
-            "encoder=midpoints (the same thresholds) or encoder=multiway (a branch per value or "
-            "bin)"
-        )
-        raise CapabilityError(f"{raw}; choose fixed tests: {ways}")
     stand_in = Parts(
         method=certifier,  # type: ignore[arg-type]  # capabilities alone are asked of it
         encoder=parts.encoder,
@@ -308,8 +306,10 @@ def _usable_complexities(
                 )
                 closed = value_of(cast(Complexity, of_form), tree)
                 if not abs(closed - value) <= slack * max(1.0, value):
-                    but = f"{value:g}, but {closed:g} by its form(); let both say the same"
-                    raise CapabilityError(f"complexity {each.name} of the tree is {but}")
+                    raise CapabilityError(
+                        f"complexity {each.name} of the tree is "
+                        f"{value:g}, but {closed:g} by its form(); let both say the same"
+                    )
         except (CapabilityError, ContractError) as error:
             notes.append(_note_left_out(each, error))
         else:

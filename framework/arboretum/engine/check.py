@@ -82,24 +82,22 @@ def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
             or np.nanmin(found, initial=0.0) < 0
             or (np.nanmax(found, axis=1) != most).any()
         ):
-            said = (
+            raise ContractError(
+                f"{label(cost)}: Prices.outcomes "
                 "must have a row of numbers ≥ 0 per test, whose largest is its price; use "
                 "Prices.by_outcome"
             )
-            raise ContractError(f"{label(cost)}: Prices.outcomes {said}")
     for asked, below in _lists_below(prices, objects):
         for before, found in (
             (prices.tests, np.asarray(below.tests)),
             (prices.raw, np.asarray(below.raw)),
         ):
             if found.shape != before.shape or not (found <= before).all():
-                worst = (
-                    f"{found.max(initial=0.0):g} after {', '.join(sorted(asked)[:3])} was asked, "
-                    f"and {before.max(initial=0.0):g} before"
-                )
                 raise ContractError(
-                    f"{label(cost)}: a test costs {worst}; no price may rise on the way "
-                    "down: let Prices.after answer the list it began with, or less"
+                    f"{label(cost)}: a test costs {found.max(initial=0.0):g} after "
+                    f"{', '.join(sorted(asked)[:3])} was asked, and {before.max(initial=0.0):g} "
+                    "before; no price may rise on the way down: let Prices.after answer the list "
+                    "it began with, or less"
                 )
     return prices
 
@@ -172,9 +170,9 @@ def check_parts(parts: Parts) -> None:
         check_kernels(one)
     check_missing(parts)
     if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
-        way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
         raise CapabilityError(
-            f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}"
+            f"{label(parts.method)} asks no predicate: it does not grow by a criterion; "
+            f"leave {label(parts.predicate[0])} out, or use method=greedy"
         )
     if parts.solver and "solver" not in getattr(parts.method, "needs", ()):
         raise CapabilityError(
@@ -190,23 +188,17 @@ def check_parts(parts: Parts) -> None:
                 f"leave {label(parts.objective)} out"
             )
         if shape not in known:
-            does = (
-                f"{label(solver)} minimises objectives of the shape "
-                f"{' or '.join(each.value for each in known)}"
-            )
             raise CapabilityError(
-                f"{does}, and {label(parts.objective)} is "
+                f"{label(solver)} minimises objectives of the shape "
+                f"{' or '.join(each.value for each in known)}, and {label(parts.objective)} is "
                 f"{shape.value if shape else 'of none'}; choose another of the two"
             )
     if (pruner := parts.pruner) is not None and getattr(pruner, "reads_impurity", False):
         _require_group(parts, "impurity", label(pruner))
         if parts.impurity is not None and getattr(parts.impurity, "scale", "mean") == "total":
-            why = (
-                f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass "
-                "already"
-            )
             raise CapabilityError(
-                f"{label(pruner)} {why}; choose an impurity per object (gini, entropy)"
+                f"{label(pruner)} weighs impurities by mass, but {label(parts.impurity)} grows "
+                "with the mass already; choose an impurity per object (gini, entropy)"
             )
 
 
@@ -243,13 +235,15 @@ def check_missing(parts: Parts) -> None:
         return
     asked = f"missing={sure(parts.missing).name}"
     if (value := coded_missing(parts.encoder)) is not None:
-        also = f"encoder.missing={getattr(value, 'name', value)}"
         raise ConfigError(
-            f"{asked} and {also} both say what a missing value is; choose one of them"
+            f"{asked} and encoder.missing={getattr(value, 'name', value)} both say what a missing "
+            "value is; choose one of them"
         )
     if not getattr(parts.method, "asks_missing", False):
-        way = "use missing=better_side, or encoder.missing=category (or drop_rows)"
-        raise CapabilityError(f"{label(parts.method)} does not ask {asked}; {way}")
+        raise CapabilityError(
+            f"{label(parts.method)} does not ask {asked}; "
+            "use missing=better_side, or encoder.missing=category (or drop_rows)"
+        )
 
 
 def _require_group(parts: Parts, group: str, who: str) -> None:
@@ -285,8 +279,10 @@ def check_table(parts: Parts, table: Table) -> None:
                 else f" (impurity={'variance' if table.is_regression else 'gini'}, or "
                 "impurity=auto)"
             )
-            does = f"{label(part)} does {' and '.join(task.value for task in tasks)}"
-            raise CapabilityError(f"{does}, but {asks}; choose another {part.kind}{example}")
+            raise CapabilityError(
+                f"{label(part)} does {' and '.join(task.value for task in tasks)}, but {asks}; "
+                f"choose another {part.kind}{example}"
+            )
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
             has = f"{label(part)} handles two classes, but {table.name} has {table.n_classes}"
             raise CapabilityError(f"{has}; choose another, or make two with dataset.positive=CLASS")
@@ -325,8 +321,10 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
     method = parts.method
     raw_too = Capability.thresholds in capabilities_of(parts.solver)
     if objects.raw_features and lacks(method, Capability.thresholds) and not raw_too:
-        leaves = f"encoder {sure(parts.encoder).name} leaves columns raw"
-        raise CapabilityError(f"{label(method)} needs fixed tests, but {leaves}; use encoder=auto")
+        raise CapabilityError(
+            f"{label(method)} needs fixed tests, but encoder {sure(parts.encoder).name} leaves "
+            "columns raw; use encoder=auto"
+        )
     if objects.gap and parts.solver is not None:
         raise CapabilityError(
             f"{label(parts.solver)} tells all values of raw columns apart, and encoder.gap "

@@ -77,12 +77,10 @@ class Seal:
             now = _checksums_of_arrays(value)
             changed = [name for name in sums if now.get(name) != sums[name]]
             if changed:
-                what = (
-                    f"{', '.join(changed[:3])} changed while {who} had them, so its result is "
-                    "not that of the data loaded"
-                )
                 raise VerificationError(
-                    f"verification failed: {what}; a component must copy what it changes"
+                    f"verification failed: {', '.join(changed[:3])} changed while {who} had them, "
+                    "so its result is not that of the data loaded; a component must copy what it "
+                    "changes"
                 )
 
 

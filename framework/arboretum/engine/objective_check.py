@@ -72,14 +72,11 @@ def broken_objective(few: Few) -> str:
     if all(map(math.isfinite, found)) and abs(both + none - one - other) > CLOSE * sum(
         map(abs, found)
     ):
-        said = (
-            f"a division of either side of {trees[3].rule(0).describe()!r} changes it by "
-            f"{one - none:.9g} and {other - none:.9g}"
-        )
-        way = "let it be a sum over the leaves and nodes, or state another shape"
         return (
-            f"states the shape {shape.value}, but of {small.objects.n_objects} of "
-            f"the run's objects {said}, and both by {both - none:.9g}; {way}"
+            f"states the shape {shape.value}, but of {small.objects.n_objects} of the run's "
+            f"objects a division of either side of {trees[3].rule(0).describe()!r} changes it by "
+            f"{one - none:.9g} and {other - none:.9g}, and both by {both - none:.9g}; let it be a "
+            "sum over the leaves and nodes, or state another shape"
         )
     return relabelled
 
@@ -103,14 +100,11 @@ def _label_fault(objective: Objective, tree: Tree, problem: Problem) -> str:
         if math.isfinite(more) and abs(more - own) > CLOSE * max(
             1.0, abs(before), np.abs(costs).max()
         ):
-            reported = f"a leaf of the weights ({', '.join(f'{w:g}' for w in tree.weights[node])})"
-            says = (
-                f"{reported} with label {label} instead of {tree.label[node]} changes its value by "
-                f"{more:.9g}, and label_costs by {own:.9g}"
-            )
             return (
-                f"states the shape additive, but {says}; let value add up label_costs, or leave "
-                "them out"
+                "states the shape additive, but a leaf of the weights "
+                f"({', '.join(f'{w:g}' for w in tree.weights[node])}) with label {label} instead "
+                f"of {tree.label[node]} changes its value by {more:.9g}, and label_costs by "
+                f"{own:.9g}; let value add up label_costs, or leave them out"
             )
     return ""
 

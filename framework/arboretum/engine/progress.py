@@ -68,10 +68,9 @@ class Curve:
         _, low, best = self._points[-1] if self._points else (0.0, -math.inf, math.inf)
         slack = SLACK * max(1.0, abs(solution.value))
         if low > solution.value + slack or best < solution.lower_bound - slack:
-            reported = f"told a bound of {low:g} and a value of {best:g} on its way"
             fail(
-                f"solver {solver} {reported}, and returned {solution.lower_bound:g} and "
-                f"{solution.value:g}"
+                f"solver {solver} told a bound of {low:g} and a value of {best:g} on its way, and "
+                f"returned {solution.lower_bound:g} and {solution.value:g}"
             )
         self.proven(solution.lower_bound, solution.value)
         return attrs.evolve(solution, curve=tuple(self._points))

@@ -237,10 +237,10 @@ def _faults_of_leaf_rule(
                 f" with coverage {node.coverage:g}" if node.coverage else ""
             )
             ways = "a leaf", "no leaf"
-            way = "leave leaf_rule out, or let is_leaf answer leaf_rule().holds(…)"
             yield (
                 f"promises by leaf_rule() = {promised} that {what}, {where}, is "
-                f"{ways[not wanted]}, and is_leaf says {ways[not said]}; {way}"
+                f"{ways[not wanted]}, and is_leaf says {ways[not said]}; "
+                "leave leaf_rule out, or let is_leaf answer leaf_rule().holds(…)"
             )
 
 
@@ -369,10 +369,10 @@ def _faults_of_significance(
                     f"{_tuple(one[0])} | {_tuple(one[1])}" for one in weights[:n]
                 )
                 is_one = "a leaf", "no leaf"
-                way = "let both decide by one formula, or leave significance out"
                 yield (
                     f"makes a node with the tests {reported} {is_one[not wanted]} by significance "
-                    f"(its best is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
+                    f"(its best is {best:.6g}) and {is_one[not said]} by is_leaf_among; "
+                    "let both decide by one formula, or leave significance out"
                 )
 
 

@@ -169,20 +169,17 @@ def check_range(given: Table, scale: Scale) -> Table:
     way = "multiply the whole column by a constant that brings it near 1"
     with np.errstate(over="ignore", under="ignore"):
         if weight.min() ** 2 < least or weight.sum() ** 2 > most:
-            reach = (
+            raise DataError(
                 f"the weights of {name} reach from {given.row_weights().min():g} to "
-                f"{given.row_weights().max():g}"
+                f"{given.row_weights().max():g}, and float64 cannot hold their squares; {way}"
             )
-            raise DataError(f"{reach}, and float64 cannot hold their squares; {way}")
         if table.is_regression:
             y, total = table.target.values, weight.sum()
             far = np.abs(y - y[0]).max()
             if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):
-                reach = (
-                    f"target {given.target.name!r} of {name} reaches from "
-                    f"{given.target.values.min():g} to {given.target.values.max():g}"
-                )
                 raise DataError(
-                    f"{reach}, and float64 cannot hold the squares that its variance sums; {way}"
+                    f"target {given.target.name!r} of {name} reaches from "
+                    f"{given.target.values.min():g} to {given.target.values.max():g}, and float64 "
+                    f"cannot hold the squares that its variance sums; {way}"
                 )
     return table

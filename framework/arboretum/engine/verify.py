@@ -571,10 +571,11 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
                 off = np.abs(found - (itself := part.covered(objects, rows)))
                 if not (off <= 1e-9).all():
                     i = int(off.argmax())
-                    rule = (
-                        f"node {node}: coverage {part.name} answers alike, bound to its root or not"
+                    fail(
+                        f"node {node}: coverage {part.name} answers alike, bound to its root or "
+                        f"not: {found[i]} when bound",
+                        float(itself[i]),
                     )
-                    fail(f"{rule}: {found[i]} when bound", float(itself[i]))
             still &= ~(found >= 1.0 - COVERED)
         paid += float(tree.price[node]) * float(mass[still].sum())
         waiting += [(child, rows[still]) for child in tree.children(node).tolist() if child >= 0]

@@ -105,8 +105,10 @@ def _grow_child(growth: Growth, item: Open, tree: Tree, above: int, outcome: int
     expected, cell, candidate = tree.rule(above), item.cell, item.candidate
     if candidate is None or (found := candidate.engine.rule(cell, candidate)) != expected:
         got = "none" if candidate is None else found.describe()
-        takes = f"was divided by {expected.describe()!r}, but growing again takes {got!r}"
-        raise ContractError(f"node {above} {takes}; code or data have changed")
+        raise ContractError(
+            f"node {above} was divided by {expected.describe()!r}, but growing again takes "
+            f"{got!r}; code or data have changed"
+        )
     # an outcome without objects has no child
     present = np.unique(candidate.engine.outcomes(cell, candidate))
     return growth.split_node(item)[int((present < outcome).sum())]

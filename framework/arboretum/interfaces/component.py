@@ -198,8 +198,10 @@ def param(
             obeys = False
         if not obeys:
             cls = type(instance)
-            where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.alias}"
-            raise ValueError(f"{where} must be {bounds}; got {value!r}")
+            raise ValueError(
+                f"{getattr(cls, 'kind', cls.__name__)}.{attribute.alias} must be {bounds}; got "
+                f"{value!r}"
+            )
 
     metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared, "writes": writes}
     return attrs.field(

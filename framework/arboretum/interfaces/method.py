@@ -124,11 +124,10 @@ class Parts:
             rule.leaf_rule() for rule in self.stopping if hasattr(rule, "leaf_rule")
         ]
         if not counting_objects and any(rule.min_objects for rule in rules):
-            msg = (
+            raise CapabilityError(
                 "this solver knows no leaf rule that counts objects; count rows "
                 "(stopping.standard.min_split) or leave it out"
             )
-            raise CapabilityError(msg)
         return tightest(LeafRule, rules)
 
 
@@ -231,10 +230,10 @@ class Context:
         they are made; a megabyte is always there.
         """
         if self.memory_bytes is not None and needed > max(self.memory_bytes, FEW_BYTES):
-            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             raise BudgetError(
                 f"{what} take about {needed / 1e6:,.0f} MB, and the budget is "
-                f"{self.memory_bytes / 1e6:,.0f} MB; {ways}"
+                f"{self.memory_bytes / 1e6:,.0f} MB; "
+                "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             )
 
 

@@ -101,9 +101,9 @@ class Monotony:
     def demand(self) -> None:
         """Raises CapabilityError, with the counterexample, where one was found."""
         if self.found is not None:
-            way_out = "let F be ≥ 0 and grow with every branch's value"
             raise CapabilityError(
-                f"complexity {self.complexity.name} is not monotone: {self.found}; {way_out}"
+                f"complexity {self.complexity.name} is not monotone: {self.found}; "
+                "let F be ≥ 0 and grow with every branch's value"
             )
 
     def on_a_grid(self) -> Monotony:

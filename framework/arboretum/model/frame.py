@@ -249,10 +249,10 @@ def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) ->
         "period["
     ):
         return
-    way = "give what may matter of them as numbers, such as year, month, or days since a date"
     raise DataError(
         f"column {name!r} holds dates or times ({found}) where numbers or categories are "
-        f"asked for: {way}"
+        "asked for: "
+        "give what may matter of them as numbers, such as year, month, or days since a date"
     )
 
 

@@ -132,11 +132,9 @@ def refuse_merged(name: str, whole: Sequence[object] | np.ndarray, numbers: np.n
                 continue
             value = int(value.partition(".")[0])
         if (other := known.setdefault(float(numbers[i]), value)) != value:
-            way = (
-                "keep them as categories (dataset.kinds), leave the column out, or subtract what "
-                "they have in common"
-            )
             raise DataError(
                 f"column {name!r}: {other} and {value} are one number in float64, exact up "
-                f"to 2^53; {way}"
+                "to 2^53; "
+                "keep them as categories (dataset.kinds), leave the column out, or subtract what "
+                "they have in common"
             )

@@ -261,11 +261,10 @@ def read_assignment(text: str) -> tuple[str, object]:
         return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
     except yaml.YAMLError as error:
         way = "'…'" if value[:1] != "{" else "{name: '…'}"
-        msg = (
+        raise ConfigError(
             f"cannot read override {text!r}: some of its characters have a meaning of their own; "
             f"quote them: {key}={way}"
-        )
-        raise ConfigError(msg) from error
+        ) from error
 
 
 class RegistryFactory:

@@ -224,10 +224,10 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
     hook.
     """
     if (other := manager.get_name(module)) not in (None, owner.plugin):
-        way = (
+        raise PluginError(
+            f"plugin {owner.plugin}: "
             f"its module is registered as plugin {other} already; keep one of the two entry points"
         )
-        raise PluginError(f"plugin {owner.plugin}: {way}")
     if manager.has_plugin(owner.plugin):
         file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
         way = (

@@ -206,8 +206,12 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
     """
     for old, new in _RENAMED.get(getattr(cls, "kind", None), {}).items():
         if hasattr(cls, old) and not hasattr(cls, new):
-            msg = f"plugin {owner.plugin}: {cls.__name__}.{old} is called {new} now, and {old}"
-            warnings.warn(f"{msg} goes with the next minor version", DeprecationWarning, 2)
+            warnings.warn(
+                f"plugin {owner.plugin}: {cls.__name__}.{old} is called {new} now, and {old} goes "
+                "with the next minor version",
+                DeprecationWarning,
+                2,
+            )
             setattr(cls, new, inspect.getattr_static(cls, old))
     if (fault := _fault(cls)) is not None:
         raise PluginError(
@@ -285,6 +289,8 @@ def _field_fault(cls: type) -> str | None:
         if field.default is attrs.NOTHING:
             return f".{field.name} has no default; every field of a component has one"
         if type(field.default).__hash__ is None:
-            way = f"use a tuple, or attrs.Factory({type(field.default).__name__})"
-            return f".{field.name} has a mutable default, which all instances would share; {way}"
+            return (
+                f".{field.name} has a mutable default, which all instances would share; "
+                f"use a tuple, or attrs.Factory({type(field.default).__name__})"
+            )
     return None

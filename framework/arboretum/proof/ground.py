@@ -111,11 +111,10 @@ class Columns:
         ranks = [np.unique(values, return_inverse=True)[1].ravel() for values in objects.raw.T]
         n_tests = len(fixed) + sum(int(rank.max()) for rank in ranks)
         if n_tests * objects.n_objects > MOST_CELLS:
-            what = (
-                f"proofs keep a byte for each test of each object, and here are {n_tests:,} "
-                f"tests of {objects.n_objects:,} objects"
+            raise CapabilityError(
+                f"proofs keep a byte for each test of each object, and here are {n_tests:,} tests "
+                f"of {objects.n_objects:,} objects; ask fewer tests (encoder=bins)"
             )
-            raise CapabilityError(f"{what}; ask fewer tests (encoder=bins)")
         tests = [[codes == 1] for codes in fixed] + [
             [rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks
         ]

@@ -151,8 +151,10 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
         steps.append('<a href="#chart">all points</a>')
         look = ' class="own"' if point is own else ""
         drawn = point.tree.to_svg(title=title, max_leaves=LEAVES) if point.tree else ""
-        head = f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2>'
-        sections.append(f"{head}<p>{' · '.join(steps)}</p>{drawn}</section>")
+        sections.append(
+            f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2>'
+            f"<p>{' · '.join(steps)}</p>{drawn}</section>"
+        )
     cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]
     links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
     table = "".join(

@@ -78,9 +78,10 @@ class Label:
             if self.halo
             else ""
         )
-        place = f'x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"'
         return (
-            f'<text {place}{weight}{anchor} fill="{self.fill}"{halo} '
+            "<text "
+            f'x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"'
+            f'{weight}{anchor} fill="{self.fill}"{halo} '
             f'pointer-events="none">{_text(self.text)}</text>'
         )
 
@@ -106,9 +107,10 @@ class Curve:
     def svg(self) -> str:
         """Return the SVG element ``path``: the cubic of :meth:`points`."""
         start, *rest = (" ".join(map(_number, point)) for point in self.points())
-        path = f"M{start}C{' '.join(rest)}"
         return (
-            f'<path d="{path}" fill="none" stroke="{self.stroke}" '
+            '<path d="'
+            f"M{start}C{' '.join(rest)}"
+            f'" fill="none" stroke="{self.stroke}" '
             f'stroke-width="{_number(self.width)}"/>'
         )
 

@@ -243,11 +243,11 @@ def _read_tree(text: str, record: Record) -> Tree:
         files = record.config.get("plugins")
         if not files or "type of test" not in str(error):
             raise
-        way = (
+        raise DataError(
+            f"{error}; the run used the plugin file {files[0]!r}: "
             f"look at it, then say --plugin {shlex.quote(files[0])} (in Python: load(RUN, "
             "plugins=[FILE]))"
-        )
-        raise DataError(f"{error}; the run used the plugin file {files[0]!r}: {way}") from None
+        ) from None
 
 
 def read_run(folder: Path) -> Record:

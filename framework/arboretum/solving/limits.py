@@ -77,8 +77,7 @@ class TreeLimits:
             "min_leaf": self.least > 1,
         }
         if not lam and not any(given[name] for name in ends):
-            listed = f"{', '.join(ends[:-1])} or {ends[-1]}"
             raise CapabilityError(
                 "objective.lam=0 needs a limit, or trees grow without end; set "
-                f"stopping.standard.{listed}"
+                f"stopping.standard.{', '.join(ends[:-1])} or {ends[-1]}"
             )

@@ -60,10 +60,10 @@ def refuse_unfit(
         raise DataError("no object to learn from; does the split leave any training row?")
     for feature in objects.features if two_way else ():
         if feature.arity > 2:
-            ways = "encoder=onehot (a test per value), or encoder=midpoints"
             raise CapabilityError(
                 f"solver {solver} asks two-way tests, but column {feature.column!r} has "
-                f"{feature.n_bins} branches; use {ways}"
+                f"{feature.n_bins} branches; use "
+                "encoder=onehot (a test per value), or encoder=midpoints"
             )
     if objects.incomplete:
         raise CapabilityError(
@@ -89,12 +89,9 @@ def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
     columns = Counter({feature.column: 2 for feature in objects.raw_features})
     columns.update({feature.column: feature.n_tests for feature in objects.features})
     if several := [name for name, n in columns.items() if n > 1]:
-        paid = (
-            f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for "
-            "several tests"
-        )
         raise CapabilityError(
-            f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)"
+            f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for "
+            "several tests; use encoder=multiway, or a cost that is paid per test (cost=table)"
         )
 
 

@@ -350,9 +350,8 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
                 f"(verdict {verdict[k]})"
             )
         m = int(np.flatnonzero(~good[k])[0])
-        what = (
-            f"tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed "
-            f"{found[k, m]:g}"
+        raise VerificationError(
+            f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, "
+            f"recomputed {found[k, m]:g}; please report this table"
         )
-        raise VerificationError(f"verification failed: {what}; please report this table")
     return wrong / (float(n) if objects.weight is None else math.fsum(weight))

@@ -143,11 +143,10 @@ def check_scores(
         if np.isnan(scores).any():
             raise nan_score_error(scorer, rule_of(int(np.isnan(scores).argmax())))
         rule = rule_of(int(scores.argmax()))
-        msg = (
+        raise ContractError(
             f"criterion {component_name(scorer.criterion)!r} scored {rule.describe()!r} with "
             "+inf; return a finite score, or −inf to refuse it"
         )
-        raise ContractError(msg)
 
 
 def check_repeatable(
@@ -158,12 +157,11 @@ def check_repeatable(
     Asked once per growth, at its root.   first, again : the two answers of ``method``.
     """
     if not np.array_equal(first, again, equal_nan=True):
-        msg = (
+        raise ContractError(
             f"criterion {component_name(scorer.criterion)!r}: {method} answers the same question "
-            "in two ways"
+            "in two ways, so that no run could be repeated; draw by with_seed(seed) and "
+            "tables.test alone, and keep nothing between calls"
         )
-        way = "draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
-        raise ContractError(f"{msg}, so that no run could be repeated; {way}")
 
 
 def score_candidates(

@@ -104,11 +104,10 @@ class CompiledCriterion:
             column = None
         by_class = column is not None and adds_by_class(kernel)
         if by_class and statistics.moments:
-            msg = (
+            raise CapabilityError(
                 f"criterion {component_name(criterion)!r}: its kernel wants a column per class, "
                 "and the target is a number"
             )
-            raise CapabilityError(msg)
         many = statistics.n_classes > class_sums.FEW_CLASSES and not (
             statistics.moments or hasattr(criterion, "finalise_scores")
         )
@@ -298,11 +297,10 @@ class CompiledCriterion:
                 if found.dtype == object and not found.ndim
                 else f"{found.dtype}{list(found.shape)}"
             )
-            msg = (
+            raise ContractError(
                 f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per "
                 f"object of the node; got {got}"
             )
-            raise ContractError(msg)
         if found.dtype != np.float64:
             raise ContractError(
                 f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: "
@@ -333,10 +331,10 @@ class CompiledCriterion:
         if n < 0:
             i = int(rows[picked[0]])
             of = "" if objects.label is None else f" and class {int(objects.label[i])}"
-            where = f"an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
             raise ContractError(
                 f"criterion {component_name(self.criterion)!r}: column must be finite; it is "
-                f"not for {where}"
+                "not for "
+                f"an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
             )
         found = np.zeros((len(rows), self.width if self.by_class else 1))
         found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]
@@ -515,6 +513,7 @@ def compile_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
             if called
             else "write it in NumPy form instead"
         )
-        msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; {way}"
-        raise ContractError(msg) from None
+        raise ContractError(
+            f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; {way}"
+        ) from None
     return address

@@ -130,11 +130,10 @@ class CoverageState:
             left[k] = np.where(rest <= COVERED, 0.0, np.minimum(rest, 1.0))
             if left[k, alone].any():
                 at = alone[np.argmax(left[k, alone])]
-                msg = (
+                raise ContractError(
                     f"coverage {name!r}: an object that is alone must be covered, f = 1; object "
                     f"{rows[at]} got {found[at]:.12g}"
                 )
-                raise ContractError(msg)
         return left
 
     def _check_not_falling(self, rest: np.ndarray, rows: np.ndarray, start: np.ndarray) -> None:
@@ -166,11 +165,10 @@ class CoverageState:
                 if among < self.objects.n_objects
                 else (high[k, i], "")
             )
-            msg = (
+            raise ContractError(
                 f"coverage {self.names[k]!r}: covered {rule}; object {rows[i]} got {got:.12g} "
                 f"among {among} objects{above}"
             )
-            raise ContractError(msg)
 
     def mean(self, rows: np.ndarray, left: np.ndarray) -> float:
         """Return the weighted mean of f over the objects of a node; 1.0 exactly where all are

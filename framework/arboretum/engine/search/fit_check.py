@@ -82,9 +82,9 @@ def _find_faults(
             )
         own = 2 in missing.placements(np.ones(2))
         if own and problem.prices.outcomes is not None:
-            gives = f"missing {missing.name} gives rows an outcome of their own"
             yield (
-                f"{gives}, which prices by outcome do not know; choose cost=table, or another rule"
+                f"missing {missing.name} gives rows an outcome of their own, which prices by "
+                "outcome do not know; choose cost=table, or another rule"
             )
         if own and scores_two_outcomes_only(scorer):
             yield (
@@ -104,10 +104,10 @@ def _find_faults(
         yield f"{criterion} scores two outcomes only; choose a binary encoder"
     # tables of objects cannot say how many rows a branch has
     if len(statistics.n_rows) and (least := parts.limits().min_leaf) > 1:
-        way = "use stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
         yield (
             f"{criterion} counts objects, and some stand for several rows, so min_leaf={least} "
-            f"(rows) cannot be held; {way}"
+            "(rows) cannot be held; "
+            "use stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
         )
     if getattr(scorer.criterion, "divides_by_price", False):
         yield from _find_faults_of_prices(problem, criterion)
@@ -137,8 +137,10 @@ def _find_faults_of_predicate(
     first = objects.row_of_object[objects.object_of_row]
     for column in objects.table.columns if objects.n_objects < objects.table.n_rows else ():
         if not np.array_equal(column.values, column.values[first], equal_nan=column.is_continuous):
-            apart = f"rows that differ in column {column.name!r} became one object"
-            yield f"{name} reads raw values, and {apart}; choose encoder.coalesce=none"
+            yield (
+                f"{name} reads raw values, and rows that differ in column {column.name!r} became "
+                "one object; choose encoder.coalesce=none"
+            )
 
 
 def _find_faults_of_prices(problem: Problem, criterion: str) -> Iterator[str]:
@@ -155,8 +157,10 @@ def _find_faults_of_prices(problem: Problem, criterion: str) -> Iterator[str]:
     )
     column, least = min(asked, key=lambda pair: pair[1], default=("", 1.0))
     if not least > 0.0:
-        got = f"got {least:g} for column {column!r}: raise it, or leave the column out"
-        yield f"{criterion} divides by the price of a test, which must be > 0; {got}"
+        yield (
+            f"{criterion} divides by the price of a test, which must be > 0; "
+            f"got {least:g} for column {column!r}: raise it, or leave the column out"
+        )
     if prices.once_per_column:
         yield (
             f"{criterion} divides by the price of a test, and a column that was asked before is "

@@ -572,11 +572,10 @@ def ask_placements(missing: Missing, known: np.ndarray) -> list[int]:
         or not all(MISSING_SPLITS <= to <= len(known) for to in found)
         or (not missing.counted and len(found) > 1)
     ):
-        allowed = (
-            f"outcomes, 0 … {len(known)}, MISSING_STOPS or MISSING_SPLITS, one where rows are "
-            "not counted"
+        raise ContractError(
+            f"missing {missing.name!r}: placements must be outcomes, 0 … {len(known)}, "
+            f"MISSING_STOPS or MISSING_SPLITS, one where rows are not counted; got {found}"
         )
-        raise ContractError(f"missing {missing.name!r}: placements must be {allowed}; got {found}")
     return found
 
 

@@ -431,20 +431,19 @@ class Growth:
                 f"budget.seconds ran out: the tree is cut short after {self.expanded} splits"
             )
         if self.refused and order != "best":
-            spent = (
+            found.append(
                 f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test "
-                "gains"
+                "gains; method.order=best spends them by gain"
             )
-            found.append(f"{spent}; method.order=best spends them by gain")
         if self.scorer.sums_gain and self.scorer.kernel is None:
             parts = self.problem.parts
             coverage = ", ".join(map(component_name, parts.coverage))
             impurity = component_name(parts.impurity)
-            lacks = (
+            found.append(
                 f"criterion {component_name(parts.criterion)} has no kernel for "
-                f"coverage={coverage} with impurity={impurity}"
+                f"coverage={coverage} with impurity={impurity}: scored by its definition, object "
+                "by object"
             )
-            found.append(f"{lacks}: scored by its definition, object by object")
         elif compiled and self.plan.note:
             found.append(self.plan.note)
         return tuple(found)

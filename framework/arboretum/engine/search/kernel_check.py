@@ -529,11 +529,9 @@ def _check_memory(
     if all(
         count_memory(work) > (1 if usual is None else count_memory(usual)) for _ in range(REPEATED)
     ):
-        way = (
-            "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write "
-            "it in NumPy form"
-        )
         raise ContractError(
             f"{what}: its kernel {_locate(kernel)} takes memory each time it is called, which "
-            f"a kernel must not; {way}"
+            "a kernel must not; "
+            "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write "
+            "it in NumPy form"
         )

@@ -33,11 +33,10 @@ def check_memory(
         or (need := estimate_growth_bytes(space, scorer, plan, compiled)) <= memory_bytes
     ):
         return
-    msg = (
+    raise BudgetError(
         f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than "
-        f"budget.memory_mb={memory_bytes / 1e6:g}"
+        f"budget.memory_mb={memory_bytes / 1e6:g}; raise it, or choose fewer rows, columns or bins"
     )
-    raise BudgetError(f"{msg}; raise it, or choose fewer rows, columns or bins")
 
 
 def estimate_growth_bytes(

@@ -90,13 +90,10 @@ class NodeTestEngine(TableEngine):
                 if cell.depth == 0 and [*map(_describe_tests, found)] != [
                     *map(_describe_tests, self.ask_predicate(predicate, rows))
                 ]:
-                    msg = (
-                        f"predicate {predicate.name!r}: candidates answers the same question in "
-                        "two ways"
-                    )
                     raise ContractError(
-                        f"{msg}, so that no run could be repeated; draw by the seed given, "
-                        "and keep nothing between calls"
+                        f"predicate {predicate.name!r}: candidates answers the same question in "
+                        "two ways, so that no run could be repeated; draw by the seed given, and "
+                        "keep nothing between calls"
                     )
                 by, groups = by + [predicate] * len(found), groups + found
             k = np.array([len(tests.n_bins) for tests in groups], np.int64)
@@ -137,12 +134,11 @@ class NodeTestEngine(TableEngine):
                 if self._two_only
                 else f"beside raw columns a test has at most {most}"
             )
-            msg = (
+            raise CapabilityError(
                 f"predicate {name!r}: the test "
                 f"{tests.rule(int(tests.n_bins.argmax()), 0).describe()!r} has "
-                f"{tests.n_bins.max()} outcomes"
+                f"{tests.n_bins.max()} outcomes, and {limit} only"
             )
-            raise CapabilityError(f"{msg}, and {limit} only")
         return groups
 
     def _as_coded_tests(self, rule: TestRule, rows: np.ndarray) -> CodedTests:
@@ -173,11 +169,11 @@ class NodeTestEngine(TableEngine):
             or codes.dtype.kind not in "iu"
             or ((codes < 0) | (codes > most)).any()
         ):
-            want = (
+            raise ContractError(
+                f"{who}: outcomes "
                 f"must be one whole number per row, below {most.max()}, where there is an "
                 f"outcome; got {codes.dtype}{list(codes.shape)}"
             )
-            raise ContractError(f"{who}: outcomes {want}")
         return codes
 
     def _count_views(self, cell: Cell) -> Iterator[View]:
@@ -252,10 +248,10 @@ class NodeTestEngine(TableEngine):
         """
         unpriced = [name for name in tests.columns if name not in paid]
         if unpriced:
-            way = "read objects.features and objects.raw_features, or choose another encoder"
             raise CapabilityError(
                 f"predicate {predicate.name!r} reads column {unpriced[0]!r}, which the "
-                f"encoder left out and has no price; {way}"
+                "encoder left out and has no price; "
+                "read objects.features and objects.raw_features, or choose another encoder"
             )
         return sum(paid[name] for name in dict.fromkeys(tests.columns))
 

@@ -55,8 +55,10 @@ def check_sums(
     )
     if found := find_broken_sum(trial):
         name = component_name(scorer.criterion)
-        way = "leave by_sums out (every cut is then scored by its table)"
-        raise ContractError(f"criterion {name}: its kernel promises by_sums, but {found}; {way}")
+        raise ContractError(
+            f"criterion {name}: its kernel promises by_sums, but {found}; "
+            "leave by_sums out (every cut is then scored by its table)"
+        )
 
 
 @lru_cache(maxsize=256)
@@ -79,14 +81,16 @@ def find_broken_sum(trial: SumTrial) -> str:
         low, high, *along = _score_tables(trial, *given, price, node, trial.sum_at)
         if not low <= score <= high and score == score:
             sides = (", ".join(f"{w:g}" for w in side[side > 0]) for side in weights)
-            reported = f"a table of the class weights ({') | ('.join(sides)})"
-            return f"{reported} scores {score:.9g}, and its {sum_of.__name__} alone {low:.9g}"
+            return (
+                f"a table of the class weights ({') | ('.join(sides)}) scores {score:.9g}, and its "
+                f"{sum_of.__name__} alone {low:.9g}"
+            )
         if (np.diff(along) > 0).any():
             k = int((np.diff(along) > 0).argmax())
-            reported = (
-                f"with {sum_of.__name__} from {sums[k + 2]:g} to {sums[k + 3]:g} its score rises"
+            return (
+                f"with {sum_of.__name__} from {sums[k + 2]:g} to {sums[k + 3]:g} its score rises "
+                f"from {along[k]:.9g} to {along[k + 1]:.9g}"
             )
-            return f"{reported} from {along[k]:.9g} to {along[k + 1]:.9g}"
     return ""
 
 

@@ -51,11 +51,10 @@ class ComponentSuite:
         if given is None or hasattr(given, "_fixture_function_marker"):  # pytest made it
             return
         if isinstance(given, type | property) or inspect.isroutine(given):
-            said = (
-                "an instance (component = MyComponent()) or a function under @pytest.fixture "
-                "that returns one"
+            raise ContractError(
+                f"{cls.__name__}.component must be an instance (component = MyComponent()) or a "
+                f"function under @pytest.fixture that returns one; got {given!r}"
             )
-            raise ContractError(f"{cls.__name__}.component must be {said}; got {given!r}")
         setattr(cls, "component", pytest.fixture(lambda self: given))  # noqa: B010 - it is a method
 
     @pytest.fixture
