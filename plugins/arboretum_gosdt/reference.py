@@ -38,11 +38,12 @@ def minimum(
     mass: Sequence[Any] = (),
     count: Sequence[int] = (),
 ) -> Any:
-    """Return the least value over all trees, by trying them all; None where no tree is allowed,
-    which cannot be (a leaf always is).
+    """Return the least value over all trees, by trying them all.
 
-    outcome[u][f] : of object u under test f, 0 or 1.   cost[u][k] : what u adds to the loss where
-    its leaf says k.   price[f], mass[u], count[u] : 0, 1 and 1 where nothing is given.
+    outcome[u][f] : of object u under test f, 0 or 1.
+    cost[u][k] : what u adds to the loss where its leaf says k.
+    price[f], mass[u], count[u] : 0, 1 and 1 where nothing is given.
+    Numbers may be of any exact kind, as Fraction; the answer is of that kind.
     """
     n, tests = len(outcome), range(len(outcome[0]) if outcome else 0)
     price = list(price) or [0] * len(tests)
@@ -52,8 +53,8 @@ def minimum(
 
     @cache
     def trees(objects: frozenset[int], depth: int) -> frozenset[tuple[Any, int, Any]]:
-        """(loss and expected price, leaves, maximum path cost) of every tree on these
-        objects.
+        """Return (loss and expected price, leaves, maximum path cost) of every tree on these
+        objects, of at most so many tests on a path.
         """
         found = {(min(sum(cost[u][k] for u in objects) for k in range(len(cost[0]))), 1, 0)}
         if depth == 0 or sum(count[u] for u in objects) < task.split:

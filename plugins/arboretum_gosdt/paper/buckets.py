@@ -27,7 +27,7 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, published, run, there
+from arboretum_gosdt.paper.study import CALLED, is_installed, published, run
 
 DATA = "gosdt-fig1"
 ENCODERS = {"midpoints": {}, "bucketized": {"numeric": "bucketised"}}
@@ -66,15 +66,17 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     thresholds, errors by depth and by exact method on Figure 1's data set.
     """
     return (
-        _drawn(key["dimension"], seed, services)
+        _run_drawn_tables(key["dimension"], seed, services)
         if "dimension" in key
-        else _figure_1(services, key["seconds"])
+        else _run_figure_1(services, key["seconds"])
     )
 
 
-def _figure_1(services: Services, seconds: float) -> Facts:
-    """Per encoder: thresholds of each column, errors by depth, per method errors at depth 2
-    (GOSDT: at λ), and leaves.
+def _run_figure_1(services: Services, seconds: float) -> Facts:
+    """Return per encoder: ``thresholds`` of each column; ``depths``, errors at depths 1 and 3;
+    ``methods``, errors at depth 2 (GOSDT: at λ), leaves and whether that is proven.
+
+    seconds : of each exact run; what is not installed is left out.
     """
     table, found = services.component("dataset", DATA).load(0), {}
     for name, encoder in ENCODERS.items():
@@ -82,17 +84,17 @@ def _figure_1(services: Services, seconds: float) -> Facts:
             table, table, raw_thresholds=False, seed=0
         )
         depths = {
-            depth: run(services, table, "dl85", _held(depth), encoder=encoder).errors
+            depth: run(services, table, "dl85", _fields_of_depth(depth), encoder=encoder).errors
             for depth in (1, 3)
         }
         own = {}
         for method in EXACT:
-            if there(services, method):
+            if is_installed(services, method):
                 one = run(
                     services,
                     table,
                     method,
-                    {"objective.lam": LAM} if method == "gosdt" else _held(2),
+                    {"objective.lam": LAM} if method == "gosdt" else _fields_of_depth(2),
                     seconds,
                     encoder,
                 )
@@ -105,26 +107,31 @@ def _figure_1(services: Services, seconds: float) -> Facts:
     return found
 
 
-def _held(depth: int) -> Facts:
+def _fields_of_depth(depth: int) -> Facts:
     return {"objective.lam": 0.0, "stopping.standard.max_depth": depth}
 
 
-def _drawn(dimension: int, seed: int, services: Services) -> Facts:
-    """Errors of the best trees of depth 2 on random tables, with all thresholds and with
-    buckets.
+def _run_drawn_tables(dimension: int, seed: int, services: Services) -> Facts:
+    """Return errors of the best trees of depth 2 on DRAWS random tables, with all thresholds and
+    with buckets: encoder → a number per table.
     """
     draw = np.random.default_rng([seed, dimension])
     losses: dict[str, list[float]] = {name: [] for name in ENCODERS}
     for _ in range(DRAWS):
         table = random_table(draw, dimension)
         for name, encoder in ENCODERS.items():
-            losses[name].append(run(services, table, "dl85", _held(2), encoder=encoder).errors)
+            losses[name].append(
+                run(services, table, "dl85", _fields_of_depth(2), encoder=encoder).errors
+            )
     return losses
 
 
 def random_table(draw: np.random.Generator, dimension: int) -> Table:
-    """Points whose labels alternate over the leaves of a random tree of depth 2, some turned
-    round.
+    """Return a table of points in the unit cube whose labels alternate over the leaves of a random
+    tree of depth 2, a share NOISE of them turned round.
+
+    draw : which is asked for points, tests, cuts and noise, in this order.
+    dimension : number of columns.
     """
     x = draw.random((dimension, ROWS))
     tests = draw.integers(dimension, size=3)
@@ -149,13 +156,15 @@ def judge(results: Keyed) -> Judgement:
     drawn = {key["dimension"]: result for key, result in results if "dimension" in key}
     parts = [_judge_thresholds(found[0])] if found else []
     return Judgement.joined(
-        [*parts, *([_by_dimension(dict(sorted(drawn.items())))] if drawn else [])]
+        [*parts, *([_judge_dimensions(dict(sorted(drawn.items())))] if drawn else [])]
     )
 
 
 def _judge_thresholds(found: Plain) -> Judgement:
     """Judge each way of making thresholds against Figure 1: the thresholds, the errors at depths 1
     and 3, and what each method proves over them.
+
+    found : of ``_run_figure_1``; what is not proven in time is named, and judged by nothing.
     """
     paper, cells = published()["figure_1"], []
     for name, one in found.items():
@@ -257,7 +266,7 @@ def _judge_thresholds(found: Plain) -> Judgement:
     )
 
 
-def _by_dimension(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement:
+def _judge_dimensions(drawn: Mapping[int, Mapping[str, Sequence[int]]]) -> Judgement:
     """Judge whether buckets cost more training accuracy at the last dimension than at the first, by
     ``SURE`` standard errors; open unless all dimensions were drawn.
 

@@ -2,7 +2,7 @@
 
 from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Piece, Services, csv_text
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import loaded, released, run
+from arboretum_gosdt.paper.study import load_released, load_table, run
 
 DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
 LAM = 0.01
@@ -36,7 +36,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     whether each is proven.
     """
     if "threads" in key:
-        table = released(services, CORES["dataset"])
+        table = load_released(services, CORES["dataset"])
         values = [
             run(
                 services,
@@ -48,10 +48,12 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             for n in (1, key["threads"])
         ]
         return {"values": [one.value for one in values], "proven": [one.finished for one in values]}
-    found = run(services, loaded(services, key["dataset"]), "gosdt", {"objective.lam": LAM}, 300.0)
+    found = run(
+        services, load_table(services, key["dataset"]), "gosdt", {"objective.lam": LAM}, 300.0
+    )
     reference = run(
         services,
-        loaded(services, key["dataset"]),
+        load_table(services, key["dataset"]),
         "gosdt_reference",
         {"objective.lam": LAM},
         key["seconds"],

@@ -30,7 +30,7 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, fold_of, loaded, run, there
+from arboretum_gosdt.paper.study import CALLED, is_installed, load_table, run, split_fold
 
 DATA, FOLD, LAM, THETA = "fourclass", 1, 0.01, 0.1
 ENCODER = {"numeric": "quantile", "n_bins": 6, "bin_tests": "thresholds"}
@@ -74,13 +74,13 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     training and test rows.
     """
     if key["by"] == "grid":
-        return _on_the_left(key, services)
+        return _compare_areas(key, services)
     name = key["objective"]
     method, fields = OBJECTIVES[name]
     method = "pygosdt" if key["by"] == "pygosdt" else method
-    if not there(services, method):
+    if not is_installed(services, method):
         return {"absent": True}
-    train, test = fold_of(loaded(services, DATA), FOLD)
+    train, test = split_fold(load_table(services, DATA), FOLD)
     found = run(
         services,
         train,
@@ -113,11 +113,11 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     )
 
 
-def _on_the_left(key: Key, services: Services) -> Facts:
-    """Rows of [θ, area up to θ and leaves of AUC's tree, the same of pAUC's]; empty where AUC's
-    is not proven in time.
+def _compare_areas(key: Key, services: Services) -> Facts:
+    """Return ``rows`` of [θ, area up to θ and leaves of AUC's tree, the same of pAUC's] at a λ, a
+    row for each θ of GRID; empty where AUC's tree is not proven in time.
     """
-    train, _ = fold_of(loaded(services, DATA), FOLD)
+    train, _ = split_fold(load_table(services, DATA), FOLD)
     given = {"objective.lam": key["lam"]}
     auc = run(services, train, "fronts", given, key["seconds"], ENCODER, objective="auc")
     rows = []
@@ -138,7 +138,7 @@ def _on_the_left(key: Key, services: Services) -> Facts:
                     *(
                         x
                         for one in (auc, pauc)
-                        for x in (area(curve(one.tree, train), theta), one.leaves)
+                        for x in (area_up_to(curve(one.tree, train), theta), one.leaves)
                     ),
                 ]
             )
@@ -146,15 +146,20 @@ def _on_the_left(key: Key, services: Services) -> Facts:
 
 
 def curve(tree: Tree, table: Table) -> list[list[float]]:
-    """FPR and TPR where more and more leaves say yes."""
+    """Return [FPR, TPR] of a tree on a table, two lists of shares, where more and more leaves say
+    yes.
+    """
     found = api.curves.Curve.of(
         tree.predict_proba(table)[:, 1], table.target.codes == 1, np.ones(table.n_rows)
     )
     return [found.fpr.tolist(), found.recall.tolist()]
 
 
-def area(points: Sequence[Sequence[float]], most: float = 1.0) -> float:
-    """Under a curve up to a false-positive rate."""
+def area_up_to(points: Sequence[Sequence[float]], most: float = 1.0) -> float:
+    """Return the area under a curve up to a false-positive rate.
+
+    points : FPR and TPR, ascending.
+    """
     x, y = np.array(points)
     at = np.append(x[x < most], most)
     return float(np.trapezoid(np.append(y[x < most], np.interp(most, x, y)), at))
@@ -177,11 +182,11 @@ def judge(results: Keyed) -> Judgement:
         (key["lam"], *row) for key, one in results if key["by"] == "grid" for row in one["rows"]
     ]
     claims = (
-        [_different(found), _sparse(found), _efficient(found)]
+        [_judge_difference(found), _judge_leaves(found), _judge_efficiency(found)]
         if len(found) == len(OBJECTIVES)
         else []
     )
-    claims += [*_left(grid), *_judge_values(by)]
+    claims += [*_judge_areas(grid), *_judge_values(by)]
     if not found:
         return Judgement(claims=claims)
     rows = [
@@ -194,8 +199,8 @@ def judge(results: Keyed) -> Judgement:
             one["leaves"],
             one["fp"],
             one["fn"],
-            *(f"{area(one[part]):.6f}" for part in ("training", "test")),
-            f"{area(one['training'], THETA):.6f}",
+            *(f"{area_up_to(one[part]):.6f}" for part in ("training", "test")),
+            f"{area_up_to(one['training'], THETA):.6f}",
         ]
         for who, own in by.items()
         for name, one in own.items()
@@ -247,9 +252,11 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _different(found: Plain) -> Claim:
+def _judge_difference(found: Plain) -> Claim:
     """Judge whether more than half of the objectives' trees differ in false positives and
     negatives.
+
+    found : objective → what the exact solver found, of all objectives.
     """
     pairs = {name: (one["fp"], one["fn"]) for name, one in found.items()}
     reported = ", ".join(f"{name} {fp} and {fn}" for name, (fp, fn) in pairs.items())
@@ -261,7 +268,7 @@ def _different(found: Plain) -> Claim:
     )
 
 
-def _sparse(found: Plain) -> Claim:
+def _judge_leaves(found: Plain) -> Claim:
     """Judge whether one of the trees has at most ``SPARSE`` leaves."""
     leaves = {name: one["leaves"] for name, one in found.items()}
     reported = ", ".join(f"{name} {n}" for name, n in leaves.items())
@@ -272,9 +279,11 @@ def _sparse(found: Plain) -> Claim:
     )
 
 
-def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
+def _judge_areas(grid: Sequence[Sequence[float]]) -> list[Claim]:
     """Judge whether pAUC is as good as AUC on the left, with fewer leaves, at some setting: the
     paper sees it at one, which it does not print.
+
+    grid : rows of (λ, θ, area of AUC's tree up to θ, its leaves, area of pAUC's, its leaves).
     """
     if not grid:
         return []
@@ -299,11 +308,11 @@ def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
     ]
 
 
-def _efficient(found: Plain) -> Claim:
+def _judge_efficiency(found: Plain) -> Claim:
     """Judge whether the tree of best AUC has more area under the training curve than that of best
     accuracy.
     """
-    areas = {name: area(one["training"]) for name, one in found.items()}
+    areas = {name: area_up_to(one["training"]) for name, one in found.items()}
     reported = ", ".join(f"{name} {one:.4f}" for name, one in areas.items())
     sentence = "I.10: the new objectives give a more efficient ROC curve than accuracy"
     return Claim.judged(
@@ -314,6 +323,8 @@ def _efficient(found: Plain) -> Claim:
 def _judge_values(by: Mapping[str, Plain]) -> list[Claim]:
     """Judge whether PyGOSDT finds the values of the exact solvers, where both prove theirs; open
     while it has not proven all of them and none differs.
+
+    by : "exact" and "pygosdt" → objective → what it found.
     """
     both = [name for name in OBJECTIVES if name in by["exact"] and name in by["pygosdt"]]
     if not both:

@@ -21,7 +21,15 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, COLOURS, majority, published, released, run, there
+from arboretum_gosdt.paper.study import (
+    CALLED,
+    COLOURS,
+    is_installed,
+    load_released,
+    majority,
+    published,
+    run,
+)
 
 DATA = (
     "bar-7",
@@ -58,12 +66,15 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """curve : rows of [seconds, bound, value], as they changed.   A run that is finished ends
-    with both equal.
+    """Return ``curve``, rows of [seconds, bound, value], as they changed, at most MOST; and
+    whether, when and after how much work the run ended.
+
+    A run that is finished ends with bound and value equal.  The bound never falls along the curve,
+    the value never rises.
     """
-    if not there(services, key["method"]):
+    if not is_installed(services, key["method"]):
         return {"absent": True}
-    table = released(services, key["dataset"])
+    table = load_released(services, key["dataset"])
     found = run(
         services,
         table,
@@ -99,11 +110,11 @@ def judge(results: Keyed) -> Judgement:
     if not found:
         return Judgement()
     claims = [
-        *_before_osdt(found),
-        *_first_on_tic_tac_toe(found),
-        *_holds_high(found),
-        *_alike(found),
-        *_closes(found),
+        *_judge_before_osdt(found),
+        *_judge_first_on_tic_tac_toe(found),
+        *_judge_late_drop(found),
+        *_judge_alike(found),
+        *_judge_gaps(found),
     ]
     rows = [
         [name, m, *point]
@@ -132,23 +143,23 @@ def judge(results: Keyed) -> Judgement:
         metrics,
         claims=claims,
         tables=tables,
-        pictures={"progress": _picture(found)},
+        pictures={"progress": _draw_curves(found)},
     )
 
 
-def _when(one: Plain) -> float:
+def _seconds_to_finish(one: Plain) -> float:
     return one["seconds"] if one["finished"] else float("inf")
 
 
-def _spell(one: Plain) -> str:
+def _describe_end(one: Plain) -> str:
     return f"{one['seconds']:.3g} s" if one["finished"] else f"not in {one['seconds']:.3g} s"
 
 
-def _gap(one: Plain) -> float:
+def _gap_left(one: Plain) -> float:
     return 0.0 if one["finished"] else one["curve"][-1][2] - one["curve"][-1][1]
 
 
-def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
+def _judge_before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
     """Judge for both implementations of GOSDT whether they complete their certificate before OSDT
     on more data sets than after it; open unless all data sets were run and some tell them apart.
     """
@@ -158,9 +169,9 @@ def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
         cases = [
             (
                 None
-                if _when(own[method]) == _when(own["osdt"])
-                else _when(own[method]) < _when(own["osdt"]),
-                f"{name} {_spell(own[method])}, OSDT {_spell(own['osdt'])}",
+                if _seconds_to_finish(own[method]) == _seconds_to_finish(own["osdt"])
+                else _seconds_to_finish(own[method]) < _seconds_to_finish(own["osdt"]),
+                f"{name} {_describe_end(own[method])}, OSDT {_describe_end(own['osdt'])}",
             )
             for name, own in both.items()
         ]
@@ -173,22 +184,24 @@ def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
     return claims
 
 
-def _first_on_tic_tac_toe(found: Mapping[str, Plain]) -> list[Claim]:
+def _judge_first_on_tic_tac_toe(found: Mapping[str, Plain]) -> list[Claim]:
     """Judge whether PyGOSDT finishes before GOSDT and OSDT on tic-tac-toe; open where none
     finishes.
     """
     own = found.get("tic-tac-toe", {})
     if not {"pygosdt", "gosdt_reference", "osdt"} <= set(own):
         return []
-    others = min(_when(own["gosdt_reference"]), _when(own["osdt"]))
+    others = min(_seconds_to_finish(own["gosdt_reference"]), _seconds_to_finish(own["osdt"]))
     holds = (
-        None if _when(own["pygosdt"]) == others == float("inf") else _when(own["pygosdt"]) < others
+        None
+        if _seconds_to_finish(own["pygosdt"]) == others == float("inf")
+        else _seconds_to_finish(own["pygosdt"]) < others
     )
-    reported = "; ".join(f"{CALLED[m]} {_spell(own[m])}" for m in METHODS if m in own)
+    reported = "; ".join(f"{CALLED[m]} {_describe_end(own[m])}" for m in METHODS if m in own)
     return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, reported)]
 
 
-def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
+def _judge_late_drop(found: Mapping[str, Plain]) -> list[Claim]:
     """Judge whether the largest step of PyGOSDT's objective is sharp and late on more data sets
     than not, of those that it finished.
     """
@@ -210,11 +223,12 @@ def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
     )
 
 
-def _excess(one: Plain, until: float) -> float:
+def _mean_excess(one: Plain, until: float) -> float:
     """Return by how much the objective is above its end, on average over the time, as a share of
     the whole way.
 
-    until : seconds.
+    one : a run, with its ``curve``.
+    until : seconds over which the mean is taken.
     """
     curve = one["curve"]
     start, end = curve[0][2], curve[-1][2]
@@ -231,16 +245,16 @@ def _excess(one: Plain, until: float) -> float:
     return found
 
 
-def _alike(found: Mapping[str, Plain]) -> list[Claim]:
-    """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first
-    of the three took.
+def _judge_alike(found: Mapping[str, Plain]) -> list[Claim]:
+    """Judge whether GOSDT's objective falls as early as OSDT's, nearer to it than to PyGOSDT's,
+    over the time that the first of the three took; open unless all data sets were run.
     """
     cases = []
     for name, own in found.items():
         if {"gosdt_reference", "pygosdt", "osdt"} <= set(own):
             until = min(own[m]["seconds"] for m in ("gosdt_reference", "pygosdt", "osdt"))
             gosdt, late, osdt = (
-                _excess(own[m], until) for m in ("gosdt_reference", "pygosdt", "osdt")
+                _mean_excess(own[m], until) for m in ("gosdt_reference", "pygosdt", "osdt")
             )
             nearer = abs(gosdt - osdt) < abs(gosdt - late)
             cases.append((nearer, f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}"))
@@ -253,16 +267,21 @@ def _alike(found: Mapping[str, Plain]) -> list[Claim]:
     )
 
 
-def _closes(found: Mapping[str, Plain]) -> list[Claim]:
-    """Time to the proof; where neither has one, the gap that is left."""
+def _judge_gaps(found: Mapping[str, Plain]) -> list[Claim]:
+    """Judge whether GOSDT has its proof before OSDT and PyGOSDT, or where none has one the smaller
+    gap, on most data sets; open unless all were run.
+    """
     cases = []
     for name, own in found.items():
         others = [own[m] for m in ("pygosdt", "osdt") if m in own]
         if "gosdt_reference" in own and others:
-            keys = [(_when(one), _gap(one)) for one in (own["gosdt_reference"], *others)]
+            keys = [
+                (_seconds_to_finish(one), _gap_left(one))
+                for one in (own["gosdt_reference"], *others)
+            ]
             ahead = all(keys[0] < key for key in keys[1:])
             gaps = ", ".join(
-                f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}"
+                f"{CALLED[m]} {_describe_end(own[m])}, gap {_gap_left(own[m]):.4f}"
                 for m in ("gosdt_reference", "pygosdt", "osdt")
                 if m in own
             )
@@ -275,7 +294,7 @@ def _closes(found: Mapping[str, Plain]) -> list[Claim]:
     )
 
 
-def _picture(found: Mapping[str, Plain]) -> Panels:
+def _draw_curves(found: Mapping[str, Plain]) -> Panels:
     """Draw for every data set each method's best objective by seconds, and dashed its bound."""
     charts = []
     for name, own in found.items():

@@ -21,7 +21,7 @@ from arboretum.api import (
     Table,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
+from arboretum_gosdt.paper.study import CALLED, load_released, published, run, split_fold
 
 WORDS = "GOSDT's results as released: errors / n + λ · leaves"
 BY_DEPTH = "{}'s results as released: errors / n of the best tree of a depth"
@@ -48,22 +48,22 @@ def work(key: Key, seed: int, services: Services) -> list[list[list[Any]]]:
     """Per λ and fold: rows, errors, leaves, whether it is proven; by depths: rows, errors of the
     optimum, whether it is proven, CART's errors.
     """
-    table, paper = released(services, key["dataset"]), published()["released"]
-    trains = [fold_of(table, fold, FOLDS)[0] for fold in range(FOLDS)]
+    table, paper = load_released(services, key["dataset"]), published()["released"]
+    trains = [split_fold(table, fold, FOLDS)[0] for fold in range(FOLDS)]
     if "limit" in key:
         return [
-            [_of_depth(services, train, depth) for train in trains]
+            [_solve_at_depth(services, train, depth) for train in trains]
             for depth in paper["others"]["depths"]
         ]
-    return [[_of_price(services, train, lam) for train in trains] for lam in paper["lambdas"]]
+    return [[_solve_at_price(services, train, lam) for train in trains] for lam in paper["lambdas"]]
 
 
-def _of_price(services: Services, train: Table, lam: float) -> list[Any]:
+def _solve_at_price(services: Services, train: Table, lam: float) -> list[Any]:
     one = run(services, train, "gosdt", {"objective.lam": lam})
     return [train.n_rows, one.errors, one.leaves, one.finished]
 
 
-def _of_depth(services: Services, train: Table, depth: int) -> list[Any]:
+def _solve_at_depth(services: Services, train: Table, depth: int) -> list[Any]:
     """Return the rows, errors and proof of the best tree of a depth, and the errors of CART's of at
     most that depth.
     """
@@ -88,20 +88,20 @@ def judge(results: Keyed) -> Judgement:
         return Judgement()
     cells, claims, paper = [], [], published()["released"]
     if priced:
-        cells = list(_gosdt(priced, paper))
-        whole = _number(paper["leaves_and_accuracy_percent"])
+        cells = list(_cells_of_gosdt(priced, paper))
+        whole = _count_released(paper["leaves_and_accuracy_percent"])
         claims = [
-            _claim(
+            _judge_cells(
                 "GOSDT finds optimal trees: every result that the authors released for the "
                 "monk problems has the least risk",
                 cells,
                 whole,
             )
         ]
-        claims.append(_osdt(priced, paper["others"]["osdt_in_time"]))
+        claims.append(_judge_osdt(priced, paper["others"]["osdt_in_time"]))
     for name in ("dl85", "binoct") if limited else ():
-        found = list(_best_of_depth(limited, name, paper["others"]))
-        whole = _number(paper["others"][name]) - sum(
+        found = list(_cells_of_depth(limited, name, paper["others"]))
+        whole = _count_released(paper["others"][name]) - sum(
             len(late)
             for rows in paper["others"].get(f"{name}_out_of_time", {}).values()
             for late in rows
@@ -110,40 +110,51 @@ def judge(results: Keyed) -> Judgement:
             f"{CALLED[name]} finds the most accurate tree of a depth: every result that was "
             "released and ended in time is one"
         )
-        claims.append(_claim(words, found, whole))
+        claims.append(_judge_cells(words, found, whole))
         cells += found
     if limited:
-        claims += [_late(limited, paper["others"]), _cart(limited, paper["others"]["cart"])]
-    same = float(sum(_equal(cell) for cell in cells))
+        claims += [
+            _judge_late_trees(limited, paper["others"]),
+            _judge_cart(limited, paper["others"]["cart"]),
+        ]
+    same = float(sum(_is_equal(cell) for cell in cells))
     return Judgement.of_chapter(
         "released results", {}, {"released_equal": same}, cells=cells, claims=claims
     )
 
 
-def _number(printed: Mapping[str, Sequence[Sequence[Any]]]) -> int:
-    """How many results have been released."""
+def _count_released(printed: Mapping[str, Sequence[Sequence[Any]]]) -> int:
+    """Return how many results have been released: data set → per setting → per fold, None where
+    none was.
+    """
     return sum(one is not None for rows in printed.values() for row in rows for one in row)
 
 
-def _equal(cell: Cell) -> bool:
+def _is_equal(cell: Cell) -> bool:
     return abs(cell.ours - cell.published) <= Cell.LIMIT * PLACES
 
 
-def _claim(words: str, cells: Sequence[Cell], whole: int) -> Claim:
-    """Judge whether all cells are equal; open while some of the whole are not asked and none
-    differs.
+def _judge_cells(words: str, cells: Sequence[Cell], whole: int) -> Claim:
+    """Judge whether all cells are equal; open while some are not asked and none differs.
+
+    whole : how many have been released.
     """
-    same = sum(map(_equal, cells))
+    same = sum(map(_is_equal, cells))
     verdict = same == len(cells) if len(cells) == whole or same < len(cells) else None
     return Claim.judged(
         words, verdict, f"{same} of {len(cells)} are equal; {whole} have been released"
     )
 
 
-def _each(
+def _released_results(
     found: Plain, printed: Plain, settings: Sequence[float]
 ) -> Iterator[tuple[str, int, float, Any, Any]]:
-    """(data set, fold, setting, ours, printed) of all results that were released."""
+    """Yield (data set, fold, setting, ours, printed) of all results that were released.
+
+    found : data set → per setting → per fold, what ``work`` returns there.
+    printed : the same of the authors, None where nothing was released.
+    settings : λs or depths, in their order.
+    """
     for name, rows in found.items():
         for setting, own, theirs in zip(settings, rows, printed[name], strict=True):
             for fold, (mine, one) in enumerate(zip(own, theirs, strict=True)):
@@ -151,11 +162,11 @@ def _each(
                     yield name, fold, setting, mine, one
 
 
-def _gosdt(priced: Plain, paper: Plain) -> Iterator[Cell]:
+def _cells_of_gosdt(priced: Plain, paper: Plain) -> Iterator[Cell]:
     """Yield a cell for each released risk, errors / n + λ · leaves, against the least one, wherever
     that is proven.
     """
-    for name, fold, lam, (n, errors, leaves, proven), one in _each(
+    for name, fold, lam, (n, errors, leaves, proven), one in _released_results(
         priced, paper["leaves_and_accuracy_percent"], paper["lambdas"]
     ):
         if proven:
@@ -169,18 +180,21 @@ def _gosdt(priced: Plain, paper: Plain) -> Iterator[Cell]:
             )
 
 
-def _osdt(priced: Plain, printed: Plain) -> Claim:
-    """OSDT's trees that were released as ended in time, of which some are far from the least
-    risk.
+def _judge_osdt(priced: Plain, printed: Plain) -> Claim:
+    """Judge whether OSDT's trees that were released as ended in time have the least risk; some are
+    far from it.
+
+    priced : data set → per λ → per fold (rows, errors, leaves, whether proven), ours.
+    printed : the same of (leaves, accuracy in per cent).
     """
     gaps = [
         1 - one[1] / 100 + lam * one[0] - (errors / n + lam * leaves)
-        for _, _, lam, (n, errors, leaves, proven), one in _each(
+        for _, _, lam, (n, errors, leaves, proven), one in _released_results(
             priced, printed, published()["released"]["lambdas"]
         )
         if proven
     ]
-    same, whole = sum(abs(gap) <= Cell.LIMIT * PLACES for gap in gaps), _number(printed)
+    same, whole = sum(abs(gap) <= Cell.LIMIT * PLACES for gap in gaps), _count_released(printed)
     verdict = None if not gaps or (same == len(gaps) < whole) else same == len(gaps)
     reported = (
         f"{same} of {len(gaps)} have it, the others up to {max(gaps, default=0.0):.3g} more; "
@@ -194,12 +208,12 @@ def _osdt(priced: Plain, printed: Plain) -> Claim:
     )
 
 
-def _best_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell]:
+def _cells_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell]:
     """Yield a cell for each released error of a method that ended in time, against the least of
     that depth, wherever that is proven.
     """
     late = others.get(f"{method}_out_of_time", {})
-    for name, fold, depth, (n, errors, proven, _), one in _each(
+    for name, fold, depth, (n, errors, proven, _), one in _released_results(
         limited, others[method], others["depths"]
     ):
         if proven and fold not in (late[name][others["depths"].index(depth)] if late else ()):
@@ -213,12 +227,12 @@ def _best_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell]
             yield Cell.judged(*where, 1 - one / 100, errors / n, PLACES, known=worse)
 
 
-def _late(limited: Plain, others: Plain) -> Claim:
-    """BinOCT's trees when its time was out: still below the optimum, or the optimum without its
-    proof.
+def _judge_late_trees(limited: Plain, others: Plain) -> Claim:
+    """Judge whether BinOCT's trees are below the optimum when its time was out, more often than
+    not; the others are optima without a proof.
     """
     worse = ended = 0
-    for name, fold, depth, (n, errors, proven, _), one in _each(
+    for name, fold, depth, (n, errors, proven, _), one in _released_results(
         limited, others["binoct"], others["depths"]
     ):
         if proven and fold in others["binoct_out_of_time"][name][others["depths"].index(depth)]:
@@ -234,13 +248,15 @@ def _late(limited: Plain, others: Plain) -> Claim:
     )
 
 
-def _cart(limited: Plain, printed: Plain) -> Claim:
-    """CART's trees: no better than the best of their depth; ties decide which of several trees
-    it grows.
+def _judge_cart(limited: Plain, printed: Plain) -> Claim:
+    """Judge whether none of CART's released trees is better than the best of its depth, and some
+    are worse; ties decide which of several trees it grows.
+
+    printed : data set → per depth → per fold, accuracy in per cent.
     """
     found = [
         (1 - one / 100, errors / n, own / n)
-        for _, _, _, (n, errors, _, own), one in _each(
+        for _, _, _, (n, errors, _, own), one in _released_results(
             limited, printed, published()["released"]["others"]["depths"]
         )
     ]
@@ -249,7 +265,7 @@ def _cart(limited: Plain, printed: Plain) -> Claim:
     worse = sum(theirs > best + Cell.LIMIT * PLACES for theirs, best, _ in found)
     verdict = (
         None
-        if len(found) < _number(printed) and above == len(found)
+        if len(found) < _count_released(printed) and above == len(found)
         else above == len(found) and worse > 0
     )
     reported = (

@@ -6,6 +6,7 @@ looked at (sets of rows, itemsets, leaf sets), which is exact; those about who i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,15 +34,32 @@ from arboretum_gosdt.paper.study import (
     OURS,
     PENALISED,
     bits_of,
-    loaded,
+    is_installed,
+    load_table,
     majority,
-    of_bits,
     published,
     run,
-    there,
+    table_of_bits,
 )
 
-Curves = Mapping[tuple[str, str, str], list[list[float]]]
+
+class Point(NamedTuple):
+    """A run of a method on a table of a size.
+
+    size : rows, features, or how many neighbours are combined.
+    work : sets, itemsets or iterations that it looked at.
+    features, rows : binary columns of the table, and its different rows.
+    """
+
+    size: int
+    seconds: float
+    work: int
+    finished: bool
+    features: int
+    rows: int
+
+
+Curves = Mapping[tuple[str, str, str], Sequence[Point]]
 """(way, data set, method) → points."""
 
 
@@ -122,12 +140,12 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     points : rows of [size, seconds, work, finished, binary features, different rows].
     """
     name, method = key["dataset"], key["method"]
-    if not there(services, method):
+    if not is_installed(services, method):
         return {"absent": True}
     if "way" not in key:
-        return _once(key, services)
+        return _run_once(key, services)
     points, late = [], 0
-    for size, table in sizes(services, name, key["way"], seed):
+    for size, table in tables_by_size(services, name, key["way"], seed):
         if late >= TIMEOUTS:
             break
         try:
@@ -141,12 +159,12 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     return {"points": points}
 
 
-def _once(key: Key, services: Services) -> Facts:
-    """BinOCT at the depth of the curves; or the itemsets of DL8.5 and the sets of rows that they
-    are.
+def _run_once(key: Key, services: Services) -> Facts:
+    """Return BinOCT's run at the depth of the curves; or the itemsets of DL8.5 and the sets of rows
+    that they are.
     """
     bits, names = bits_of(services, key["dataset"])
-    table = of_bits(loaded(services, key["dataset"]), bits, names)
+    table = table_of_bits(load_table(services, key["dataset"]), bits, names)
     if "itemsets" in key:
         found = run(services, table, "dl85", {**fields_of("dl85"), "solver.row_sets": True}, 60.0)
         return {"itemsets": found.details["itemsets"], "row_sets": found.details["row_sets"]}
@@ -154,12 +172,17 @@ def _once(key: Key, services: Services) -> Facts:
     return {"finished": found.finished, "seconds": key["seconds"], "spent": found.seconds}
 
 
-def sizes(services: Services, name: str, way: str, seed: int) -> Iterator[tuple[int, Table]]:
-    """(size, table), growing: rows in a drawn order; features by column, then threshold; or k of
-    them, neighbours, combined by "or".
+def tables_by_size(
+    services: Services, name: str, way: str, seed: int
+) -> Iterator[tuple[int, Table]]:
+    """Yield (size, table), by what grows.
+
+    way : "samples", rows in a drawn order; "features", the first ones by column, then threshold;
+        "combined", k neighbours combined by "or", from many to 1.
+    seed : of the order of rows.
     """
     bits, names = bits_of(services, name)
-    table, (features, rows) = loaded(services, name), bits.shape
+    table, (features, rows) = load_table(services, name), bits.shape
     if way == "samples":
         order = np.random.default_rng(seed).permutation(rows)
         for n in np.unique(np.geomspace(rows / 16, rows, SIZES).astype(int)):
@@ -167,37 +190,38 @@ def sizes(services: Services, name: str, way: str, seed: int) -> Iterator[tuple[
             kept = [k for k in range(features) if len(np.unique(bits[k, some])) > 1]
             yield (
                 int(n),
-                of_bits(table.take(some), bits[kept][:, some], [names[k] for k in kept]),
+                table_of_bits(table.take(some), bits[kept][:, some], [names[k] for k in kept]),
             )
     elif way == "features":
         for m in np.unique(np.geomspace(min(4, features), features, SIZES).astype(int)):
-            yield int(m), of_bits(table, bits[:m], names[:m])
+            yield int(m), table_of_bits(table, bits[:m], names[:m])
     else:
         for k in TOGETHER:
             joined = {names[i]: bits[i : i + k].any(axis=0) for i in range(0, features, k)}
             joined = {asked: one for asked, one in joined.items() if one.any() and not one.all()}
             if len(joined) > 1:
-                yield k, of_bits(table, np.array(list(joined.values())), list(joined))
+                yield k, table_of_bits(table, np.array(list(joined.values())), list(joined))
 
 
 def judge(results: Keyed) -> Judgement:
     """Claims of I.7 and §5 about how work grows and who is faster, and of §4.1 about itemsets; all
     points as a table, time and slow-down as panels per way (Figures 6 and 14 to 17).
     """
-    curves: dict[tuple[str, str, str], list[list[float]]] = {}
+    curves: dict[tuple[str, str, str], list[Point]] = {}
     claims, notes = [], []
     for key, one in results:
         if "way" in key and "absent" not in one:
-            curves[key["way"], key["dataset"], key["method"]] = one["points"]
+            points = [Point(*row) for row in one["points"]]
+            curves[key["way"], key["dataset"], key["method"]] = points
     claims += (
-        _logarithmic(curves)
+        _judge_growth_by_rows(curves)
         + _judge_different_rows(curves)
-        + _limits(curves)
-        + _factorial(curves)
-        + _slowing(curves)
-        + _faster(curves)
-        + _advantage(curves)
-        + _still_holds(curves)
+        + _judge_most_features(curves)
+        + _judge_growth_by_features(curves)
+        + _judge_slow_down_by_thresholds(curves)
+        + _judge_faster(curves)
+        + _judge_advantage(curves)
+        + _judge_slow_down(curves)
     )
     for _, one in results:
         if "itemsets" in one:
@@ -240,7 +264,7 @@ def judge(results: Keyed) -> Judgement:
         "different_rows",
     ]
     pictures = {
-        f"scaling_{way}_{what}": _picture(curves, way, what)
+        f"scaling_{way}_{what}": _draw_curves(curves, way, what)
         for way in WAYS
         for what in ("time", "slow_down")
         if any(place[0] == way for place in curves)
@@ -255,39 +279,42 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def finished_points(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
+def finished_points(points: Sequence[Point]) -> list[Point]:
     """Return the points of a curve up to the first that is not finished."""
     found = []
     for point in points:
-        if not point[3]:
+        if not point.finished:
             break
         found.append(point)
     return found
 
 
-def _whole(curves: Curves, ways: Sequence[str], methods: Sequence[str]) -> bool:
-    """Whether all data sets are done; before that a trend is open."""
+def _all_curves_done(curves: Curves, ways: Sequence[str], methods: Sequence[str]) -> bool:
+    """Return whether all data sets have a curve of these ways and methods; before that a trend is
+    open.
+    """
     return all((way, name, m) in curves for way in ways for name in DATA for m in methods)
 
 
-def _doubling(points: Sequence[Sequence[float]], column: int) -> float | None:
-    """Return by what the last doubling of the size multiplies a column, of a curve that got to its
-    end; None of others.
+def _growth_by_doubling(points: Sequence[Point], field: str) -> float | None:
+    """Return by what the last doubling of the size multiplies a field of the points, of a curve
+    that got to its end; None of others.
     """
-    if len(points) < 2 or not points[-1][3] or not points[-2][3]:
+    if len(points) < 2 or not points[-1].finished or not points[-2].finished:
         return None
-    (n, *_), (m, *_) = points[-2], points[-1]
-    return float((points[-1][column] / max(points[-2][column], 1)) ** (np.log(2) / np.log(m / n)))
+    before, last = points[-2:]
+    grown = getattr(last, field) / max(getattr(before, field), 1)
+    return float(grown ** (np.log(2) / np.log(last.size / before.size)))
 
 
-def _logarithmic(curves: Curves) -> list[Claim]:
+def _judge_growth_by_rows(curves: Curves) -> list[Claim]:
     """Judge whether GOSDT's work grows by a factor of at most ``DOUBLED`` over the last doubling of
     the rows; open where its curve did not get to the end.
     """
     claims = []
     for name in ("bar-7", "compas-2016"):
         growth = {
-            m: _doubling(curves["samples", name, m], 2)
+            m: _growth_by_doubling(curves["samples", name, m], "work")
             for m in PENALISED
             if ("samples", name, m) in curves
         }
@@ -314,7 +341,7 @@ def _judge_different_rows(curves: Curves) -> list[Claim]:
     for method in ("gosdt_reference", "pygosdt"):
         points = curves.get(("samples", "bar-7", method))
         if points:
-            work_, rows = _doubling(points, 2), _doubling(points, 5)
+            work_, rows = (_growth_by_doubling(points, field) for field in ("work", "rows"))
             known = work_ is not None and rows is not None
             reported = (
                 f"over the last doubling of the rows different rows × {rows:.2f}, work × "
@@ -331,12 +358,12 @@ def _judge_different_rows(curves: Curves) -> list[Claim]:
     return claims
 
 
-def _limits(curves: Curves) -> list[Claim]:
+def _judge_most_features(curves: Curves) -> list[Claim]:
     """Compare the most features that each full tree method finished; a tie puts none ahead."""
     cases: list[tuple[bool | None, str]] = []
     for name in DATA:
         own = {
-            m: int(done[-1][4]) if (done := finished_points(curves["features", name, m])) else 0
+            m: done[-1].features if (done := finished_points(curves["features", name, m])) else 0
             for m in METHODS
             if m != "cart" and ("features", name, m) in curves
         }
@@ -352,21 +379,23 @@ def _limits(curves: Curves) -> list[Claim]:
         f"ahead on {{yes}}, behind on {{no}} of {len(cases)} data sets; features finished with: "
         "{each}",
         any(ahead is not None for ahead, _ in cases)
-        and _whole(curves, ("features",), ("gosdt_reference",)),
+        and _all_curves_done(curves, ("features",), ("gosdt_reference",)),
     )
 
 
-def _factorial(curves: Curves) -> list[Claim]:
-    """Faster than any power: in the logarithms of both, work over features bends upward."""
+def _judge_growth_by_features(curves: Curves) -> list[Claim]:
+    """Judge whether GOSDT's work grows faster than any power of the features: in the logarithms of
+    both the second half of the curve is steeper than the first.
+    """
     cases = []
     for name in DATA:
         points = [
             point
             for point in finished_points(curves.get(("features", name, "gosdt_reference"), ()))
-            if point[2] > 0
+            if point.work > 0
         ]
         if len(points) >= 4:
-            x, y = (np.log([point[k] for point in points]) for k in (4, 2))
+            x, y = np.log([(point.features, point.work) for point in points]).T
             half = len(points) // 2
             first, second = (
                 float(np.polyfit(x[part], y[part], 1)[0])
@@ -390,8 +419,10 @@ def _rows_and_features(curves: Curves) -> list[str]:
 def _slower_by(
     curves: Curves, ways: Sequence[str], method: str
 ) -> Iterator[tuple[str, str, float, float, float]]:
-    """(data set, way, size, time over one's own fastest of GOSDT and of a method) at the largest
-    size that both finished.
+    """Yield (data set, way, size, time over one's own fastest of GOSDT, and of a method) at the
+    largest size that both finished.
+
+    Only where both finished two sizes or more; times below LEAST count as that.
     """
     for way in ways:
         for name in DATA:
@@ -401,20 +432,20 @@ def _slower_by(
             n = min(map(len, both))
             if n > 1:
                 own, theirs = (
-                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
+                    max(one[n - 1].seconds, LEAST) / max(min(point.seconds for point in one), LEAST)
                     for one in both
                 )
-                yield name, way, both[0][n - 1][0], own, theirs
+                yield name, way, both[0][n - 1].size, own, theirs
 
 
-def _less(one: float, other: float) -> bool | None:
-    """Whether a number is less than another, None where neither is."""
+def _is_less(one: float, other: float) -> bool | None:
+    """Return whether a number is less than another, None where neither is."""
     return None if one == other else one < other
 
 
-def _slowing(curves: Curves) -> list[Claim]:
-    """Figure 6: time at the largest number of features that both finished with, over their own
-    fastest.
+def _judge_slow_down_by_thresholds(curves: Curves) -> list[Claim]:
+    """Judge by Figure 6 whether GOSDT slows down less than DL8.5 and OSDT, where more thresholds
+    are told apart: time at the largest size that both finished, over their own fastest.
     """
     return [
         claim
@@ -422,18 +453,18 @@ def _slowing(curves: Curves) -> list[Claim]:
         for claim in majority(
             f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}",
             [
-                (_less(own, theirs), f"{name} (k = {k}) {own:.1f} against {theirs:.1f}")
+                (_is_less(own, theirs), f"{name} (k = {k}) {own:.1f} against {theirs:.1f}")
                 for name, _, k, own, theirs in _slower_by(curves, ("combined",), rival)
             ],
             "less on {yes}, more on {no} data sets; time over one's own fastest: {each}",
-            _whole(curves, ("combined",), ("gosdt_reference", rival)),
+            _all_curves_done(curves, ("combined",), ("gosdt_reference", rival)),
         )
     ]
 
 
-def _faster(curves: Curves) -> list[Claim]:
-    """Seconds at the largest size that the one finished and the other tried, by features and by
-    rows; what is out of time counts as its time.
+def _judge_faster(curves: Curves) -> list[Claim]:
+    """Judge who is faster, and by which factor, by the seconds at the largest size that the one
+    finished and the other tried, by features and by rows; what is out of time counts as its time.
     """
     claims = []
     for sentence, ahead, behind, factor in (
@@ -465,34 +496,36 @@ def _faster(curves: Curves) -> list[Claim]:
                 other = curves.get((way, name, behind), ())
                 n = min(len(one), len(other))
                 if n:
-                    ratio = max(other[n - 1][1], LEAST) / max(one[n - 1][1], LEAST)
+                    ratio = max(other[n - 1].seconds, LEAST) / max(one[n - 1].seconds, LEAST)
                     cases.append((ratio > factor, f"{name} by {way} {ratio:.3g}"))
         claims += majority(
             sentence,
             cases,
             f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the largest size that "
             f"the latter finished: {{each}} (above {factor:g} on {{yes}}, not on {{no}})",
-            _whole(curves, ways, (ahead, behind)),
+            _all_curves_done(curves, ways, (ahead, behind)),
         )
     return claims
 
 
-def _ratios(curves: Curves, way: str, name: str, method: str) -> list[float]:
-    """Seconds of DL8.5 over those of a method, at every size that both finished."""
+def _time_ratios(curves: Curves, way: str, name: str, method: str) -> list[float]:
+    """Return the seconds of DL8.5 over those of a method, at every size that both finished,
+    ascending.
+    """
     own, other = (finished_points(curves.get((way, name, m), ())) for m in (method, "dl85"))
     return [
-        max(theirs[1], LEAST) / max(ours[1], LEAST)
+        max(theirs.seconds, LEAST) / max(ours.seconds, LEAST)
         for ours, theirs in zip(own, other, strict=False)
     ]
 
 
-def _advantage(curves: Curves) -> list[Claim]:
-    """Over DL8.5: on tables that small samples represent, by rows; and with growing difficulty,
-    by both.
+def _judge_advantage(curves: Curves) -> list[Claim]:
+    """Judge GOSDT, PyGOSDT and OSDT against DL8.5: by rows on tables that small samples represent;
+    and with growing difficulty, by rows and features.
     """
     claims, trees = [], ("gosdt_reference", "pygosdt", "osdt")
     for name in ("bar-7", "compas-2016"):
-        last = {m: one[-1] for m in trees if (one := _ratios(curves, "samples", name, m))}
+        last = {m: one[-1] for m in trees if (one := _time_ratios(curves, "samples", name, m))}
         if last:
             reported = ", ".join(f"{CALLED[m]} {x:.3g}" for m, x in last.items())
             holds = all(x > 1 for x in last.values()) if len(last) == len(trees) else None
@@ -508,7 +541,7 @@ def _advantage(curves: Curves) -> list[Claim]:
     for way in ways:
         for name in DATA:
             for method in trees:
-                found = _ratios(curves, way, name, method)
+                found = _time_ratios(curves, way, name, method)
                 if len(found) > 1:
                     change = f"{name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
                     clearer = found[-1] > max(found[0], 1.0)
@@ -518,47 +551,47 @@ def _advantage(curves: Curves) -> list[Claim]:
         cases,
         "seconds of DL8.5 over theirs, at the smallest and the largest size that both finished: "
         "{each} (rising, and above 1, on {yes}, not on {no})",
-        _whole(curves, ways, (*trees, "dl85")),
+        _all_curves_done(curves, ways, (*trees, "dl85")),
     )
 
 
-def _still_holds(curves: Curves) -> list[Claim]:
-    """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
-    largest size that both finished.
+def _judge_slow_down(curves: Curves) -> list[Claim]:
+    """Judge by Figures 16 and 17 the slow-down over one's own fastest run, of GOSDT and DL8.5 at
+    the largest size that both finished.
     """
     ways = _rows_and_features(curves)
     return majority(
         "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5",
         [
-            (_less(own, theirs), f"{name} by {way} {own:.3g} against {theirs:.3g}")
+            (_is_less(own, theirs), f"{name} by {way} {own:.3g} against {theirs:.3g}")
             for name, way, _, own, theirs in _slower_by(curves, ways, "dl85")
         ],
         "time over one's own fastest at the largest size that both finished: {each} (less on "
         "{yes}, more on {no})",
-        _whole(curves, ways, ("gosdt_reference", "dl85")),
+        _all_curves_done(curves, ways, ("gosdt_reference", "dl85")),
     )
 
 
-def _picture(curves: Curves, way: str, what: str) -> Panels:
+def _draw_curves(curves: Curves, way: str, what: str) -> Panels:
     """Draw for every data set the seconds of each method, or with another ``what`` than "time" its
     seconds over its own fewest, by the size in one way to grow it.
     """
-    charts, column = [], 0 if way == "samples" else 4
+    charts = []
     # in every panel, so that they share a legend
     named = [m for m in METHODS if any(place[0] == way and place[2] == m for place in curves)]
     for name in DATA:
         lines = []
         for method in named if any(place[:2] == (way, name) for place in curves) else ():
-            points = [point for point in curves.get((way, name, method), ()) if point[3]]
+            points = [point for point in curves.get((way, name, method), ()) if point.finished]
             if not points:
                 lines.append(Line(CALLED[method], [1.0], [float("nan")], colour=COLOURS[method]))
             else:
-                seconds = [max(point[1], LEAST) for point in points]
+                seconds = [max(point.seconds, LEAST) for point in points]
                 y = seconds if what == "time" else [one / min(seconds) for one in seconds]
                 lines.append(
                     Line(
                         CALLED[method],
-                        [point[column] for point in points],
+                        [point.size if way == "samples" else point.features for point in points],
                         y,
                         colour=COLOURS[method],
                     )

@@ -3,6 +3,7 @@ every method with all its settings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -27,11 +28,11 @@ from arboretum_gosdt.paper.study import (
     CALLED,
     COLOURS,
     PENALISED,
-    fold_of,
+    is_installed,
+    load_released,
     published,
-    released,
     run,
-    there,
+    split_fold,
 )
 
 DATA = ("monk1", "monk2", "monk3", "tic-tac-toe", "car-gosdt", "compas-binary")
@@ -78,7 +79,7 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
     ]
 
 
-def settings(method: str) -> Iterator[tuple[float, Facts]]:
+def settings_of(method: str) -> Iterator[tuple[float, Facts]]:
     """Yield what varies, and the fields of a run, from the fewest leaves to the most."""
     limits = published()["cart_limits"]
     if method in PENALISED:
@@ -103,12 +104,12 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
     late : settings whose runs ran out of time;  rows : that train.
     """
-    if not there(services, key["method"]):
+    if not is_installed(services, key["method"]):
         return {"absent": True}
-    train, test = fold_of(released(services, key["dataset"]), key["fold"], FOLDS)
+    train, test = split_fold(load_released(services, key["dataset"]), key["fold"], FOLDS)
     points: list[list[object]] = []
     late: list[object] = []
-    for setting, values in settings(key["method"]):
+    for setting, values in settings_of(key["method"]):
         if len(late) >= TIMEOUTS:
             break
         found = run(services, train, key["method"], values, key["seconds"])
@@ -120,30 +121,48 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     return {"points": points, "late": late, "rows": train.n_rows}
 
 
+class Point(NamedTuple):
+    """A tree of a method at a setting: its leaves, its shares of right rows, and its errors, a
+    number of training rows.
+    """
+
+    setting: float
+    leaves: float
+    training: float
+    test: float
+    errors: float
+
+
 @attrs.frozen(eq=False)
 class Fold:
-    """Method → its points on one fold of a data set, as :func:`work` has them."""
+    """What methods found on one fold of a data set.
+
+    rows : that train.
+    points : by method, of the runs that ended in time, the easiest setting first.
+    """
 
     dataset: str
     fold: int
     rows: int
-    points: Mapping[str, Sequence[Sequence[float]]]
+    points: Mapping[str, Sequence[Point]]
 
-    def best(self, method: str, leaves: float) -> Sequence[float] | None:
-        """The point of greatest training accuracy with at most so many leaves."""
-        fits = [point for point in self.points.get(method, ()) if point[1] <= leaves]
-        return max(fits, key=lambda point: (point[2], -point[1])) if fits else None
+    def best(self, method: str, leaves: float) -> Point | None:
+        """Return the point of greatest training accuracy with at most so many leaves; of equally
+        good ones that of fewest leaves; None where there is none.
+        """
+        fits = [point for point in self.points.get(method, ()) if point.leaves <= leaves]
+        return max(fits, key=lambda point: (point.training, -point.leaves)) if fits else None
 
-    def lacking(self, point: Sequence[float]) -> float:
+    def lacking(self, point: Point) -> float:
         """Return by how much training accuracy a tree with as many leaves can be better, at most:
         by the optima R* of all λ, errors ≥ R* − λ · leaves.
         """
         optima = [
-            (lam, errors / self.rows + lam * leaves)
-            for lam, leaves, _, _, errors in self.points.get("gosdt", ())
+            (one.setting, one.errors / self.rows + one.setting * one.leaves)
+            for one in self.points.get("gosdt", ())
         ]
-        least = max((value - lam * point[1] for lam, value in optima), default=0.0)
-        return point[4] / self.rows - max(least, 0.0)
+        least = max((value - lam * point.leaves for lam, value in optima), default=0.0)
+        return point.errors / self.rows - max(least, 0.0)
 
 
 def judge(results: Keyed) -> Judgement:
@@ -161,19 +180,19 @@ def judge(results: Keyed) -> Judgement:
         Fold(
             *place,
             next(iter(found[place].values()))["rows"],
-            {m: one["points"] for m, one in found[place].items()},
+            {m: [Point(*row) for row in one["points"]] for m, one in found[place].items()},
         )
         for place in places
     ]
     whole = {name: sum(fold.dataset == name for fold in folds) == FOLDS for name in DATA}
     claims = [
-        *_frontier(folds),
-        *_almost(folds, all(whole.values())),
-        *_monk2(folds),
+        *_judge_frontier(folds),
+        *_judge_near_optimal(folds, all(whole.values())),
+        *_judge_monk2(folds),
         *_judge_finished_settings(found, places),
-        *_how_close(folds),
+        *_judge_gap(folds),
         *_judge_significance(folds, all(whole.values())),
-        *_generalises(folds, whole),
+        *_judge_generalises(folds, whole),
     ]
     rows = [
         [*place, m, *point]
@@ -214,7 +233,7 @@ def judge(results: Keyed) -> Judgement:
     }
     names = [name for name in DATA if any(fold.dataset == name for fold in folds)]
     pictures = {
-        f"{what}_against_leaves": _picture(folds, names, what, column)
+        f"{what}_against_leaves": _draw_medians(folds, names, what, column)
         for what, column in (("training", 7), ("test", 10))
     }
     late = {
@@ -239,15 +258,17 @@ def judge(results: Keyed) -> Judgement:
 
 
 def medians(folds: Sequence[Fold], name: str) -> dict[str, list[list[float]]]:
-    """Method → per setting: folds that ended in time, then quartile, median and upper quartile
-    of leaves, training and test accuracy.
+    """Return method → per setting: the setting, folds that ended in time, then quartile, median and
+    upper quartile of leaves, of training and of test accuracy.
+
+    name : of the data set.
     """
     found: dict[str, list[list[float]]] = {}
     for method in METHODS:
         by: dict[float, list[Sequence[float]]] = {}
         for fold in folds:
             for point in fold.points.get(method, ()) if fold.dataset == name else ():
-                by.setdefault(point[0], []).append(point[1:4])
+                by.setdefault(point.setting, []).append(point[1:4])
         if by:
             found[method] = [
                 [
@@ -260,7 +281,7 @@ def medians(folds: Sequence[Fold], name: str) -> dict[str, list[list[float]]]:
     return found
 
 
-def _frontier(folds: Sequence[Fold]) -> list[Claim]:
+def _judge_frontier(folds: Sequence[Fold]) -> list[Claim]:
     """Judge whether no tree of another method costs less than GOSDT's at the λ at which that is the
     optimum.
     """
@@ -276,9 +297,10 @@ def _frontier(folds: Sequence[Fold]) -> list[Claim]:
             ]
             for point in fold.points.get(method, ()):
                 asked += 1
-                value = point[4] / fold.rows + point[0] * point[1]
+                value = point.errors / fold.rows + point.setting * point.leaves
                 beaten += any(
-                    one[4] / fold.rows + point[0] * one[1] < value - 1e-9 for one in others
+                    one.errors / fold.rows + point.setting * one.leaves < value - 1e-9
+                    for one in others
                 )
         if asked:
             sentence = (
@@ -296,17 +318,19 @@ def _frontier(folds: Sequence[Fold]) -> list[Claim]:
     return claims
 
 
-def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
-    """Near-optimal CART: what it lacks on test rows beside the proven best tree with no more
-    leaves.
+def _judge_near_optimal(folds: Sequence[Fold], whole: bool) -> list[Claim]:
+    """Judge whether CART, where it is almost optimal in training, lacks little on test rows beside
+    the proven best tree with no more leaves, and less than elsewhere.
+
+    whole : whether all folds of all data sets are there; else it is open.
     """
     near: list[float] = []
     far: list[float] = []
     for fold in folds:
         for point in fold.points.get("cart", ()):
-            best = fold.best("gosdt", point[1])
-            if best is not None and point[1] <= MOST:
-                (near if fold.lacking(point) <= ALMOST else far).append(best[3] - point[3])
+            best = fold.best("gosdt", point.leaves)
+            if best is not None and point.leaves <= MOST:
+                (near if fold.lacking(point) <= ALMOST else far).append(best.test - point.test)
     if not near or not far:
         return []
     reported = (
@@ -325,17 +349,20 @@ def _almost(folds: Sequence[Fold], whole: bool) -> list[Claim]:
 
 
 def _judge_significance(folds: Sequence[Fold], whole: bool) -> list[Claim]:
-    """Test accuracy of the proven best tree less that of CART's, where CART is almost optimal in
-    training: by data set, means of folds.
+    """Judge whether the test accuracy of the proven best tree differs insignificantly from CART's
+    on some data set, where CART is almost optimal in training: means of folds against their
+    standard error.
+
+    whole : whether all folds of all data sets are there; else it is open.
     """
     means: dict[str, list[float]] = {}
     for fold in folds:
         near = [
-            best[3] - point[3]
+            best.test - point.test
             for point in fold.points.get("cart", ())
-            if point[1] <= MOST
+            if point.leaves <= MOST
             and fold.lacking(point) <= ALMOST
-            and (best := fold.best("gosdt", point[1]))
+            and (best := fold.best("gosdt", point.leaves))
         ]
         if near:
             means.setdefault(fold.dataset, []).append(float(np.mean(near)))
@@ -362,13 +389,17 @@ def _judge_significance(folds: Sequence[Fold], whole: bool) -> list[Claim]:
     return [Claim.judged(sentence, not all(apart) if whole else None, evidence)]
 
 
-def _generalises(folds: Sequence[Fold], whole: Mapping[str, bool]) -> list[Claim]:
-    """Training less test accuracy of optimal trees of few leaves, by data set."""
+def _judge_generalises(folds: Sequence[Fold], whole: Mapping[str, bool]) -> list[Claim]:
+    """Judge whether training and test accuracy of optimal trees of few leaves differ by at most
+    CLOSE on most data sets.
+
+    whole : data set → whether all its folds are there; open unless all are.
+    """
     gaps: dict[str, list[float]] = {}
     for fold in folds:
         for point in fold.points.get("gosdt", ()):
-            if 1 < point[1] <= SPARSE:
-                gaps.setdefault(fold.dataset, []).append(point[2] - point[3])
+            if 1 < point.leaves <= SPARSE:
+                gaps.setdefault(fold.dataset, []).append(point.training - point.test)
     if not gaps:
         return []
     close = {name: abs(float(np.mean(own))) <= CLOSE for name, own in gaps.items()}
@@ -390,16 +421,16 @@ def _generalises(folds: Sequence[Fold], whole: Mapping[str, bool]) -> list[Claim
     ]
 
 
-def _monk2(folds: Sequence[Fold]) -> list[Claim]:
+def _judge_monk2(folds: Sequence[Fold]) -> list[Claim]:
     """Compare CART's trees, of every fold and number of leaves, with the best tree of at most as
     many.
     """
     pairs = [
-        (best[2] - point[2], best[3] - point[3])
+        (best.training - point.training, best.test - point.test)
         for fold in folds
         if fold.dataset == "monk2"
         for point in fold.points.get("cart", ())
-        if point[1] <= MOST and (best := fold.best("gosdt", point[1]))
+        if point.leaves <= MOST and (best := fold.best("gosdt", point.leaves))
     ]
     if not pairs:
         return []
@@ -420,7 +451,10 @@ def _monk2(folds: Sequence[Fold]) -> list[Claim]:
 def _judge_finished_settings(
     found: Mapping[tuple[str, int], Plain], places: Sequence[tuple[str, int]]
 ) -> list[Claim]:
-    """Judge which of OSDT and GOSDT as printed ends more settings in time, on the folds of both."""
+    """Judge which of OSDT and GOSDT as printed ends more settings in time, on the folds of both.
+
+    found : (data set, fold) → method → what ``work`` returned; places : its keys, in order.
+    """
     both = [found[place] for place in places if {"osdt", "gosdt_reference"} <= set(found[place])]
     if not both:
         return []
@@ -437,13 +471,13 @@ def _judge_finished_settings(
     ]
 
 
-def _how_close(folds: Sequence[Fold]) -> list[Claim]:
+def _judge_gap(folds: Sequence[Fold]) -> list[Claim]:
     """Tell how far the others are from the best training accuracy, which only proofs can tell."""
     lacking: dict[str, list[float]] = {}
     for fold in folds:
         for method in ("cart", "optimal_subtree", "dl85", "binoct"):
             for point in fold.points.get(method, ()):
-                if point[1] <= MOST and fold.points.get("gosdt"):
+                if point.leaves <= MOST and fold.points.get("gosdt"):
                     lacking.setdefault(method, []).append(fold.lacking(point))
     if "cart" not in lacking:
         return []
@@ -462,8 +496,12 @@ def _how_close(folds: Sequence[Fold]) -> list[Claim]:
     ]
 
 
-def _picture(folds: Sequence[Fold], names: Sequence[str], what: str, column: int) -> Panels:
-    """Medians over folds, and bars from quartile to quartile."""
+def _draw_medians(folds: Sequence[Fold], names: Sequence[str], what: str, column: int) -> Panels:
+    """Draw medians over folds by leaves for every data set, and bars from quartile to quartile.
+
+    what : "training" or "test".
+    column : of a row of :func:`medians`, where the median of that is.
+    """
     charts, of_name = [], {name: medians(folds, name) for name in names}
     for name, own in of_name.items():
         lines = []

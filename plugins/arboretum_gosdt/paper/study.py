@@ -3,6 +3,7 @@ them, and timed runs that are replayed.
 """
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -75,8 +76,8 @@ def majority(
 
 @lru_cache(maxsize=1)
 def published() -> Plain:
-    """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth``
-    and depths 1 and 3 of Figure 1: proven elsewhere.
+    """Return the numbers as printed; ``released``: of the authors' result files;
+    ``monk1_correct_by_depth`` and depths 1 and 3 of Figure 1: proven elsewhere.
     """
     found: Plain = json.loads(
         Path(__file__).with_name("published.json").read_text(encoding="utf-8")
@@ -94,8 +95,11 @@ def choices_of(method: str) -> dict[str, str]:
     }.get(method, exact)
 
 
-def there(services: Services, method: str) -> bool:
-    """Return whether an installed plugin brings a method."""
+def is_installed(services: Services, method: str) -> bool:
+    """Return whether an installed plugin brings a method.
+
+    method : a key of CALLED.
+    """
     try:
         services.parts(choices_of(method))
     except ConfigError:
@@ -104,21 +108,21 @@ def there(services: Services, method: str) -> bool:
 
 
 @lru_cache(maxsize=4)
-def loaded(services: Services, dataset: str) -> Table:
-    """A data set; raises DataError where its file is not at hand."""
+def load_table(services: Services, dataset: str) -> Table:
+    """Return a data set; raises DataError where its file is not at hand."""
     found: Table = services.component("dataset", dataset).load(0)
     return found
 
 
 @lru_cache(maxsize=4)
-def released(services: Services, dataset: str) -> Table:
-    """A data set of categories as in the authors' files: a column of two values per category,
-    the last category of each attribute left out.
+def load_released(services: Services, dataset: str) -> Table:
+    """Return a data set of categories as in the authors' files: a column of two values per
+    category, the last category of each attribute left out.
     """
-    return binary(loaded(services, dataset))
+    return binary_table(load_table(services, dataset))
 
 
-def binary(table: Table) -> Table:
+def binary_table(table: Table) -> Table:
     """Return the same table with a column of two values per category but the last; columns of two
     values that are "0" and "1" stay as they are.
     """
@@ -128,20 +132,24 @@ def binary(table: Table) -> Table:
             columns.append(column)
         else:
             columns += [
-                _bit(f"{column.name} is {value}", column.values == k)
+                _binary_column(f"{column.name} is {value}", column.values == k)
                 for k, value in enumerate(column.categories[:-1])
             ]
     return attrs.evolve(table, columns=tuple(columns))
 
 
-def of_bits(table: Table, bits: np.ndarray, names: Sequence[str]) -> Table:
-    """A table with the same classes.   bits : bool[columns, rows]."""
+def table_of_bits(table: Table, bits: np.ndarray, names: Sequence[str]) -> Table:
+    """Return a table with the same classes as another, and columns of two values.
+
+    bits : bool[columns, rows].
+    """
     return attrs.evolve(
-        table, columns=tuple(_bit(name, one) for name, one in zip(names, bits, strict=True))
+        table,
+        columns=tuple(_binary_column(name, one) for name, one in zip(names, bits, strict=True)),
     )
 
 
-def _bit(name: str, holds: np.ndarray) -> Column:
+def _binary_column(name: str, holds: np.ndarray) -> Column:
     return Column(name, ColumnKind.categorical, (~holds).astype(np.int32), ("yes", "no"))
 
 
@@ -150,7 +158,7 @@ def bits_of(services: Services, dataset: str) -> tuple[np.ndarray, list[str]]:
     """Return all tests of a data set, by column, then threshold: bool[tests, rows] and what each
     asks.
     """
-    table = loaded(services, dataset)
+    table = load_table(services, dataset)
     objects = services.component("encoder", "midpoints").encode(
         table, table, raw_thresholds=False, seed=0
     )
@@ -163,9 +171,11 @@ def bits_of(services: Services, dataset: str) -> tuple[np.ndarray, list[str]]:
     return np.array(bits), names
 
 
-def fold_of(table: Table, fold: int, folds: int = 5) -> tuple[Table, Table]:
-    """Rows that train and rows that test: contiguous stretches, the first ones a row longer
-    where they are not equal.
+def split_fold(table: Table, fold: int, folds: int = 5) -> tuple[Table, Table]:
+    """Return the rows that train and the rows that test: contiguous stretches, the first ones a row
+    longer where they are not equal.
+
+    fold : 0 … folds − 1, the stretch that tests.
     """
     parts = np.array_split(np.arange(table.n_rows), folds)
     return table.take(
@@ -187,11 +197,11 @@ class Run:
     errors: int
     leaves: int
     seconds: float
-    finished: bool
     work: int
-    value: float
-    bound: float
-    details: Plain
+    finished: bool = True
+    value: float = math.nan
+    bound: float = math.nan
+    details: Plain = attrs.Factory(dict)
     curve: Sequence[tuple[float, float, float]] = ()
 
 
@@ -207,8 +217,11 @@ def run(
     """Run a method on all rows of a table, its kernels loaded before the clock starts; its tree and
     its value are found again by replaying it.
 
-    encoder : its fields.   Raises VerificationError where the tree says something else than its
-        rows do.
+    values : configuration by dotted name, as "objective.lam".
+    seconds : that the fit may take.
+    encoder : fields of the encoder ``tests``.
+    choices : component by kind, where it is another than the method's.
+    Raises VerificationError where the tree says something else than its rows do.
     """
     fields = {f"encoder.{name}": value for name, value in (encoder or {}).items()} | AS_PRINTED.get(
         method, {}
@@ -233,7 +246,7 @@ def run(
     tree = solution.tree
     if parts.pruner is not None:
         tree = parts.pruner.prune(sure(tree), table, None)
-    return _verified_run(solution, sure(tree), problem, table, (spent, heard))
+    return _verified_run(solution, sure(tree), problem, table, spent, heard)
 
 
 def _verified_run(
@@ -241,31 +254,23 @@ def _verified_run(
     tree: Tree,
     problem: Problem,
     table: Table,
-    clock: tuple[float, list[tuple[float, float, float]]],
+    seconds: float,
+    curve: list[tuple[float, float, float]],
 ) -> Run:
     """Return the run after its numbers have been found again: errors by predicting the rows of the
     table, value by the objective.  A method without solver has no value, and counts as finished.
 
-    clock : seconds that the fit took, and its curve of (seconds, lower, upper).
+    seconds : that the fit took.
+    curve : (seconds, lower, upper), as they changed.
 
     Raises VerificationError where the solution's value is not that of its tree, or, of accuracy on
     rows of weight 1, not errors / rows + λ · leaves.
     """
     errors = int((tree.predict(table) != table.target.codes).sum())
     objective: Any = problem.parts.objective
+    found = Run(tree, errors, tree.n_leaves, seconds, solution.subproblems)
     if objective is None or problem.parts.solver is None:
-        return Run(
-            tree,
-            errors,
-            tree.n_leaves,
-            clock[0],
-            True,
-            solution.subproblems,
-            float("nan"),
-            float("nan"),
-            {},
-            (),
-        )
+        return found
     value = float(objective.value(tree, problem))
     plain = objective.name == "accuracy" and table.weights is None
     reported = errors / table.n_rows + objective.lam * tree.n_leaves
@@ -274,16 +279,11 @@ def _verified_run(
             f"verification failed: the value is {solution.value:g}, of the tree {value:g}, "
             f"by its rows {reported:g}"
         )
-    finished = solution.status is Status.optimal
-    return Run(
-        tree,
-        errors,
-        tree.n_leaves,
-        clock[0],
-        finished,
-        solution.subproblems,
-        value,
-        solution.lower_bound,
-        solution.details,
-        clock[1],
+    return attrs.evolve(
+        found,
+        finished=solution.status is Status.optimal,
+        value=value,
+        bound=solution.lower_bound,
+        details=solution.details,
+        curve=curve,
     )

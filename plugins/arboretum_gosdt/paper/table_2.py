@@ -2,7 +2,7 @@
 
 from arboretum.api import Cell, Judgement, Key, Keyed, Known, Piece, Services, csv_text
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import binary, loaded, published
+from arboretum_gosdt.paper.study import binary_table, load_table, published
 
 LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-binary")
 
@@ -17,15 +17,17 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> dict[str, int]:
-    """tests : thresholds between neighbouring values, and a test per category but the last;  values
-    : different values of all columns;  several : of those that have more than one.
+    """Return the rows and the numbers of what a data set is counted by.
+
+    tests : thresholds between neighbouring values, and a test per category but the last.
+    values : different values of all columns; several : of those that have more than one.
     """
-    table, tests, values, several = loaded(services, key["dataset"]), 0, 0, 0
+    table, tests, values, several = load_table(services, key["dataset"]), 0, 0, 0
     whole = all(not column.is_continuous for column in table.columns) and key["dataset"] != "coupon"
     for column in table.columns:
         seen = len(set(column.values[~column.missing].tolist()))
         tests, values, several = tests + seen - 1, values + seen, several + seen * (seen > 1)
-    tests = len(binary(table).columns) if whole else tests
+    tests = len(binary_table(table).columns) if whole else tests
     return {"rows": table.n_rows, "tests": tests, "values": values, "several": several}
 
 

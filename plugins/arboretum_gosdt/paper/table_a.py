@@ -29,7 +29,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.paper.buckets import random_table
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import choices_of, loaded, published, run, there
+from arboretum_gosdt.paper.study import choices_of, is_installed, load_table, published, run
 
 NA, YES, NO = "N/A", "Yes", "No"
 MAYBE = "Maybe"
@@ -82,8 +82,10 @@ def stated(value: str, why: str) -> Answer:
 class Recipe:
     """A column.
 
-    method : None for a greedy one with a pruner.
+    method : as the study names it.
     encoder : of the paper's preprocessing; None: numbers stay as they are.
+    depth : whether trees are held small by a depth, else by λ or a pruner.
+    pruner : by name; nothing: none.
     """
 
     method: str
@@ -120,44 +122,54 @@ def pieces(paper: GosdtStudy) -> list[Piece]:
 def work(key: Key, seed: int, services: Services) -> dict[str, list[str]]:
     """Row → what is said, by what, and whether it is found or stated."""
     recipe = COLUMNS[key["column"]]
-    if not there(services, recipe.method):
+    if not is_installed(services, recipe.method):
         return {row: [ABSENT, "", FOUND] for row in ROWS}
     return {row: list(find(recipe, services)) for row, find in ROWS.items()}
 
 
-def _choices(recipe: Recipe) -> dict[str, str]:
+def _choices_of_recipe(recipe: Recipe) -> dict[str, str]:
     return {"pruner": recipe.pruner} if recipe.pruner else {}
 
 
-def _solver(recipe: Recipe, services: Services) -> Any:
+def _solver_of_recipe(recipe: Recipe, services: Services) -> Any:
     return services.parts(choices_of(recipe.method)).solver
 
 
-def _small(services: Services) -> Table:
+def _small_table(services: Services) -> Table:
     """Return a table of numbers that needs no file: every second row of two classes of wine, three
     columns.
     """
-    wine = loaded(services, "wine")
+    wine = load_table(services, "wine")
     table = wine.take((wine.target.codes < 2).nonzero()[0][::2])
     target = attrs.evolve(table.target, classes=table.target.classes[:2])
     return attrs.evolve(table, columns=table.columns[:3], target=target)
 
 
-def _best(
+def _run_best(
     services: Services, table: Table, recipe: Recipe, encoder: Plain | None, **values: Any
 ) -> Any:
-    """Depth 2 and no λ, or GOSDT with a small one."""
+    """Run a recipe as it finds its best tree: at depth 2 and no λ, or GOSDT with a small one.
+
+    encoder : fields of the encoder.
+    values : configuration by dotted name, over that.
+    """
     held: Facts = {"objective.lam": 0.0, "stopping.standard.max_depth": 2}
     if recipe.greedy:
         held = {"stopping.standard.max_depth": 2} if recipe.depth else {"pruner.price": "mdl"}
     elif not recipe.depth:
         held = {"objective.lam": LAM}
     return run(
-        services, table, recipe.method, {**held, **values}, 60.0, encoder, **_choices(recipe)
+        services,
+        table,
+        recipe.method,
+        {**held, **values},
+        60.0,
+        encoder,
+        **_choices_of_recipe(recipe),
     )
 
 
-def _built_in(recipe: Recipe, services: Services) -> Answer:
+def _answer_encoder(recipe: Recipe, services: Services) -> Answer:
     """Answer whether a run has encoder=auto where no encoder is chosen."""
     if recipe.encoder is None:
         return stated(NO, "numbers are compared at the node")
@@ -166,11 +178,11 @@ def _built_in(recipe: Recipe, services: Services) -> Answer:
     return found(YES if own == "auto" else NO, f"encoder={own} unless another is chosen")
 
 
-def _strategy(recipe: Recipe, services: Services) -> Answer:
+def _answer_strategy(recipe: Recipe, services: Services) -> Answer:
     """Answer by the number of tests on a table of numbers."""
     if recipe.encoder is None:
         return stated("None", "thresholds are found at the node")
-    table = _small(services)
+    table = _small_table(services)
 
     def count(**fields: Any) -> int:
         encoder = services.component("encoder", "tests", fields)
@@ -188,7 +200,7 @@ def _strategy(recipe: Recipe, services: Services) -> Answer:
     return found(name, f"{own} of {every} thresholds; buckets have {buckets}")
 
 
-def _preserves(recipe: Recipe, services: Services) -> Answer:
+def _answer_preserves(recipe: Recipe, services: Services) -> Answer:
     """Answer whether the best trees of depth 2 over these tests are as good as over all of them, on
     tables whose labels alternate.
     """
@@ -197,9 +209,9 @@ def _preserves(recipe: Recipe, services: Services) -> Answer:
     draw, dl85 = np.random.default_rng(0), COLUMNS["DL8.5"]
     for _ in range(TRIED):
         table = random_table(draw, 2)
-        every = _best(services, table, dl85, {"numeric": "midpoints"}).errors
+        every = _run_best(services, table, dl85, {"numeric": "midpoints"}).errors
         try:
-            own = _best(services, table, dl85, recipe.encoder).errors
+            own = _run_best(services, table, dl85, recipe.encoder).errors
         except DataError:  # no cut at all
             own = min(np.bincount(table.target.codes))
         if own > every:
@@ -207,11 +219,11 @@ def _preserves(recipe: Recipe, services: Services) -> Answer:
     return found(YES, f"as few errors at depth 2 on {TRIED} tables")
 
 
-def _optimises(recipe: Recipe, services: Services) -> Answer:
+def _answer_optimises(recipe: Recipe, services: Services) -> Answer:
     """Answer by how many sets of rows, or itemsets, a dynamic program visits: all, or fewer by
     bounds.
     """
-    if _solver(recipe, services) is None:
+    if _solver_of_recipe(recipe, services) is None:
         return found("Greedy Search", "a method without a solver")
     if recipe.method not in DP:
         return stated("ILP", "an integer program")
@@ -228,7 +240,7 @@ def _count_visited_sets(services: Services, method: str) -> tuple[int, int]:
     """Return how many itemsets or sets of rows of a table that needs no file a method visits, and
     how many there are.
     """
-    table, held = loaded(services, "play-tennis"), {"objective.lam": 0.0}
+    table, held = load_table(services, "play-tennis"), {"objective.lam": 0.0}
     every = run(services, table, "dl8", {**held, "solver.row_sets": True}, 60.0).details
     if method == "gosdt_reference":
         return int(
@@ -237,17 +249,17 @@ def _count_visited_sets(services: Services, method: str) -> tuple[int, int]:
     return int(run(services, table, method, held, 60.0).details["itemsets"]), int(every["itemsets"])
 
 
-def _exact(recipe: Recipe, services: Services) -> Answer:
+def _answer_exact(recipe: Recipe, services: Services) -> Answer:
     """Answer whether no tree of the same tests and limit is better."""
-    table = random_table(np.random.default_rng(0), 2) if recipe.greedy else _small(services)
-    own = _best(services, table, recipe, recipe.encoder or {})
+    table = random_table(np.random.default_rng(0), 2) if recipe.greedy else _small_table(services)
+    own = _run_best(services, table, recipe, recipe.encoder or {})
     if recipe.depth:
-        best = _best(services, table, COLUMNS["DL8.5"], recipe.encoder or {}).errors
+        best = _run_best(services, table, COLUMNS["DL8.5"], recipe.encoder or {}).errors
         return found(
             YES if own.errors == best else NO,
             f"{own.errors} errors at depth 2, the least are {best}",
         )
-    best = _best(
+    best = _run_best(
         services, table, attrs.evolve(COLUMNS["GOSDT"], method="gosdt"), recipe.encoder or {}
     )
     value, least = (one.errors / table.n_rows + LAM * one.leaves for one in (own, best))
@@ -257,14 +269,14 @@ def _exact(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _hierarchical(recipe: Recipe, services: Services) -> Answer:
+def _answer_hierarchical(recipe: Recipe, services: Services) -> Answer:
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
-    name, why, _ = _optimises(recipe, services)
+    name, why, _ = _answer_optimises(recipe, services)
     return found(YES if name == "DPB" else NO, why)
 
 
-def _support_sets(recipe: Recipe, services: Services) -> Answer:
+def _answer_sets(recipe: Recipe, services: Services) -> Answer:
     """Answer whether one set of rows is ever solved under two names."""
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
@@ -273,7 +285,7 @@ def _support_sets(recipe: Recipe, services: Services) -> Answer:
         return found(
             YES if own <= every else NO, f"{own:,} entries of {every:,} sets of rows that differ"
         )
-    table = loaded(services, "tic-tac-toe")
+    table = load_table(services, "tic-tac-toe")
     held = {"objective.lam": 0.0, "stopping.standard.max_depth": 4, "solver.row_sets": True}
     details = run(
         services, table.take(np.arange(0, table.n_rows, 4)), recipe.method, held, 60.0
@@ -284,9 +296,9 @@ def _support_sets(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _cores(recipe: Recipe, services: Services) -> Answer:
+def _answer_cores(recipe: Recipe, services: Services) -> Answer:
     """Answer whether the method or its solver has a field for threads or workers."""
-    parts = services.parts({**choices_of(recipe.method), **_choices(recipe)})
+    parts = services.parts({**choices_of(recipe.method), **_choices_of_recipe(recipe)})
     able = [
         part.name
         for part in (parts.method, parts.solver)
@@ -300,24 +312,26 @@ def _cores(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _partial(recipe: Recipe, services: Services) -> Answer:
+def _answer_partial(recipe: Recipe, services: Services) -> Answer:
     """Answer whether bounds of a set change before it is solved, and reach those above it."""
     if recipe.greedy:
         return stated(NA, "nothing is bounded")
     if recipe.method == "binoct":
         return stated("Depends on (generic) solver", "an integer program")
-    updates = _best(services, _small(services), recipe, recipe.encoder).details.get("updates")
+    updates = _run_best(services, _small_table(services), recipe, recipe.encoder).details.get(
+        "updates"
+    )
     if updates is None:
         return stated(NO, "a subproblem is solved before the next begins")
     return found(YES if updates else NO, f"{updates} updates of bounds went upward")
 
 
-def _overfitting(recipe: Recipe, services: Services) -> Answer:
+def _answer_overfitting(recipe: Recipe, services: Services) -> Answer:
     """Answer by what makes trees smaller: pruning, a larger price of leaves, or a smaller depth."""
-    table = _small(services)
+    table = _small_table(services)
     if recipe.pruner:
         whole = run(services, table, recipe.method, {}, 60.0).leaves
-        pruned = _best(services, table, recipe, None).leaves
+        pruned = _run_best(services, table, recipe, None).leaves
         return found(
             "MDL Criteria" if pruned < whole else "None",
             f"pruner.price=mdl leaves {pruned} of {whole} leaves",
@@ -328,7 +342,7 @@ def _overfitting(recipe: Recipe, services: Services) -> Answer:
         else ("Penalize Leaves", "objective.lam", LOST, LEAST)
     )
     few, many = (
-        _best(services, table, recipe, recipe.encoder, **{field: value}).leaves
+        _run_best(services, table, recipe, recipe.encoder, **{field: value}).leaves
         for value in (least, most)
     )
     return found(
@@ -336,7 +350,7 @@ def _overfitting(recipe: Recipe, services: Services) -> Answer:
     )
 
 
-def _answers_regularised(recipe: Recipe, services: Services) -> Answer:
+def _answer_regularised(recipe: Recipe, services: Services) -> Answer:
     """Answer whether a price of leaves makes the tree smaller."""
     if recipe.method == "gosdt_reference" or recipe.pruner:
         return stated(NA, "it is")
@@ -344,8 +358,8 @@ def _answers_regularised(recipe: Recipe, services: Services) -> Answer:
         return stated(NO, "its criterion looks at a node alone")
     try:
         few, many = (
-            _best(
-                services, _small(services), recipe, recipe.encoder, **{"objective.lam": lam}
+            _run_best(
+                services, _small_table(services), recipe, recipe.encoder, **{"objective.lam": lam}
             ).leaves
             for lam in (LOST, 0.0)
         )
@@ -354,7 +368,7 @@ def _answers_regularised(recipe: Recipe, services: Services) -> Answer:
     return found(YES if few < many else NO, f"{few} leaves with λ = {LOST:g}, {many} without")
 
 
-def _imbalance(recipe: Recipe, services: Services) -> Answer:
+def _answer_imbalance(recipe: Recipe, services: Services) -> Answer:
     """Answer whether it grows trees for an objective that weighs classes."""
     if recipe.greedy:
         return stated(MAYBE, "rows can be weighted")
@@ -364,7 +378,13 @@ def _imbalance(recipe: Recipe, services: Services) -> Answer:
         else {"objective.lam": LAM}
     )
     one = run(
-        services, _small(services), recipe.method, held, 10.0, recipe.encoder, objective="balanced"
+        services,
+        _small_table(services),
+        recipe.method,
+        held,
+        10.0,
+        recipe.encoder,
+        objective="balanced",
     )
     return (
         found(YES, "objective=balanced, proven")
@@ -377,18 +397,18 @@ ROWS: Mapping[str, Callable[[Recipe, Services], Answer]] = dict(
     zip(
         published()["table_a"]["rows"],
         (
-            _built_in,
-            _strategy,
-            _preserves,
-            _optimises,
-            _exact,
-            _hierarchical,
-            _support_sets,
-            _cores,
-            _partial,
-            _overfitting,
-            _answers_regularised,
-            _imbalance,
+            _answer_encoder,
+            _answer_strategy,
+            _answer_preserves,
+            _answer_optimises,
+            _answer_exact,
+            _answer_hierarchical,
+            _answer_sets,
+            _answer_cores,
+            _answer_partial,
+            _answer_overfitting,
+            _answer_regularised,
+            _answer_imbalance,
         ),
         strict=True,
     )
@@ -396,8 +416,11 @@ ROWS: Mapping[str, Callable[[Recipe, Services], Answer]] = dict(
 
 
 def verdict_of(row: str, column: str, printed: str, ours: str, how: str) -> str:
-    """PASS, FAIL, KNOWN or OPEN where the cell was found and something is printed that it can be
-    held against; else STATED.
+    """Return PASS, FAIL, KNOWN or OPEN where the cell was found and something is printed that it
+    can be held against; else STATED.
+
+    row, column : of the table; printed, ours : what is said in the cell.
+    how : FOUND or STATED.
     """
     if ours in (ABSENT, UNTRIED):
         return "OPEN"
@@ -423,7 +446,7 @@ def judge(results: Keyed) -> Judgement:
             cells.append(
                 [row, column, words, ours, how, verdict_of(row, column, words, ours, how), why]
             )
-        claims.append(_claim(row, cells))
+        claims.append(_judge_row(row, cells))
         lines += cells
     counts = {
         verdict: sum(line[5] == verdict for line in lines[1:])
@@ -449,8 +472,11 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def _claim(row: str, cells: Sequence[Sequence[str]]) -> Claim:
-    """Judge the cells of a row that are found; open where none passes, and none differs."""
+def _judge_row(row: str, cells: Sequence[Sequence[str]]) -> Claim:
+    """Judge the cells of a row that are found; open where none passes, and none differs.
+
+    cells : of (row, column, printed, here, how, verdict, by).
+    """
     by = {
         verdict: [cell for cell in cells if cell[5] == verdict]
         for verdict in ("PASS", "FAIL", "KNOWN", "OPEN", "STATED")

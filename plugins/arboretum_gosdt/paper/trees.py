@@ -21,7 +21,15 @@ from arboretum.api import (
     csv_text,
 )
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.paper.study import CALLED, binary, loaded, published, released, run, there
+from arboretum_gosdt.paper.study import (
+    CALLED,
+    binary_table,
+    is_installed,
+    load_released,
+    load_table,
+    published,
+    run,
+)
 
 DATA = {"monk1": 3, "monk2": 3, "tic-tac-toe": 4}
 """Data set → depth of the trees of BinOCT and DL8.5."""
@@ -61,11 +69,11 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     of the whole domain it has wrong.
     """
     if "figure" in key:
-        return _graph(services)
+        return _draw_graph(services)
     name, method = key["dataset"], key["method"]
-    if not there(services, method):
+    if not is_installed(services, method):
         return {"absent": True}
-    table = released(services, name)
+    table = load_released(services, name)
     held = {"stopping.standard.max_depth": DATA[name], "objective.lam": 0.0}
     found = run(services, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
     title = f"{CALLED[method]}: {name}, {found.errors} of {table.n_rows} rows wrong"
@@ -77,15 +85,17 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         "svg": found.tree.to_svg(title=title),
     }
     if name.startswith("monk"):
-        reported |= _against_concept(found.tree, loaded(services, f"{name}-full"))
+        reported |= _compare_with_concept(found.tree, load_table(services, f"{name}-full"))
     return reported
 
 
-def _against_concept(tree: Tree, whole: Table) -> Facts:
-    """rules : the leaves that say 1;  wrong : rows of the domain, as their values, that differ
-    from the concept.
+def _compare_with_concept(tree: Tree, whole: Table) -> Facts:
+    """Return the leaves that say 1 as ``rules``, and the rows of the domain that differ from the
+    concept, as their values, as ``wrong``.
+
+    whole : every row of the domain, with its concept.
     """
-    said = tree.predict(binary(whole))
+    said = tree.predict(binary_table(whole))
     rows = [
         [column.categories[column.values[i]] for column in whole.columns]
         for i in (said != whole.target.codes).nonzero()[0]
@@ -93,13 +103,16 @@ def _against_concept(tree: Tree, whole: Table) -> Facts:
     return {
         "domain": whole.n_rows,
         "wrong": rows,
-        "rules": rules(tree, whole),
+        "rules": rules_of_tree(tree, whole),
         "columns": [column.name for column in whole.columns],
     }
 
 
-def rules(tree: Tree, whole: Table) -> list[str]:
-    """Return a line per leaf that says the second class: what each attribute may be."""
+def rules_of_tree(tree: Tree, whole: Table) -> list[str]:
+    """Return a line per leaf that says the second class: what each attribute may be.
+
+    whole : a table whose columns have all categories; the tree asks its binary columns.
+    """
     found = []
     for leaf in tree.is_leaf.nonzero()[0]:
         if tree.label[leaf] != 1:
@@ -122,9 +135,9 @@ def rules(tree: Tree, whole: Table) -> list[str]:
     return found
 
 
-def _graph(services: Services) -> Facts:
+def _draw_graph(services: Services) -> Facts:
     """Return the dependency graph of Figure 10 as SVG, with its sets and iterations."""
-    table = loaded(services, GRAPH["dataset"])
+    table = load_table(services, GRAPH["dataset"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.svg")
         found = run(
@@ -168,7 +181,10 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _judge_trees(name: str, own: Plain) -> Judgement:
-    """Judge the trees of a data set against its figure and what the paper says of them."""
+    """Judge the trees of a data set against its figure and what the paper says of them.
+
+    own : method → what ``work`` returned.
+    """
     figure, cells, claims = f"Figure {FIGURES[name]}", [], []
     correct = {method: one["rows"] - one["errors"] for method, one in own.items()}
     reported = "; ".join(
@@ -192,9 +208,9 @@ def _judge_trees(name: str, own: Plain) -> Judgement:
                 recomputed=True,
             )
         )
-    claims += {"monk1": _monk1, "monk2": _monk2, "tic-tac-toe": _tic_tac_toe}[name](
-        own, correct, reported
-    )
+    claims += {"monk1": _judge_monk1, "monk2": _judge_monk2, "tic-tac-toe": _judge_tic_tac_toe}[
+        name
+    ](own, correct, reported)
     rows = [
         [
             name,
@@ -232,8 +248,12 @@ def _judge_trees(name: str, own: Plain) -> Judgement:
     )
 
 
-def _monk1(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
-    """Judge what Figure 19 and I.9 say of monk1, as far as GOSDT and BinOCT were run."""
+def _judge_monk1(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
+    """Judge what Figure 19 and I.9 say of monk1, as far as GOSDT and BinOCT were run.
+
+    own : method → what ``work`` returned; correct : rows right; reported : a sentence on all of
+        them.
+    """
     claims = []
     if "gosdt" in own:
         one = own["gosdt"]
@@ -275,7 +295,7 @@ def _monk1(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]
     return claims
 
 
-def _monk2(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
+def _judge_monk2(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     """Judge whether GOSDT is 3 % more accurate than DL8.5 on monk2, both with 7 leaves."""
     if not {"gosdt", "dl85"} <= set(own):
         return []
@@ -292,7 +312,7 @@ def _monk2(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]
     ]
 
 
-def _tic_tac_toe(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
+def _judge_tic_tac_toe(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     """Judge whether GOSDT is more accurate than BinOCT and DL8.5 on tic-tac-toe with 16 leaves;
     open while one of them was not run and none is as good.
     """

@@ -18,7 +18,7 @@ from arboretum_gosdt.paper import (
     trees as repro_trees,
 )
 from arboretum_gosdt.paper.reproduction import CHAPTERS, GosdtStudy
-from arboretum_gosdt.paper.study import binary, fold_of, loaded, published
+from arboretum_gosdt.paper.study import binary_table, load_table, published, split_fold
 
 
 class TestContract(ReproductionSuite):
@@ -35,16 +35,16 @@ def test_every_chapter_has_work_and_judges_nothing_of_nothing():
 
 
 def test_tables_are_encoded_as_the_authors_do(services):
-    tic = loaded(services, "tic-tac-toe")
-    own = binary(tic).columns[0]
+    tic = load_table(services, "tic-tac-toe")
+    own = binary_table(tic).columns[0]
     assert (
-        len(binary(tic).columns) == 18
+        len(binary_table(tic).columns) == 18
         and own.name == f"{tic.columns[0].name} is {tic.columns[0].categories[0]}"
     )
     assert [own.categories[k] == "yes" for k in own.values] == (tic.columns[0].values == 0).tolist()
-    train, test = fold_of(tic, 0)
+    train, test = split_fold(tic, 0)
     assert (train.n_rows, test.n_rows) == (766, 192)  # 958 = 192 + 192 + 192 + 191 + 191
-    assert [fold_of(tic, k)[1].n_rows for k in range(5)] == [192, 192, 192, 191, 191]
+    assert [split_fold(tic, k)[1].n_rows for k in range(5)] == [192, 192, 192, 191, 191]
 
 
 def figure_1(midpoints: int = 5, bucketized: int = 6) -> dict:

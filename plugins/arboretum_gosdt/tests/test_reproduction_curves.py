@@ -110,7 +110,13 @@ def test_what_cart_lacks_is_bounded_by_the_optima_of_all_penalties():
     of two.
     """
     fold = repro_sparsity.Fold(
-        "monk2", 0, 100, {key["method"]: one["points"] for key, one in sparsity()}
+        "monk2",
+        0,
+        100,
+        {
+            key["method"]: [repro_sparsity.Point(*row) for row in one["points"]]
+            for key, one in sparsity()
+        },
     )
     assert [fold.lacking(point) for point in fold.points["cart"]] == pytest.approx([0.1, 0.05])
 
@@ -352,7 +358,7 @@ def test_six_objectives_by_hand():
         for lam in repro_objectives.GRID["lam"]
     ]
     assert set(verdicts(repro_objectives.judge([*results, *grid])).values()) == {Verdict.FAIL}
-    assert repro_objectives.area(bent) == pytest.approx(0.75) and repro_objectives.area(
+    assert repro_objectives.area_up_to(bent) == pytest.approx(0.75) and repro_objectives.area_up_to(
         bent, 0.1
     ) == pytest.approx(0.0525)
 
@@ -370,7 +376,7 @@ def test_work_of_small_pieces(services):
         {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 60.0}, 0, services
     )
     assert done["curve"][-1][1] == pytest.approx(done["curve"][-1][2]) and done["finished"]
-    assert [k for k, _ in repro_scaling.sizes(services, "iris", "combined", 0)] == [
+    assert [k for k, _ in repro_scaling.tables_by_size(services, "iris", "combined", 0)] == [
         32,
         16,
         8,
@@ -378,8 +384,10 @@ def test_work_of_small_pieces(services):
         2,
         1,
     ]
-    assert [len(t.columns) for _, t in repro_scaling.sizes(services, "iris", "features", 0)][
+    assert [
+        len(t.columns) for _, t in repro_scaling.tables_by_size(services, "iris", "features", 0)
+    ][-1] == 119
+    assert [t.n_rows for _, t in repro_scaling.tables_by_size(services, "iris", "samples", 0)][
         -1
-    ] == 119
-    assert [t.n_rows for _, t in repro_scaling.sizes(services, "iris", "samples", 0)][-1] == 150
+    ] == 150
     assert repro_iris.work({"dataset": "iris-setosa", "seconds": 5.0}, 0, services)["errors"] == 0
