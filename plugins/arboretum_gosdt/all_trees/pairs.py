@@ -9,7 +9,11 @@ and every second test j (B.2, B.6)::
     three(ℓ) = min over j of min(3 p + q · least of both cells, 4 p) + price of j
     low(ℓ) = min(leaf, two, three), or what the memo knows;  high(ℓ) = min(leaf, two)
 
-Arrays, invariants and what d, i, j and side are: :mod:`.graph`.
+What d, i, j and side are: :mod:`.graph`.
+
+Invariants: low ≤ least cost of a side ≤ high; low = high: it is solved.  Columns of ``sums`` go by
+the tests that divide the set, in the order of ``levels.test[d]``.  ``both`` and ``near`` hold rows
+of the open tests only.  numba checks no index: ``levels`` and ``scratch`` have room for all tests.
 """
 
 import numpy as np

@@ -147,7 +147,7 @@ class Constrained:
             )
 
 
-class AnsweredLeaf(NamedTuple):
+class LeafAnswers(NamedTuple):
     """A leaf before its answer is chosen.
 
     answers : (what it costs more than the best answer, answer), cheapest first.
@@ -203,7 +203,7 @@ class ConstrainedSearch:
         self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
         self.lagrangian: LagrangianCost | None = None
         self.outcome = unpack_outcomes(merged)
-        self.leaves: dict[int, AnsweredLeaf] = {}
+        self.leaves: dict[int, LeafAnswers] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best = [(-1, int(total.argmin()))]
         self.least = sure(found.chosen).search.lower - found.equivalent_cost
@@ -497,7 +497,7 @@ class ConstrainedSearch:
                 self._label_leaves(preorder.tolist())
         return ""
 
-    def _leaf_of_rows(self, rows: int) -> AnsweredLeaf:
+    def _leaf_of_rows(self, rows: int) -> LeafAnswers:
         """Return the leaf that holds these objects, made once.
 
         rows : bit u of the number says whether object u is in it.
@@ -510,7 +510,7 @@ class ConstrainedSearch:
                 bitorder="little",
             ).astype(bool)
             costs, merged = self.cost[inside].sum(axis=0), self.found.merged
-            self.leaves[rows] = AnsweredLeaf(
+            self.leaves[rows] = LeafAnswers(
                 answers=sorted((int(x - costs.min()), k) for k, x in enumerate(costs)),
                 sums=[int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)],
                 cost=int(costs.min()) + self.found.units.p,
