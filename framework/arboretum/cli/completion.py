@@ -81,7 +81,7 @@ def _next_overrides(before: Sequence[str], word: str) -> list[str]:
     from hydra.plugins.completion_plugin import DefaultCompletionPlugin
 
     from arboretum.cli.run import parser
-    from arboretum.config.bridge import PRIMARY, start_in, stored
+    from arboretum.config.bridge import PRIMARY, hold_nodes, start_in
     from arboretum.config.compose import Loader, search_path
     from arboretum.lab import current
 
@@ -99,7 +99,7 @@ def _next_overrides(before: Sequence[str], word: str) -> list[str]:
     said = [text for text in before if "=" in text and "," not in text]
     if not any(text.startswith("dataset=") for text in said):  # a run cannot be composed without
         said.append(f"dataset={registry.names('dataset')[0]}")
-    with stored(registry, start_in(lab, said)):
+    with hold_nodes(registry, start_in(lab, said)):
         loader: Any = Loader(search_path(lab.conf), registry)
         # errors in Hydra's own words, by which it knows that there is nothing to complete
         loader.registry = None

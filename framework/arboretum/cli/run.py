@@ -13,10 +13,10 @@ from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, Parser, aligned, error_text, paragraph, status_of
-from arboretum.config.bridge import Start, start_from, start_in, stored
+from arboretum.config.bridge import Start, hold_nodes, start_from, start_in
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
-from arboretum.config.guard import concealed, readable
+from arboretum.config.guard import readable, without_secret
 from arboretum.config.launch import asked, first_job
 from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
@@ -131,7 +131,7 @@ def main(argv: list[str]) -> int:
         return 0
     # "run dataset=iris -m seed=1,2": options anywhere
     arguments = parser().parse_intermixed_args(argv)
-    arguments.overrides = [concealed(readable(text)) for text in arguments.overrides]
+    arguments.overrides = [without_secret(readable(text)) for text in arguments.overrides]
     return Application(arguments).run()
 
 
@@ -199,7 +199,7 @@ class Application:
         arguments = self.arguments
         path = search_path(self.lab.conf, arguments.config_dir)
         overrides = list(arguments.overrides)
-        with stored(self.registry, self.start):
+        with hold_nodes(self.registry, self.start):
             loader = Loader(path, self.registry)
             if arguments.cfg:
                 return _show(loader, arguments)

@@ -1,6 +1,6 @@
 """Registry → Hydra's store: group = kind, option = name, generated from the attrs fields.
 
-The only module that touches ``ConfigStore``, which is one per process: :func:`stored` puts the
+The only module that touches ``ConfigStore``, which is one per process: :func:`hold_nodes` puts the
 nodes in and takes them out again, so that a notebook, a thread or somebody else's Hydra application
 is left as it was.
 """
@@ -20,7 +20,7 @@ from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from arboretum.config.guard import chosen_options, restored
+from arboretum.config.guard import chosen_options, restore
 from arboretum.config.inside import TOLD_ITS_BASE
 from arboretum.config.resolve import SETTINGS, Settings
 from arboretum.errors import ConfigError, PluginError, raised_at, said, unknown
@@ -72,6 +72,7 @@ class _Node(ConfigNode):
     """
 
     def __copy__(self) -> ConfigNode:
+        """The node as Hydra's store hands it out, made an OmegaConf object."""
         node = OmegaConf.create(self.node)
         for key, value in self.node.items():
             if isinstance(value, Mapping) and self.group is not None:
@@ -81,9 +82,9 @@ class _Node(ConfigNode):
 
 
 @contextmanager
-def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
+def hold_nodes(registry: Registry, start: Start | None = None) -> Iterator[None]:
     """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at
-    the end.
+    the end.   start : None: the defaults.
     """
     with _LOCK:
         # Hydra's own launchers and sweepers register at first use: not inside, where it is undone
@@ -107,6 +108,8 @@ def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
 def fill(repo: Facts, registry: Registry, start: Start) -> None:
     """Add the primary configuration, a node per component and per preset, and ``none`` per
     optional group.
+
+    repo : Hydra's store, group → file → node; written.
     """
     _put(repo, None, PRIMARY, primary(start), None)
     if start.values:
@@ -197,6 +200,11 @@ def component_node(entry: Entry) -> Facts:
 
 
 def _put(repo: Facts, group: str | None, name: str, node: Any, package: str | None) -> None:
+    """Add a node to Hydra's store.
+
+    group : None: it is the primary configuration, or a part of it.
+    package : where its values go; None: to its group's place.
+    """
     where = repo if group is None else repo[group]
     where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")
 
@@ -225,7 +233,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
     forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
     values: Facts = {
-        key: restored(config[key], key, said)
+        key: restore(config[key], key, said)
         for key in SETTINGS
         if key in config and key not in forgotten
     }
@@ -237,7 +245,7 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
                 if key in own and own.pop(key) != usual and f"{kind}.{key}" not in said:
                     left_out.append(f"{kind}.{key}={masked(str(fields[key]))}")
             values[kind] = {
-                key: restored(value, f"{kind}.{key}", said) for key, value in own.items()
+                key: restore(value, f"{kind}.{key}", said) for key, value in own.items()
             }
     return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
 
@@ -273,16 +281,7 @@ def start_in(
     said = dict(json.loads(lab.defaults))
     if not tracked:
         said.pop("tracker", None)
-    for key in said:
-        if (first := key.partition(".")[0]) not in (*KINDS, *SETTINGS):
-            raise ConfigError(
-                f"{lab.folder}/{FILE}: defaults: " + unknown("key", first, [*KINDS, *SETTINGS])
-            )
-        if key in KINDS and isinstance(said[key], dict):
-            raise ConfigError(
-                f"{lab.folder}/{FILE}: defaults: {key} takes the name of an option; its "
-                f"values are written {key}.FIELD: VALUE"
-            )
+    _check_defaults(lab, said)
     own = {kind: said.pop(kind) for kind in KINDS if kind in said}
     options = {
         kind: tuple(value if isinstance(value, list) else [value]) if kind in MANY else str(value)
@@ -308,6 +307,22 @@ def start_in(
             node = node.setdefault(step, {})
         node[path[-1]] = value
     return Start(ours, values, tuple(options) if not method else ())
+
+
+def _check_defaults(lab: Lab, defaults: Plain) -> None:
+    """Raise ConfigError where a lab's defaults have a key that nobody knows, or values in place of
+    an option's name.
+    """
+    for key, value in defaults.items():
+        if (first := key.partition(".")[0]) not in (*KINDS, *SETTINGS):
+            raise ConfigError(
+                f"{lab.folder}/{FILE}: defaults: " + unknown("key", first, [*KINDS, *SETTINGS])
+            )
+        if key in KINDS and isinstance(value, dict):
+            raise ConfigError(
+                f"{lab.folder}/{FILE}: defaults: {key} takes the name of an option; its "
+                f"values are written {key}.FIELD: VALUE"
+            )
 
 
 def _is_group(kind: str, value: object) -> bool:

@@ -19,7 +19,7 @@ from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from arboretum.config.bridge import PRIMARY, Start, stored
+from arboretum.config.bridge import PRIMARY, Start, hold_nodes
 from arboretum.config.guard import chosen_options, conceal, name_keys, normalise, refuse_code
 from arboretum.config.inside import ConfigLoaderImpl, create_config_search_path, name_after
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
@@ -51,7 +51,7 @@ SHAPES = 256  # compositions kept (50 KB each)
 
 
 @contextmanager
-def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[None]:
+def translate_errors(overrides: Sequence[str], registry: Registry | None) -> Iterator[None]:
     """Raise Hydra's error said again in one line, with the closest match and the way out; as it
     is where there is no registry.
     """
@@ -169,7 +169,10 @@ def _way_to(kind: str, option: str) -> str:
 def _explain_misfit(
     key: str, value: str, cause: object, overrides: Sequence[str], registry: Registry
 ) -> str:
-    """Explain a value of another shape than the field's: say what the field takes."""
+    """Explain a value of another shape than the field's: say what the field takes.
+
+    cause : Hydra's own reason, None where it has none.
+    """
     group, *rest = key.split(".")
     if group in KINDS and rest:
         option = _choices_of(overrides, registry).get(group)
@@ -269,6 +272,7 @@ def _explain_unknown_key(key: str, overrides: Sequence[str], registry: Registry)
 
 
 def _unknown_parameter(group: str, name: str, field: str, registry: Registry) -> str:
+    """Return what is to be said of a field that the component ``name`` does not have."""
     return f"{group} {name!r}: " + unknown(
         "parameter", field, fields_of(registry.get(group, name).cls)
     )
@@ -302,6 +306,7 @@ class Loader(ConfigLoaderImpl):
     def __init__(
         self, search_path: ConfigSearchPath, registry: Registry, start: Start | None = None
     ) -> None:
+        """``start`` : where :meth:`load_run` starts from; None: the defaults."""
         super().__init__(search_path)
         setup_globals()
         self.registry: Registry | None = registry
@@ -329,10 +334,13 @@ class Loader(ConfigLoaderImpl):
     ) -> DictConfig:
         """Compose; raises ConfigError in one line with the closest match, also when the result
         names code.
+
+        config_name : of the primary configuration, None as Hydra has it: an empty one.
+        how, more : Hydra's own flags, passed on.
         """
         if self.registry is None:
             return super().load_configuration(config_name, overrides, run_mode, *how, **more)
-        with translated(overrides, self.registry):
+        with translate_errors(overrides, self.registry):
             config = super().load_configuration(
                 config_name, normalise(overrides), run_mode, *how, **more
             )
@@ -375,7 +383,7 @@ class Loader(ConfigLoaderImpl):
         """
 
         def composed(choices: list[str]) -> DictConfig:
-            with stored(sure(self.registry), self.start):
+            with hold_nodes(sure(self.registry), self.start):
                 return self.load_configuration(PRIMARY, choices, RunMode.RUN, from_shell=False)
 
         # its files may change meanwhile
@@ -414,7 +422,7 @@ class Loader(ConfigLoaderImpl):
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
             # Hydra 1.4 composes a job past load_configuration
-            with translated(overrides, self.registry):
+            with translate_errors(overrides, self.registry):
                 made = composed(choices)
             try:  # copies by pickle take a third of the time
                 self._shapes[key] = functools.partial(
@@ -424,7 +432,7 @@ class Loader(ConfigLoaderImpl):
                 # a launcher's own class that Hydra's scan imported twice
                 self._shapes[key] = functools.partial(copy.deepcopy, made)
         config = self._shapes[key]()
-        with translated(overrides, self.registry):
+        with translate_errors(overrides, self.registry):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config(
@@ -473,6 +481,8 @@ def compose_and_resolve(
 ) -> tuple[DictConfig, Resolved]:
     """Compose one run, without touching Hydra's global state (about 0.1 s), and build its
     components; raises ConfigError.
+
+    start : None: the defaults.   config_dir : a folder of choices besides ours; None: none.
     """
     config = Loader(search_path(config_dir), registry, start).load_run(list(overrides))
     return config, resolve(config, registry)

@@ -113,6 +113,7 @@ class Session:
     """
 
     def __init__(self, registry: Registry) -> None:
+        """Begin with no tracker made ready, and none given up."""
         self.registry = registry
         self._codes: dict[str, str] = {}
         self._prepared: dict[object, Tracker] = {}
@@ -220,7 +221,8 @@ class Session:
 
         folder : where to keep it; proved writable before any work.  One that holds another finished
             run is refused; in a multirun, "NAME-2" beside it is taken instead.
-        index : of finished runs, asked when the settings say so, and told.
+        index : of finished runs, asked when the settings say so, and told; None: nobody is.
+        progress : hears how far the run is; None: nobody does.
         sweep_id : the tracker's id of the multirun.
         sweep : the multirun's folder.
         varied : the keys that it varies, with which names begin.
@@ -298,7 +300,12 @@ class Session:
         error: str,
         varied: tuple[str, ...] = (),
     ) -> str:
-        """Tell the tracker of a failed run; what went wrong with that, or ""."""
+        """Tell the tracker of a failed run; returns what went wrong with that, or "", also where
+        there is no tracker.
+
+        folder : of the run, None where it has none.   error : in one line.
+        sweep_id, varied : as of :meth:`execute`.
+        """
         if (tracker := self._prepared.get(resolved.parts.tracker)) is None:
             return ""
         info = RunInfo(run_name(resolved.config, varied), resolved.config, folder, sweep_id)
@@ -320,6 +327,9 @@ class Session:
 
         What lies in the sweep's own folder already (under another number, since the sweep grew)
         stays where it is.
+
+        found : the finished run's folder.   folder : this run's own, None where nothing is kept.
+        sweep_id, sweep, varied : as of :meth:`execute`.
         """
         record, kept, source, trouble = read_run(found), found, "", ""
         same = names_of(record.config) == names_of(resolved.config)

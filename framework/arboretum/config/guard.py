@@ -80,7 +80,7 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
 
 
 def _list_faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, object, str]]:
-    """Key, value, and why it is refused."""
+    """Yield (key, value, why it is refused); ``said`` as of :func:`refuse_code`."""
     raw = contents(config)
     for path, value in _find_targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
@@ -183,21 +183,21 @@ def _as_key(found: re.Match[str]) -> str:
 
 
 def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
-    """Put the keys that overrides had in quotes into a configuration made of them."""
+    """Put the keys that overrides had in quotes into a configuration made of them, in place."""
 
-    def walk(node: Any) -> None:
+    def rename_keys(node: Any) -> None:
         for key in list(node) if OmegaConf.is_dict(node) else range(len(node)):
             if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
                 continue
             if OmegaConf.is_config(node[key]):
-                walk(node[key])
+                rename_keys(node[key])
             if isinstance(key, str) and key.startswith(KEY):
                 node[unquote(key.removeprefix(KEY))] = contents(node)[key]
                 del node[key]
 
     if any(KEY in text for text in overrides):
         with read_write(config), open_dict(config):
-            walk(config)
+            rename_keys(config)
 
 
 def quote_home(text: str) -> str:
@@ -231,7 +231,7 @@ def holds_secret(text: str) -> bool:
     return masked(plain) != plain
 
 
-def concealed(override: str) -> str:
+def without_secret(override: str) -> str:
     """Return the override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises
     ConfigError where that cannot be done.
     """
@@ -254,21 +254,23 @@ def conceal(config: DictConfig) -> None:
     addresses), in place.
     """
 
-    def walk(node: Any) -> None:
+    def conceal_values(node: Any) -> None:
         for key in node if OmegaConf.is_dict(node) else range(len(node)):
             if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
                 continue
             if OmegaConf.is_config(node[key]):
-                walk(node[key])
+                conceal_values(node[key])
             elif isinstance(node[key], str) and holds_secret(node[key]):
                 node[key] = _environment_reference(node[key])
 
     with read_write(config):
-        walk(config)
+        conceal_values(config)
 
 
 def _environment_reference(value: str) -> str:
-    """Return how a configuration names a text that the environment keeps."""
+    """Return how a configuration names a text that the environment keeps, "${oc.env:NAME}"; where
+    no variable holds it, one is added to this process.
+    """
     name = next((name for name, held in os.environ.items() if held == value), None)
     if name is None:
         name = next(
@@ -280,7 +282,7 @@ def _environment_reference(value: str) -> str:
     return f"${{oc.env:{name}}}"
 
 
-def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
+def restore(value: object, path: str, given: Collection[str] = ()) -> Any:
     """Return a recorded value for a configuration: its texts as they are, whatever they look like,
     and its secrets found anew.
 
@@ -289,9 +291,9 @@ def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
         Raises ConfigError.
     """
     if isinstance(value, Mapping):
-        return {key: restored(item, f"{path}.{key}", given) for key, item in value.items()}
+        return {key: restore(item, f"{path}.{key}", given) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [restored(item, path, given) for item in value]
+        return [restore(item, path, given) for item in value]
     if not isinstance(value, str):
         return value
     if path in given or not _LEFT_OUT.search(value):
@@ -310,4 +312,4 @@ def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
 
 def found_again(fields: Plain, path: str) -> Facts:
     """Recorded fields with their secrets, from the environment.  Raises ConfigError."""
-    return contents(OmegaConf.create(restored(fields, path)), resolve=True)
+    return contents(OmegaConf.create(restore(fields, path)), resolve=True)

@@ -46,6 +46,7 @@ def multirun(
     """Check every job of a composed sweep, then launch them; returns the number and the overrides
     of each that was launched.
 
+    config : of the sweep, as composed from its command.
     job : what Hydra calls with a configuration, and :class:`Here` asks.
     search : of :func:`search_of`.
     begin : called once, when all that could be checked was found right, before anything is

@@ -160,7 +160,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
         raise ConfigError(
             f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}"
         )
-    _refuse_unfollowed(settings, parts, registry)
+    _refuse_vain_values(settings, parts, registry)
     named = {
         key: config_value(value)
         for key, value in options.items()
@@ -193,7 +193,7 @@ def components_of(parts: Parts) -> Iterator[Any]:
         yield from value if isinstance(value, tuple) else () if value is None else (value,)
 
 
-def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> None:
+def _refuse_vain_values(settings: Settings, parts: Parts, registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it
     would change nothing.
     """

@@ -12,7 +12,18 @@ from arboretum.errors import DataError
 from arboretum.model.charts import BarChart, Chart, Line, LineChart, Panels
 from arboretum.report.palette import series_colour
 from arboretum.report.scene import FAINT, INK
-from arboretum.report.sheet import GAP, TEXT, TITLE, Block, Sheet, hint, mark, sample, scale, styled
+from arboretum.report.sheet import (
+    GAP,
+    TEXT,
+    TITLE,
+    Block,
+    Sheet,
+    hint,
+    mark,
+    sample,
+    save_in_style,
+    scale,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,14 +37,14 @@ ROW = 19.0  # height of a named place on an upright axis
 
 def chart_svg(chart: Chart) -> str:
     """Return the picture as an SVG document.  Raises DataError for what its axes cannot show."""
-    return str(styled(lambda: chart_figure(chart), None))
+    return str(save_in_style(lambda: chart_figure(chart), None))
 
 
 def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> None:
     """Write the picture as a PNG file.  Raises OSError when it cannot be written, DataError as
     :func:`chart_svg`.
     """
-    styled(lambda: chart_figure(chart), path, scale)
+    save_in_style(lambda: chart_figure(chart), path, scale)
 
 
 def chart_figure(chart: Chart) -> Figure:
@@ -41,10 +52,11 @@ def chart_figure(chart: Chart) -> Figure:
     if isinstance(chart, Panels):
         return _draw_panels(chart)
     sheet = Sheet(chart.title)
-    return sheet.finished(_drawn(chart, sheet))
+    return sheet.finish(_draw_chart(chart, sheet))
 
 
-def _drawn(chart: object, sheet: Sheet) -> Block:
+def _draw_chart(chart: object, sheet: Sheet) -> Block:
+    """Return a chart drawn on the sheet: by its own ``drawn``, or as this module draws its type."""
     block: Block = (
         chart.drawn(sheet) if hasattr(chart, "drawn") else _DRAWN[type(chart)](chart, sheet)
     )
@@ -62,7 +74,7 @@ def _draw_panels(chart: Panels) -> Figure:
     ]
     common = bool(legends[0]) and all(legend == legends[0] for legend in legends)
     sheet = Sheet(chart.title, small=True, legends=not common)
-    blocks = [_drawn(part, sheet) for part in chart.charts]
+    blocks = [_draw_chart(part, sheet) for part in chart.charts]
     columns, ends = max(1, min(chart.columns, len(blocks))), [block.extent() for block in blocks]
     widths, y = [max(end.width for end in ends[c::columns]) for c in range(columns)], 0.0
     for at, (block, end) in enumerate(zip(blocks, ends, strict=True)):
@@ -77,7 +89,7 @@ def _draw_panels(chart: Panels) -> Figure:
     everything.above(chart.subtitle, TEXT, room, gap=10.0)
     everything.above(chart.title, TITLE, room, bold=True)
     everything.below(chart.notes)
-    return sheet.finished(everything)
+    return sheet.finish(everything)
 
 
 def _legend_handles(chart: object) -> list[Line2D | Patch]:
@@ -100,6 +112,7 @@ def _legend_handles(chart: object) -> list[Line2D | Patch]:
 
 
 def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
+    """Return each line with the number of its colour: its own, else its place."""
     return [
         (line, place if line.colour is None else line.colour)
         for place, line in enumerate(chart.lines)
@@ -131,7 +144,7 @@ def _draw_lines(chart: LineChart, sheet: Sheet) -> Block:
         for place, (x, y, error) in enumerate(
             itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)
         ):
-            _error(axes, x, y, error, series_colour(number))
+            _draw_error(axes, x, y, error, series_colour(number))
             if (
                 line.marked
                 and math.isfinite(x)
@@ -144,19 +157,14 @@ def _draw_lines(chart: LineChart, sheet: Sheet) -> Block:
                         *([] if chart.y.names else [f"{chart.y.label} {y:.6g}"]),
                     ]
                 )
-                mark(
-                    axes,
-                    x,
-                    y,
-                    number,
-                    words,
-                    6.0 if len(line.x) < CROWDED else 3.5,
-                    (line.links[place] or "") if line.links else "",
-                )
+                size = 6.0 if len(line.x) < CROWDED else 3.5
+                link = (line.links[place] or "") if line.links else ""
+                mark(axes, x, y, number, words, size, link)
     return sheet.head(Block([axes]), chart, _legend_handles(chart), chart.y.words)
 
 
-def _error(axes: Axes, x: float, y: float, error: float, colour: str) -> None:
+def _draw_error(axes: Axes, x: float, y: float, error: float, colour: str) -> None:
+    """Draw a bar of ``error`` up and down from a point; nothing for NaN or 0."""
     if math.isfinite(y) and math.isfinite(error) and error > 0:
         axes.errorbar(x, y, error, fmt="none", ecolor=colour, elinewidth=0.9, zorder=3)
 
@@ -190,7 +198,7 @@ def _draw_bars(chart: BarChart, sheet: Sheet) -> Block:
             f"{chart.title}, {chart.series[s]}: {value:.6g}"
             + (f" ± {error:.2g}" if math.isfinite(error) else ""),
         )
-        _error(axes, s, value, error, INK)
+        _draw_error(axes, s, value, error, INK)
     return sheet.head(Block([axes]), chart, _legend_handles(chart), chart.axis.words)
 
 

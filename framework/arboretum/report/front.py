@@ -17,7 +17,7 @@ STAIRS = 5  # at most so many step functions, where a third measure sets several
 LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
 
 
-def words(name: str) -> str:
+def spell_axis(name: str) -> str:
     """Return a metric as a reader says it: "expected cost"."""
     return name.removeprefix("train_").removeprefix("n_").replace("_", " ")
 
@@ -25,14 +25,14 @@ def words(name: str) -> str:
 def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
     """Return the points as a table, cheapest first.
 
-    most : rows; of more points, that many from the first to the last.
+    most : rows; of more points, that many from the first to the last; None: all.
     """
     points: Sequence[Point] = front.points
     n = len(points)
     if most is not None and n > most:
         points = [points[round(k * (n - 1) / (most - 1))] for k in range(most)]
     return [
-        {words(axis): value for axis, value in zip(front.axes, point.values, strict=True)}
+        {spell_axis(axis): value for axis, value in zip(front.axes, point.values, strict=True)}
         for point in points
     ]
 
@@ -40,7 +40,8 @@ def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
 def step_function(points: Sequence[Sequence[float]], most: float | None = None) -> list[int]:
     """Numbers of the points that lower the error, from the cheapest on.
 
-    most : of the third measure.
+    points : (error, second measure, perhaps a third) of each.
+    most : of the third measure; None: any.
     """
     within = [number for number, one in enumerate(points) if most is None or one[2] <= most]
     kept = unbeaten(np.array([points[number][:2] for number in within]).reshape(-1, 2))
@@ -50,6 +51,8 @@ def step_function(points: Sequence[Sequence[float]], most: float | None = None) 
 def front_chart(front: Front, title: str = "") -> LineChart:
     """Error against the second measure, every point a link; of a third, step functions for several
     most values of it.
+
+    ``point.values``, a curve's and a bound's points are (error, second measure, perhaps a third).
     """
     thirds = sorted({point.values[2] for point in front.points}) if len(front.axes) > 2 else [None]
     shown = (
@@ -67,26 +70,17 @@ def front_chart(front: Front, title: str = "") -> LineChart:
     lines: list[Line] = []
     for name, curve in front.curves.items():
         steps = [curve[number] for number in step_function(curve)]
+        x, y = ([values[axis] for values in steps] for axis in (1, 0))
         colour = len(shown) + len(lines) + 1
-        lines.append(
-            Line(
-                name,
-                [values[1] for values in steps],
-                [values[0] for values in steps],
-                dashed=True,
-                stairs=True,
-                colour=colour,
-            )
-        )
+        lines.append(Line(name, x, y, dashed=True, stairs=True, colour=colour))
     if front.gap > 0:
         steps = [front.bound[number] for number in step_function(front.bound)]
         x, y = ([values[axis] for values in steps] for axis in (1, 0))
-        x, y = [*x, right], [*y, y[-1]]
         lines.append(
             Line(
                 "proven: no tree is below",
-                x,
-                y,
+                [*x, right],
+                [*y, y[-1]],
                 marked=False,
                 dashed=True,
                 stairs=True,
@@ -96,7 +90,9 @@ def front_chart(front: Front, title: str = "") -> LineChart:
     marked: set[int] = set()
     for colour, most in enumerate(shown):
         kept = step_function([point.values for point in front.points], most)
-        label = "front" if most is None else f"at most {spell_cell(most)} {words(front.axes[2])}"
+        label = (
+            "front" if most is None else f"at most {spell_cell(most)} {spell_axis(front.axes[2])}"
+        )
         x, y = ([front.points[number].values[axis] for number in kept] for axis in (1, 0))
         links = [
             None
@@ -115,7 +111,7 @@ def front_chart(front: Front, title: str = "") -> LineChart:
         if front.gap == 0.0
         else f"at most {front.gap:.4g} above the least error at any price"
     )
-    across, up = (Axis(words(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
+    across, up = (Axis(spell_axis(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
     return LineChart(
         title or "Pareto front",
         lines,

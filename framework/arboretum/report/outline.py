@@ -57,8 +57,8 @@ def outline(
 ) -> Item:
     """Choose what to show.
 
-    max_depth : branches below are folded.
-    max_leaves : the heaviest nodes are opened until that many leaves show.
+    max_depth : branches below are folded; None: none is.
+    max_leaves : the heaviest nodes are opened until that many leaves show; None: all are.
     empty : also show the branch of rows without an outcome where no training row took it.
     labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question
         ("yes", "= red").
@@ -82,6 +82,8 @@ def _nodes_to_open(
 ) -> np.ndarray:
     """Return bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown
     leaves fit.
+
+    below : int64[n_nodes], leaves under each.   max_depth, max_leaves : as of :func:`outline`.
     """
     opened, mass, depth = np.zeros(tree.n_nodes, bool), tree.mass, tree.depth_of
     shown, queue = 1, [(-mass[0], 0)]
@@ -113,6 +115,9 @@ def _make_item(
 ) -> Item:
     """Return the item of a node with those of its children, which leave ``built``; rows that no
     branch takes become one of their own.
+
+    opened : its branches are shown; else its ``below`` leaves are folded.
+    empty, labels : as of :func:`outline`.
     """
     weights, count = tree.weights[node], _rows(tree.counts[node])
     if not opened:

@@ -121,8 +121,8 @@ def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
 
 
 def _place_boxes(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
-    """Growing down each level is a row of boxes, to the right a column, as wide as its widest
-    box.
+    """Return the box of each item: growing down each level is a row of boxes, to the right
+    (``sideways``) a column, as wide as its widest box.
     """
     width: dict[Item, float] = {}
     levels: list[list[Item]] = [[] for _ in range(int(tree.depth_of.max()) + 2)]
@@ -210,7 +210,9 @@ def tidy(
 def _draw_branches(
     tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
 ) -> list[Curve | Label]:
-    """Return the curves first, then their marks, so that no curve crosses a word."""
+    """Return the curves first, then their marks, so that no curve crosses a word.   sideways : the
+    tree grows to the right.
+    """
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
     for item, child in ((above, child) for above in root.walk() for child in above.children):
@@ -330,7 +332,10 @@ def _write_hint(tree: Tree, item: Item) -> str:
 def _draw_header(
     tree: Tree, root: Item, title: str | None, width: float
 ) -> tuple[list[Box | Label], float]:
-    """Title, what is shown, legend; returns the shapes and the height they take."""
+    """Title, what is shown, legend; returns the shapes and the height they take.
+
+    title : None: "Decision tree".   width : pixels that there are.
+    """
     name = fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True)
     folded = [item.folded for item in root.walk() if item.folded]
     summary = headline(tree)

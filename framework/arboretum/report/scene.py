@@ -20,6 +20,7 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def _number(value: float) -> str:
+    """A coordinate with one decimal, or none."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -148,7 +149,7 @@ _WIDE = frozenset("mwMW@%&<>=≤≥≠→…")
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """Pixels that a line takes in a common sans-serif face, estimated on the safe side (no font
-    is read).
+    is read).   size : of the font, in pixels.
     """
     total = 0.0
     for char in text:
@@ -166,10 +167,10 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 def fit_text(text: str, room: float, size: float, bold: bool = False) -> str:
     """Return the text, cut with "…" where it would take more than ``room`` pixels."""
     # rounding apart
-    return shortened(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))
+    return shorten(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))
 
 
-def shortened(text: str, room: float, width: Callable[[str], float]) -> str:
+def shorten(text: str, room: float, width: Callable[[str], float]) -> str:
     """Return the text, its end replaced by "…" where it is wider than ``room``."""
     if width(text) <= room:
         return text

@@ -36,12 +36,13 @@ TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
 STYLE = Path(__file__).with_name("house.mplstyle")
 
 
-def styled(
+def save_in_style(
     compose: Callable[[], Figure], path: str | PathLike[str] | None, scale: float = 2.0
 ) -> str | None:
     """Compose a figure in the house style and save it: as a PNG file at ``path``, or return it as
-    an SVG document.
+    an SVG document where that is None.
 
+    scale : pixels of the PNG for a hundredth of an inch.
     Neither matplotlib's backend nor its list of open figures is touched.
     """
     from matplotlib import rc_context
@@ -105,12 +106,14 @@ class Block:
     def above(
         self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0
     ) -> None:
-        """Lines above all that is drawn so far, at its left; ``room`` is how long one may be."""
+        """Lines above all that is drawn so far, at its left; ``room`` is how long one may be, in
+        points, and ``gap`` what is left free below.   bold : else they are faint.
+        """
         if text:
             ends = self.extent()
             look = {"weight": "bold"} if bold else {"color": FAINT}
             self.words(
-                wrapped(text, max(room, ends.width), size),
+                wrap_words(text, max(room, ends.width), size),
                 ends.x0,
                 ends.y1 + gap,
                 fontsize=size,
@@ -121,7 +124,7 @@ class Block:
     def below(self, notes: Iterable[str]) -> None:
         """Sentences under all that is drawn so far."""
         ends = self.extent()
-        text = "\n".join(wrapped(note, max(ends.width, 300.0), TICK) for note in notes)
+        text = "\n".join(wrap_words(note, max(ends.width, 300.0), TICK) for note in notes)
         if text:
             self.words(text, ends.x0, ends.y0 - 8, fontsize=TICK, va="top", color=FAINT)
 
@@ -179,6 +182,7 @@ class Sheet:
     figure: Figure = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        """Make the figure, with a canvas that no window shows."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -211,7 +215,7 @@ class Sheet:
         block.below(chart.notes)
         return block
 
-    def finished(self, block: Block) -> Figure:
+    def finish(self, block: Block) -> Figure:
         """Return the figure, as large as what is on it."""
         ends = block.extent().padded(MARGIN)
         inches = ends.width / 72, ends.height / 72
@@ -223,7 +227,7 @@ class Sheet:
         return self.figure
 
 
-def wrapped(text: str, room: float, size: float) -> str:
+def wrap_words(text: str, room: float, size: float) -> str:
     """Return the lines of words of about ``room`` points."""
     return "\n".join(textwrap.wrap(text, max(int(room / (0.56 * size)), 20)))
 
@@ -231,7 +235,9 @@ def wrapped(text: str, room: float, size: float) -> str:
 def mark(
     axes: Axes, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = ""
 ) -> None:
-    """A mark in the colour and form of a series.   link : what it opens."""
+    """Draw a mark in the colour and form of series ``number``, with ``words`` for a pointer.   link
+    : what it opens, "": nothing.
+    """
     (drawn,) = axes.plot(
         [x],
         [y],
@@ -269,8 +275,10 @@ def sample(label: str, number: int, look: str) -> Line2D | Patch:
 
 
 def scale(axes: Axes, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
-    """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0
-    or less on a logarithmic axis.
+    """Make an axis linear or logarithmic, with round numbers at its ticks.  Raises DataError for
+    values of 0 or less on a logarithmic axis.
+
+    which : "x" or "y".   values : all that it shows.   ticks : about how many.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator
 

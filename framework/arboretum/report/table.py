@@ -29,7 +29,7 @@ def text_table(
     headings = _headings(rows, columns)
     if not headings:
         return "(nothing to compare)\n"
-    right = [_numeric(row.get(name) for row in rows) for name in headings]
+    right = [_holds_numbers(row.get(name) for row in rows) for name in headings]
     titles = list(headings.values())
     cells = [[spell_cell(row.get(name), absent) for name in headings] for row in rows]
     sizes = [
@@ -68,6 +68,7 @@ def csv_table(
     headings = _headings(rows, columns)
 
     def csv_value(value: object) -> object:
+        """One cell as the csv module writes it."""
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if isinstance(value, bool):
@@ -93,7 +94,7 @@ def markdown_table(
     which explains the arguments.
     """
     headings = _headings(rows, columns)
-    right = [_numeric(row.get(name) for row in rows) for name in headings]
+    right = [_holds_numbers(row.get(name) for row in rows) for name in headings]
     lines = [list(headings.values()), ["--:" if numeric else ":--" for numeric in right]]
     lines += [[spell_cell(row.get(name), absent) for name in headings] for row in rows]
     safe = [[" ".join(cell.replace("|", "\\|").split()) for cell in line] for line in lines]
@@ -103,15 +104,16 @@ def markdown_table(
 def _headings(
     rows: Sequence[Plain], columns: Sequence[str] | Mapping[str, str] | None
 ) -> dict[str, str]:
-    """Return heading by column: those asked for, else all keys of the rows in the order in which
-    they occur.
+    """Return heading by column: those asked for, else (None) all keys of the rows in the order in
+    which they occur.
     """
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
 
 
-def _numeric(values: Iterable[object]) -> bool:
+def _holds_numbers(values: Iterable[object]) -> bool:
+    """Whether all that is known of a column are numbers, and something is."""
     known = [value for value in values if value is not None]
     return bool(known) and all(
         not isinstance(value, str | bool) and hasattr(value, "__float__") for value in known
@@ -119,8 +121,8 @@ def _numeric(values: Iterable[object]) -> bool:
 
 
 def _least_width(title: str, cells: Sequence[str], numeric: bool) -> int:
-    """Return the width a column keeps: all of its numbers; of its texts what tells them apart, and
-    8.
+    """Return the width a column keeps: all of its numbers (``numeric``); of its texts what tells
+    them apart, and 8.
     """
     widest = max(map(display_width, cells), default=0)
     if numeric:
@@ -137,6 +139,8 @@ def _shrink_columns(
 ) -> None:
     """Take columns of the terminal until the line fits: from the headings of numbers, then from
     the widest texts.
+
+    sizes, least, numeric : by column; ``sizes`` is written.
     """
     for numbers in (True, False):
         while sum(sizes) + 2 * (len(sizes) - 1) > width:

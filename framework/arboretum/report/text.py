@@ -16,7 +16,7 @@ from arboretum.report.outline import (
     spell_short,
 )
 from arboretum.report.palette import ANSI_CODES, ANSI_OTHER, class_colours
-from arboretum.report.scene import shortened
+from arboretum.report.scene import shorten
 
 RESET = "\x1b[0m"
 DIM = "\x1b[2m"
@@ -74,6 +74,7 @@ def tree_text(
 
 
 def _joined(prefix: str, *words: str) -> str:
+    """The prefix, then the words that are not empty, by spaces."""
     return prefix + " ".join(filter(None, words))
 
 
@@ -81,7 +82,7 @@ def _write_lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, st
     """Prefix, what is asked, its outcome, answer ("" where branches follow) and note per item, in
     preorder.
 
-    levels : that are indented; a line below them begins with its level in brackets instead.
+    levels : how many are indented; a line below them begins with its level in brackets instead.
     """
     found, stack = [], [("", "", ("", ""), root, 0)]
     while stack:
@@ -150,7 +151,7 @@ def _paint_line(
     prefix: str, subject: str, edge: str, predicted: str, note: str, widest: int, code: int | None
 ) -> str:
     """Return the left part of a line, cut or filled to ``widest`` columns, then the answer
-    coloured.
+    coloured.   code : of the 256 colours, None: no colour.
     """
     kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
     room = max(widest - display_width(prefix) - kept, 12)
@@ -193,7 +194,7 @@ def on_one_line(text: str) -> str:
 
 def cut(text: str, width: int) -> str:
     """Return the text in at most ``width`` columns, on one line, "…" where something is cut off."""
-    return shortened(on_one_line(text), width, display_width)
+    return shorten(on_one_line(text), width, display_width)
 
 
 def padded(text: str, width: int, right: bool) -> str:

@@ -98,7 +98,7 @@ class Grid:
         if self.legend:
             ends = block.extent()
             block.words(
-                sheets.wrapped(self.legend, max(ends.width, 220.0), sheets.TICK),
+                sheets.wrap_words(self.legend, max(ends.width, 220.0), sheets.TICK),
                 ends.x0,
                 ends.y0 - 7,
                 fontsize=sheets.TICK,
