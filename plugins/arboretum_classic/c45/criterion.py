@@ -38,8 +38,8 @@ class Rule(NamedTuple):
 
 
 def first_best(values: np.ndarray, floor: float) -> int:
-    """Return the position of the best value above ``floor``, −1 without any; one that is better by
-    less than TOLERANCE is not better.
+    """Return the position of the best of ``values``, float64[k], above ``floor``, −1 without any;
+    one that is better by less than TOLERANCE is not better.
     """
     best = -1
     for i, value in enumerate(values.tolist()):
@@ -163,6 +163,8 @@ class C45:
     ) -> np.ndarray:
         """Return float64[tests]: the ratio of the tests that compete, −inf for the others; none
         above the first of the best.
+
+        terms : of all tests of the node, as :meth:`terms` names them; ``scores`` are not read.
         """
         gain, split = terms["gain"], terms["split_info"]
         ratio = np.divide(
@@ -195,7 +197,14 @@ class C45:
     def _filter_by_average_gain(
         self, found: list[tuple[int, float]], split: np.ndarray, in_average: np.ndarray, mass: float
     ) -> np.ndarray:
-        """Return the average-gain filter and the best ratio among what is left."""
+        """Return float64[tests]: the ratio of those that pass the average-gain filter, at most that
+        of the first of the best, −inf for all others.
+
+        found : (test, its gain less the charge), of each column.
+        split : float64[tests], split information in bits.
+        in_average : float64[tests], 1 where the gain counts in the average.
+        mass : weight of the node.
+        """
         result = np.full(len(split), -np.inf)
         averaged = [gain for test, gain in found if in_average[test]]
         if not averaged:

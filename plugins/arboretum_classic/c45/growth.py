@@ -183,8 +183,8 @@ def _reason_for_the_loop(problem: Problem, context: Context) -> Iterator[str]:
 
 
 def _tests_of_feature(objects: Encoded, f: int) -> int | None:
-    """Of a coded feature: 0 for one test with a branch per value, else the number of "value k or
-    not"; None for other tests.
+    """Return of coded feature f 0 for one test with a branch per value, else the number of "value k
+    or not"; None for other tests, which the kernel does not know.
     """
     feature = objects.features[f]
     if feature.n_bins > MOST_BRANCHES:
@@ -253,7 +253,10 @@ def _grow_by_kernel(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
 def _sort_root(
     objects: Encoded, kernels: Any
 ) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
-    """Return (pool, rows, lengths of the runs) of the root, and each number's values, ascending."""
+    """Return (pool, rows, lengths of the runs) of the root, and each number's values, ascending.
+
+    kernels : the module :mod:`arboretum_classic.c45.kernels`, which loads numba.
+    """
     from arboretum.kernels.runs import rank_columns
 
     values = np.ascontiguousarray(objects.raw.T, np.float64)
@@ -282,9 +285,11 @@ def _sort_root(
 def _freeze_tree(
     problem: Problem, features: list[tuple[int, int, int]], nodes: np.ndarray, weights: np.ndarray
 ) -> Tree:
-    """Freeze what the kernel found: nodes in preorder.
+    """Freeze what the kernel found as a tree.
 
-    features : (position, raw or coded, number) of each of its columns.
+    features : (position, 1 raw or 0 coded, number) of each of its columns.
+    nodes : NODE[nodes], in preorder.
+    weights : float64[nodes, classes].
     """
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rules: dict[Any, int] = {}

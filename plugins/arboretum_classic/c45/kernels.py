@@ -142,6 +142,8 @@ def xlog(x, logs):
 def gain_of(without, within, known, whole):
     """Return the gain in bits from K times the entropy of the known rows without and within the
     branches.
+
+    known, whole : K and W, weights of the node's rows with a value, and of all.
     """
     numerator = known / whole * (without - within)
     return numerator / known if abs(numerator) >= TOLERANCE else 0.0
@@ -149,18 +151,23 @@ def gain_of(without, within, known, whole):
 
 @inner
 def split_of(branches, known, whole, logs):
-    """W times the split information; rows without a value are a branch of their own.
+    """Return W times the split information in bits; rows without a value are a branch of their own.
 
     branches : Σ xlog(W_v).
+    known, whole : K and W.
+    logs : see ``xlog``.
     """
     return xlog(whole, logs) - branches - xlog(whole - known, logs)
 
 
 @inner
 def score_multiway_test(bins, whole, rule, logs):
-    """Return (gain, split, usable) of the test with a branch per bin.
+    """Return (gain in bits, W times split information, whether two branches are heavy enough) of
+    the test with a branch per bin.
 
     bins : float64[bins, classes], of the rows with a value.
+    whole : W, of all rows of the node.
+    rule, logs : Rule; see ``xlog``.
     """
     known, within, branches, heavy, without = 0.0, 0.0, 0.0, 0, 0.0
     for b in range(len(bins)):
@@ -184,8 +191,11 @@ def score_multiway_test(bins, whole, rule, logs):
 
 @inner
 def best_one_value_test(bins, n_tests, whole, rule, logs, pair):
-    """Return (gain, split, bin, usable) of the best test "value k or not", by its ratio.
+    """Return (gain, split, bin, usable) of the best test "value k or not", by its ratio; bin −1
+    where none is usable.
 
+    bins : float64[bins, classes], of which the first n_tests have a test.
+    whole, rule, logs : as in :func:`score_multiway_test`.
     pair : float64[2, classes], scratch.
     """
     best, kept, at = 0.0, (0.0, 0.0), -1
@@ -215,6 +225,11 @@ def weight_of(entry, own, unit):
 def best_cut(run, reach, close, logs, whole, rule, scratch):
     """Return (gain, split, position, cuts) of the best cut of a run; position −1 where none can be
     used.
+
+    run : uint64[known], the node's entries with a value, ascending.
+    reach, close : which neighbours are separated, see :mod:`arboretum.kernels.runs`.
+    whole, rule, logs : as in :func:`score_multiway_test`.
+    scratch : ``own`` is read; ``left``, ``total`` and ``slope`` are overwritten.
 
     Cuts that cannot gain more than the best, or than their choice will be charged, are passed over.
     As rows of class k move to the left, W · gain rises per unit of weight by log2(left_k/left ·
@@ -296,7 +311,12 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
 
 @inner
 def count_bins(who, columns, objects, scratch):
-    """Add up the classes by bin of all nominal columns, in one pass over the rows."""
+    """Add up the classes by bin of all nominal columns, in one pass over the rows, into
+    ``scratch.bins``.
+
+    who : int32[m], the node's rows.
+    scratch : ``own`` holds what each weighs, unless all weigh 1.
+    """
     bins, codes, offset, unit = scratch.bins, columns.codes, columns.offset, len(objects.logs) > 0
     bins[:] = 0.0
     for e in range(len(who)):
@@ -309,7 +329,12 @@ def count_bins(who, columns, objects, scratch):
 
 @inner
 def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found, pair):
-    """Find the best test of each column at a node.   known : int64[numbers], of ``Open``."""
+    """Find the best test of each column at a node, and write it to ``found``.
+
+    known : int64[numbers], of ``Open``: how many entries of each run have a value.
+    whole : W, the node's weight.
+    pair : float64[2, classes], scratch; ``scratch`` is overwritten.
+    """
     low, logs = node.low, objects.logs
     for e in range(node.high - low if len(logs) == 0 else 0):
         scratch.own[e] = pool.share[low + e] * (
@@ -512,7 +537,7 @@ def copy(source, out):
 
 @inner
 def copy_branch(run, to, out):
-    """Copy the entries of one branch; return how many.
+    """Copy the entries of one branch of a run to ``out``; return how many.
 
     to : int32[·], of each row its place in the branch, −1 where it is not there.
 
@@ -530,7 +555,11 @@ def copy_branch(run, to, out):
 def deal_to_branches(run, size, ends, nodes, scratch, spare):
     """Copy the entries of a run to all open branches in one pass, however many.
 
+    size : rows of each branch, as :func:`place_rows_in_branches` writes them.
     ends : int64[branches], receives where they end.
+    nodes : OPEN[branches], with their segments.
+    scratch : ``goes`` and ``place`` by row.
+    spare : uint64[·], written.
     """
     for v in range(len(ends)):
         ends[v] = nodes[v].low
@@ -576,8 +605,11 @@ def enlarge_pool(pool, size):
 
 @jit
 def grow_tree(pool, columns, objects, rule, scratch, waiting, bounds):
-    """Grow a tree from its root.   Returns (NODE[nodes], float64[nodes, classes]) in preorder.
+    """Grow a tree from its root; return (NODE[nodes], float64[nodes, classes]) in preorder.
 
+    pool : Pool, the root's rows and runs; divided in place, and copied where it grows too small.
+    columns, objects, rule, bounds : Columns, Objects, Rule, Bounds.
+    scratch : overwritten.
     waiting : Open, the root, and behind it its rows without a value, none.
     """
     classes, c = len(scratch.left), len(columns.at)

@@ -163,7 +163,9 @@ class Poisson(_Mean):
         return kernels.poisson_deviances_with_zeros if self.zeros else kernels.poisson_deviances
 
     def for_objects(self, objects: Encoded) -> Poisson:
-        """Itself.  Raises DataError for targets that are no counts or rates."""
+        """Return itself.  Raises DataError for targets that are no counts or rates: below 0, or all
+        0.
+        """
         if objects.y is not None and not (objects.y.min() >= 0 and objects.y.sum() > 0):
             got = f"the least is {objects.y.min():g}" if objects.y.min() < 0 else "all are 0"
             raise DataError(

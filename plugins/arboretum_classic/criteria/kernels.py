@@ -24,7 +24,7 @@ from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 @impurity_kernel
 def gini(weights):
-    """Return 1 − Σ p_k²."""
+    """Return 1 − Σ p_k², 0 without weight.   weights : float64[classes]."""
     mass = 0.0
     squares = 0.0
     for w in weights:
@@ -35,7 +35,7 @@ def gini(weights):
 
 @impurity_kernel
 def entropy(weights):
-    """Return −Σ p_k log2 p_k."""
+    """Return −Σ p_k log2 p_k, in bits, 0 without weight.   weights : float64[classes]."""
     mass = 0.0
     for w in weights:
         mass += w
@@ -49,7 +49,7 @@ def entropy(weights):
 
 @impurity_kernel
 def misclassification(weights):
-    """Return 1 − max p_k."""
+    """Return 1 − max p_k, 0 without weight.   weights : float64[classes]."""
     mass = 0.0
     top = 0.0
     for w in weights:
@@ -60,7 +60,7 @@ def misclassification(weights):
 
 @impurity_kernel
 def variance(weights):
-    """Return Σwy²/Σw − (Σwy/Σw)², from moments."""
+    """Return Σwy²/Σw − (Σwy/Σw)², 0 without weight.   weights : moments (Σw, Σwy, Σwy²)."""
     w = weights[0]
     if w <= 0.0:
         return 0.0
@@ -100,6 +100,8 @@ def reduction_misclassification(weights, counts, price, extra, node):
 def reduction_variance(weights, counts, price, extra, node):
     """Return the impurity reduction with variance: mass × variance of an outcome is Σwy² − (Σwy)² /
     Σw.
+
+    weights : float64[outcomes, 3], moments (Σw, Σwy, Σwy²).
     """
     after = 0.0
     for o in range(weights.shape[0]):
@@ -110,7 +112,9 @@ def reduction_variance(weights, counts, price, extra, node):
 
 @criterion_kernel
 def reduction_mean(weights, counts, price, extra, node):
-    """Return the impurity reduction with any mean impurity of classes that has a kernel."""
+    """Return the impurity reduction with any mean impurity of classes that has a kernel: of mass ×
+    impurity, as a share of the root's mass.
+    """
     after = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -144,7 +148,7 @@ def reduction_prefix(weights, counts, price, extra, node):
 @criterion_kernel
 def gain_ratio(weights, counts, price, extra, node):
     """Return the information gain over split information, both in bits; −inf if the split
-    information is 0.
+    information is 0, as with one branch.
     """
     total = 0.0
     within = 0.0
@@ -190,7 +194,10 @@ OF_ZEROS = math.inf  # the deviance where all y are 0
 
 @prefix_kernel
 def poisson_deviances(y, weight, out):
-    """Σ w y log(y / mean) of every prefix; OF_ZEROS where all y are 0."""
+    """Write Σ w y log(y / mean) of every prefix to ``out``; OF_ZEROS where all y are 0.
+
+    y, weight, out : float64[n], y ≥ 0.
+    """
     mass = 0.0
     total = 0.0
     logs = 0.0
@@ -209,7 +216,9 @@ poisson_deviances_with_zeros = baked(
 
 @prefix_kernel
 def absolute_deviations(y, weight, out):
-    """Σ w |y − median| of every prefix.
+    """Write Σ w |y − median| of every prefix to ``out``.
+
+    y, weight, out : float64[n].
 
     Two Fenwick trees over the ranks of y keep Σw and Σwy; the median is found by descent, O(log n)
     per object.

@@ -29,8 +29,8 @@ def misclassification(weights: Sequence[float]) -> float:
 
 
 def variance(weights: Sequence[float]) -> float:
-    """Return Σwy²/Σw − (Σwy/Σw)² of the moments (Σw, Σwy, Σwy²), at least 0; 0 where the mass is
-    0.
+    """Return Σwy²/Σw − (Σwy/Σw)² of ``weights``, the moments (Σw, Σwy, Σwy²), at least 0; 0 where
+    the mass is 0.
     """
     w, wy, wyy = weights
     return max(wyy / w - (wy / w) ** 2, 0.0) if w > 0 else 0.0
@@ -42,6 +42,10 @@ def _reduction(
     impurity: Callable[..., float],
     mass_of: Callable[..., float],
 ) -> float:
+    """Return [m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R).
+
+    weights : float64[outcomes, ·], of which ``impurity`` and ``mass_of`` take a row each.
+    """
     after = math.fsum(mass_of(row) * impurity(row) for row in weights)
     found: float = (node.mass * node.impurity - after) / node.total_mass
     return found
@@ -107,6 +111,7 @@ def gain_ratio(
 ) -> float:
     """Return [H(S) − Σ_v p(S_v)/p(S) · H(S_v)] / H(p(S_1)/p(S), …), H the entropy in bits.
 
+    weights : float64[outcomes, classes].
     −∞ where the divisor, the split information, is 0.
     """
     masses = [math.fsum(row) for row in weights]
@@ -161,8 +166,8 @@ def absolute_deviations(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> N
 
 
 def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
-    """Return a point with at most half of the weight on either side; the middle of the two where
-    there are two.
+    """Return a point of y with at most half of the weight on either side; the middle of the two
+    where there are two.
     """
     order = np.argsort(y, kind="stable")
     cumulative = np.cumsum(weight[order])

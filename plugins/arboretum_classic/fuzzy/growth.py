@@ -55,7 +55,11 @@ class FuzzyGrowth(FractionalGrowth):
     """Grows a fuzzy tree."""
 
     def prepare(self, method: Any) -> None:
-        """Sort the columns, measure how far their values spread."""
+        """Sort the columns, measure how far their values spread; once, before :meth:`run`.
+
+        method : SoftSplits.   Raises CapabilityError for parts that cannot be used, DataError where
+            ``method.widths`` names no raw column of numbers.
+        """
         refuse_parts(self, method.name)
         objects, n = self.problem.objects, self.problem.objects.n_objects
         raw = [objects.table.column(feature.column) for feature in objects.raw_features]
@@ -102,7 +106,11 @@ class FuzzyGrowth(FractionalGrowth):
         return weights, np.rint(rows).astype(np.int64), count
 
     def best_test(self, item: Any) -> Choice | None:
-        """Return the best crisp test by shares, softened where it is a threshold."""
+        """Return the best crisp test by shares, softened where it is a threshold; None where none
+        is admissible.
+
+        item : the node, with its cell.
+        """
         cell, node, stats = item.cell, item.node, self.space.statistics
         who, columns = cell.who, self._columns(cell.who)
         self.place[who] = 0 if stats.moments else stats.label[who]
@@ -145,7 +153,11 @@ class FuzzyGrowth(FractionalGrowth):
         return choice
 
     def _columns(self, who: np.ndarray) -> Columns:
-        """Return the columns of the node's rows, sorted."""
+        """Return the columns of the node's rows, sorted; those of all rows where they are not many
+        more.
+
+        who : int64[m], the rows.
+        """
         every = self.search.columns
         if len(who) * FEWER >= len(self.place) or not len(every.order):
             return every
@@ -156,6 +168,11 @@ class FuzzyGrowth(FractionalGrowth):
         )
 
     def _soft(self, found: Found, columns: Columns, who: np.ndarray, node: Any) -> Choice | None:
+        """Return the threshold of a crisp cut with the width that is given or, of :data:`GRID`,
+        predicts best; None where shares leave a branch too small.
+
+        found : the cut among ``columns``; who : int64[m], the node's rows.
+        """
         f, stats, values = found.feature, self.space.statistics, columns.values[found.feature]
         after = found.index + 1
         while self.place[columns.order[f, after]] < 0:
@@ -221,7 +238,9 @@ class FuzzyGrowth(FractionalGrowth):
         )
 
     def _sums(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (float64[width], float64[count width]) of some of the node's objects."""
+        """Return (float64[width], float64[count width]) of some of the node's objects, by their
+        shares.
+        """
         weights, count = self.space.statistics.sums
         unit = self.space.statistics.weight[rows], self.space.statistics.count[rows]
         return tuple(
@@ -230,6 +249,10 @@ class FuzzyGrowth(FractionalGrowth):
         )
 
     def _crisp(self, found: Found, who: np.ndarray) -> Choice:
+        """Return the test of codes; rows without a value go every way, by the branches' weights.
+
+        who : int64[m], the node's rows.
+        """
         feature = self.problem.objects.features[found.feature]
         code = self.problem.objects.codes[who, found.feature].astype(np.int64)
         rule = feature.rule(found.index)

@@ -26,7 +26,11 @@ are left.
 
 @jit(inline=True)
 def share_above(x, threshold, width, logistic):
-    """Return the share of a value that goes above a threshold."""
+    """Return the share of a value x that goes above a threshold, 0 … 1.
+
+    width : in the unit of x; 0 or less: a crisp test.
+    logistic : how shares change, else linearly.
+    """
     if width <= 0.0:
         return 1.0 if x > threshold else 0.0
     z = (x - threshold) / width

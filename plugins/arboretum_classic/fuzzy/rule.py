@@ -37,6 +37,7 @@ def _known_shape(instance: object, attribute: object, value: str) -> None:
 
 
 def _number(instance: object, attribute: attrs.Attribute[float], value: float) -> None:
+    """A validator: a finite number, a width ≥ 0."""
     if not math.isfinite(value) or (attribute.name == "width" and value < 0):
         raise DataError(
             f"FuzzyThreshold.{attribute.name} must be a finite "
@@ -45,7 +46,11 @@ def _number(instance: object, attribute: attrs.Attribute[float], value: float) -
 
 
 def shares_above(values: np.ndarray, threshold: float, width: float, shape: str) -> np.ndarray:
-    """Return float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`."""
+    """Return float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`.
+
+    width : in the unit of the values; 0: a crisp test.
+    shape : "linear" or "logistic".
+    """
     if width == 0:
         return (values > threshold).astype(np.float64)
     z = (values - threshold) / width

@@ -159,7 +159,8 @@ class Surrogates(_Rule):
         """Return the heaviest outcome where ``use`` is 2 and no other weighs as much; else
         MISSING_STOPS.
 
-        It is for rows that no surrogate has an outcome for.
+        known : float64[arity], weight of the rows with a value.   It is for rows that no surrogate
+            has an outcome for.
         """
         heaviest = np.flatnonzero(known == known.max())
         return (int(heaviest[0]) if self.use == 2 and len(heaviest) == 1 else MISSING_STOPS,)
@@ -172,7 +173,13 @@ class Surrogates(_Rule):
         rows: np.ndarray,
         weight: np.ndarray,
     ) -> Sequence[tuple[TestRule, tuple[int, ...]]]:
-        """See the class.   The first of equal agreement is that of the first column."""
+        """Return (test, the outcome each of its outcomes stands for), the best first; see the
+        class.
+
+        rule : the chosen test; others : tests of coded columns that may stand in for it.
+        rows : int64[n], of the node in the table; weight : float64[n].
+        The first of equal agreement is that of the first column.
+        """
         if self.use == 0:
             return []
         goes = rule.outcomes(objects.table, rows)
@@ -200,6 +207,11 @@ class Surrogates(_Rule):
     ) -> Iterator[tuple[str, TestRule, tuple[int, ...], np.ndarray, float]]:
         """Yield (column, test, the outcome each of its outcomes stands for, float64[arity] what
         both know by outcome, what agrees).
+
+        goes : int[n], outcomes of the chosen test ``rule``, NO_OUTCOME without one.
+        others, rows, weight : as in :meth:`surrogates`.
+        Raw columns bring their best threshold, then come the others, all categories of a column as
+        one test.
         """
         from arboretum_classic.missing.kernels import best_agreement  # numba is loaded now
 

@@ -97,6 +97,12 @@ class DecisionTable:
     def _row(
         tree: Tree, levels: list[TestRule], heads: list[str], outcomes: tuple[int, ...]
     ) -> Facts:
+        """Return the row of one combination of outcomes: head → value.
+
+        levels : the test of each level; heads : how they are written; outcomes : one of each.
+        A combination that no branch has is predicted by the last node on its way; None stands where
+        a leaf above its level has the rows of several combinations.
+        """
         node, lost = 0, False
         for outcome in outcomes:
             if lost or tree.is_leaf[node]:

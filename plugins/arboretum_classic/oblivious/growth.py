@@ -14,6 +14,10 @@ class LevelTest:
     rank = 0
 
     def __init__(self, search: ObliviousSearch, growth: Growth, found: Found) -> None:
+        """Bind what the search has found to the rows of a growth.
+
+        search : whose columns are read; found : the best test of a level.
+        """
         objects, f = growth.problem.objects, found.feature
         self._objects, self._rows, self.found = objects, growth.space.rows, found
         self._feature = (objects.raw_features if found.raw else objects.features)[f]
@@ -106,8 +110,8 @@ class ObliviousGrowth(Growth):
         return sum(len(np.unique(test.outcomes(item.cell, None))) for item in nodes)
 
     def _split(self, item, test: LevelTest, adds_up: bool) -> list:
-        """Return the children that have objects; the node's own score is told where scores add
-        up.
+        """Return the children of a node that have objects, by the test of its level; the node's own
+        score is told where scores add up.
         """
         found = test.found
         item.candidate = Candidate(

@@ -118,6 +118,7 @@ def search_of(kernel, classes, *constants):
     """Return the compiled :func:`search` of a criterion kernel; compiled at its first call, or read
     from the cache.
 
+    classes : how many, a constant of the loop where they are few.
     constants : MOMENTS … BOUND.
     """
     known = _constants(
@@ -133,7 +134,7 @@ def search_of(kernel, classes, *constants):
 
 @cache
 def coded_of(kernel, moments):
-    """Return the compiled :func:`score_coded` of a criterion kernel."""
+    """Return the compiled :func:`score_coded` of a criterion kernel.   moments : of the tables."""
     known = _constants(0, moments, True, True, NO_BOUND)
     return _compile_for_criterion(
         kernel,
@@ -149,7 +150,9 @@ def _constants(*values):
 
 
 def _compile_count(known):
-    """Return the compiled :func:`count`, which knows no criterion."""
+    """Return the compiled :func:`count`, which knows no criterion.   known : name of a constant →
+    value.
+    """
     return jit(
         baked(
             count,
@@ -161,7 +164,12 @@ def _compile_count(known):
 
 
 def _compile_for_criterion(kernel, function, known, **parts):
-    """Return a function of a criterion kernel, as one of its other arguments."""
+    """Return a function of a criterion kernel, as one of its other arguments.
+
+    function : takes the kernel first.
+    known : name of a constant → value.
+    parts : name → compiled helper that it calls.
+    """
     for part in (work_for, add_row, ask, most_inside, all_bins):
         known = known | {part.__name__: merged(baked(part, part.__name__, **known))}
     name = function.__name__
@@ -178,9 +186,12 @@ def _compile_for_criterion(kernel, function, known, **parts):
 def search(kernel, columns, level, objects, price, rules, scorer):
     """Find the best cut; return (column, position of the last row left of it, side, score).
 
-    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first
-        of equal cuts wins, those with rows without a value in outcome 0 before the others.   Score
-        NaN: the criterion returned it.
+    columns, level, objects, rules : Columns, Level, Objects, Rules; scorer : see
+        :mod:`arboretum.kernels.tables`.
+    price : float64[columns], ∞ where it cannot be paid.
+
+    Column NOTHING: there is none.  The first of equal cuts wins, those with rows without a value in
+    outcome 0 before the others.   Score NaN: the criterion returned it.
     side : outcome of rows without a value, NO_SIDE where there are none or they go every way.
     """
     n, n_columns, shift = len(level.mass), len(columns.order), 0
@@ -275,8 +286,8 @@ def add_bin(sums, b, left):
 
 
 def work_for(level):
-    """Return memory for the table of one test of two outcomes at one node, in registers where its
-    size is known.
+    """Return memory for the table of one test of two outcomes at one node of the level, in
+    registers where its size is known.
     """
     width, n_counts = level.weights.shape[1], level.rows.shape[1]
     if CLASSES > 0 or MOMENTS:
@@ -296,7 +307,11 @@ def work_for(level):
 
 
 def add_row(i, at, width, objects, cells):
-    """Add row i to flat cells.   at : unsigned, where its cell begins, and its class behind."""
+    """Add row i to flat cells.
+
+    at : unsigned, where its cell begins, and its class behind.
+    width : weights in a cell; with ALONE the counts lie behind them.
+    """
     w = objects.weight[i] if WEIGHTED else 1.0
     cells[at] += w
     if MOMENTS:
@@ -311,6 +326,7 @@ def count(codes, base, shift, level, objects, sums):
     """Add up the rows of a level by node and bin; return how many have no value.
 
     codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.
+    level, objects : Level, Objects.
     sums : float64[nodes, bins + 1, cell], written.
     """
     last = sums.shape[1] - 1
@@ -331,10 +347,13 @@ def count(codes, base, shift, level, objects, sums):
 
 
 def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
-    """Return (state, score times factor) of a test of two outcomes at node v.   cells[at] : of
-    outcome 0.
+    """Return (state, score times factor) of a test of two outcomes at node v.
 
+    cells[at] : of outcome 0.
     lost : float64[cell], of rows without a value where they go both ways, else empty.
+    price : of the test; rules : Rules.
+    asked : (depth, total mass, params, impurity) of the level's nodes.
+    work : Work, overwritten.
     """
     weights = work.weights
     counts = work.counts
@@ -382,7 +401,9 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
     score.
 
     how : (THRESHOLDS or EQUALS, the outcome of rows without a value where they go one way).
+    sums : float64[nodes, bins + 1, cell], as :func:`count` writes them.
     price : float64[tests].
+    asked : as in :func:`ask`.
     score : float64[tests], written, −inf where a test may not compete.
     bound : float64[bins], written with BOUND.  A cut inside a bin has some rows of it left and the
         others right, and no set of them scores more than a vertex: all rows of some classes, or see
@@ -436,6 +457,9 @@ def most_inside(v, left, cell, lost, level):
     """Return what any division of a cell between both sides scores at most by the reduction of
     variance, S the sum about the mean of the node.
 
+    left, cell : float64[1, ·] of the rows left of the cell, float64[·] of those in it.
+    lost : float64[·], of rows without a value, which are divided as the others; empty for none.
+
     The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments
     about their mean of 0 and k σ² have subsets (m, d) with m (k − m) σ² ≥ d² (Cauchy–Schwarz): a
     disc, which lies within an octagon, and the score is highest at its vertices.  Where a side has
@@ -467,10 +491,11 @@ def most_inside(v, left, cell, lost, level):
 
 
 def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best, sums, left):
-    """Score the cuts between rows of a bin; return (position, score) of one that beats
-    ``best``, or NOTHING.
+    """Score the cuts between rows of a bin; return (position, score) of one that beats ``best``, or
+    NOTHING.
 
     where : column, first position and the one behind the last.
+    price : of the test; asked : as in :func:`ask`; ties : how far equal scores may differ.
     sums : of the column's bins.
     left : float64[nodes, cell], rows left of the bin, to which those in it are added.
     """
@@ -535,6 +560,7 @@ def arrange(values, bits, gap, columns):
 
     values : float[columns, k], C-contiguous, NaN = missing.
     bits : the same memory as integers.
+    gap : neighbours not further apart are not separated.
     columns : :class:`Columns`, written.
     """
     for f in range(len(values)):
@@ -560,15 +586,16 @@ def arrange(values, bits, gap, columns):
 
 
 def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, found):
-    """Score all tests of a coded feature at all nodes; return the heaviest of its bins,
-    and how many rows have no value.
+    """Score all tests of a coded feature at all nodes; return the heaviest of its bins, and how
+    many rows have no value.
 
     feature : (family, number of bins).
     codes : uint[n]; those behind the last bin stand for no value.
     price : float64[tests].
-    found : float64[2, tests], the level's score with rows without a value in outcome 0, and in 1;
-        −inf where a test may not compete.  Of a multiway test they are in the heaviest bin, and the
-        second is −inf; so it is, too, where there is only one way.
+    rules : Rules; scorer : see :mod:`arboretum.kernels.tables`.
+    found : float64[2, tests], written: the level's score with rows without a value in outcome 0,
+        and in 1; −inf where a test may not compete.  Of a multiway test they are in the heaviest
+        bin, and the second is −inf; so it is, too, where there is only one way.
     """
     (family, bins), n, heaviest = feature, len(level.mass), 0
     size = level.weights.shape[1] + level.rows.shape[1]
@@ -594,6 +621,8 @@ def all_bins(kernel, to, sums, level, price, rules, asked):
     compete.
 
     to : outcome of rows without a value.
+    sums : float64[nodes, bins + 1, cell], the last bin without a value.
+    price : of the test; asked : as in :func:`ask`.
     """
     bins, width, total, n_split = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
     weights = np.empty((bins, width))

@@ -29,8 +29,10 @@ PIECE = {kernels.NO_BOUND: 64, kernels.VERTICES: 8, kernels.VARIANCE: 32}
 
 
 def refuse_parts(growth: Growth, who: str) -> None:
-    """Raise CapabilityError for parts of a run whose scores cannot be added up over nodes, or
-    not from sums alone.
+    """Raise CapabilityError for parts of a run whose scores cannot be added up over nodes, or not
+    from sums alone.
+
+    who : the method's name, for the message.
     """
     parts, scorer, prices = growth.problem.parts, growth.scorer, growth.problem.prices
     name = sure(parts.criterion).name
@@ -52,7 +54,10 @@ def refuse_parts(growth: Growth, who: str) -> None:
 
 
 def sorted_columns(values: np.ndarray, gap: Any) -> kernels.Columns:
-    """Return the columns of raw values by row, float[columns, k] in C order."""
+    """Return the columns of raw values by row, float[columns, k] in C order, sorted.
+
+    gap : neighbours not further apart are not separated.
+    """
     (n_columns, n) = values.shape
     bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
     start = np.empty((n_columns, 1 << min(MOST_BITS, max(1, n.bit_length()))), np.int64)
@@ -100,8 +105,11 @@ def small_problem(problem: Problem) -> Problem:
 def score_of_table(
     scorer: Any, weights: np.ndarray, counts: np.ndarray, price: float, node: Node
 ) -> float:
-    """Return the score of one test by its table, float64[outcomes, ·], int64[outcomes, ·]: by the
-    kernel where there is one, as elsewhere in growth.
+    """Return the score of one test by its table: by the kernel where there is one, as elsewhere in
+    growth.
+
+    weights : float64[outcomes, ·]; counts : int64[outcomes, ·].
+    scorer : a CompiledCriterion; price : of the test.
     """
     tables = scorer.tables(
         weights[None],
@@ -136,6 +144,12 @@ class ObliviousSearch:
     """
 
     def __init__(self, growth: Growth, shared: bool, min_rows: float) -> None:
+        """Sort the columns of a growth, and choose the kernel of its criterion, or the slow twin
+        where it has none.
+
+        shared : objects are in parts, and those without a value go every way.
+        min_rows : rows that a branch needs.
+        """
         objects, stats, scorer = growth.problem.objects, growth.space.statistics, growth.scorer
         self._growth = growth
         self.values = np.ascontiguousarray(objects.raw.T)
@@ -173,8 +187,9 @@ class ObliviousSearch:
         cell: GrowthCell,
         node: Node,
     ) -> Found | None:
-        """Return the best test, the lowest of equals.
+        """Return the best test, the lowest of equals; None where none is admissible.
 
+        objects : what each object weighs and counts.
         columns : of the level's rows.
         cell, node : of one of its nodes, the most mixed: all have the same path, and ties may
             differ as they may there.

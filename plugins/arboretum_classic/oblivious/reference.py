@@ -14,8 +14,10 @@ from arboretum.api import NO_OUTCOME, Node
 def search(
     columns: Any, level: Any, objects: Any, price: np.ndarray, rules: Any, scorer: Any
 ) -> tuple[int, int, int, float]:
-    """Return (column, position, side, score) of the best cut; see
-    :func:`arboretum_classic.oblivious.level_kernels.search`.
+    """Return (column, position, side, score) of the best cut.
+
+    All arguments and results as in :func:`arboretum_classic.oblivious.level_kernels.search`, after
+    its kernel; column −1 where there is none.
     """
     best = -1, -1, -1, -np.inf
     for f in np.flatnonzero(price < np.inf).tolist():
@@ -55,8 +57,11 @@ def score_coded(
     scorer: Any,
     found: np.ndarray,
 ) -> tuple[int, int]:
-    """Return the scores of a coded feature's tests; see
-    :func:`arboretum_classic.oblivious.level_kernels.score_coded`.
+    """Write the scores of a coded feature's tests to ``found``; return its heaviest bin, and how
+    many rows have no value.
+
+    All arguments as in :func:`arboretum_classic.oblivious.level_kernels.score_coded`, after its
+    kernel.
     """
     (family, bins), order = feature, np.asarray(level.members, np.int64)
     code, tests = codes[order].astype(np.int64), np.arange(len(price))[:, None]

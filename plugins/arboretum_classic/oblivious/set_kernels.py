@@ -42,6 +42,8 @@ STATE = np.dtype(
 def refine_cells(cells, n_cells, outcome, arity, numbers, out):
     """Divide cells by a test; return how many there are then.
 
+    cells : int32[groups], the cell of each group; out : receives the same after the test.
+    outcome : uint[groups], below arity.
     numbers : int32[≥ n_cells · arity], −1 everywhere, and again afterwards.
     """
     n = 0
@@ -78,10 +80,14 @@ def loss_of(cells, n_cells, costs, sums):
 
 @jit
 def write_suffix_losses(outcomes, arity, costs, numbers, sums, classes, n_classes, loss):
-    """The cells of all tests from t on, for every t, and their loss: no set of such tests loses
-    less.
+    """Write the cells of all tests from t on, for every t, and their loss: no set of such tests
+    loses less.
 
-    classes : int32[tests + 1, groups].
+    outcomes : uint[tests, groups]; arity : most outcomes of a test.
+    costs : float64[groups, labels], what a group costs under each label.
+    numbers, sums : scratch of :func:`refine_cells` and :func:`loss_of`.
+    classes : int32[tests + 1, groups], n_classes : int64[tests + 1], loss : float64[tests + 1],
+        written.
     """
     last = len(outcomes)
     classes[last], n_classes[last] = 0, 1

@@ -73,6 +73,9 @@ class ObliviousSolver:
 
     @staticmethod
     def _depth(problem: Problem) -> int:
+        """Return the number of levels, at most.  Raises CapabilityError without one, or for limits
+        that are not kept.
+        """
         refuse_unfit("oblivious", problem.objects, problem.prices)
         limits = TreeLimits.of("oblivious", problem, ("max_depth",))
         if limits.depth is None:
@@ -158,6 +161,7 @@ class ObliviousSearch:
 
         n : groups of rows.
         k : tests in a set, at most.
+        lam : price of a leaf.
         """
         from arboretum_classic.oblivious import set_kernels
 
@@ -199,7 +203,10 @@ class ObliviousSearch:
         return int(self.state["sets"][0])
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
-        """Search until all is known, "", or the "seconds" are over."""
+        """Search until all is known, "", or the "seconds" are over; call it again to go on.
+
+        report : called without arguments after each stretch of work.
+        """
         objective: Any = self.problem.parts.objective
         tests, lam = (self.outcomes, self.arity, self.costs), objective.lam
         while not self.state["done"][0]:

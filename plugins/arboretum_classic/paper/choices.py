@@ -29,14 +29,13 @@ from arboretum.api import (
     Table,
     csv_text,
     importances,
-    sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     claim_on_most,
+    grow,
     mean_and_error,
-    run,
     share_of_errors,
     split_rows,
     table_of,
@@ -93,14 +92,14 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Any:
-    """Return a list per division or drawn table."""
+    """Return a list of what is measured, per division or drawn table, seeds from ``seed`` on."""
     one = _measure_predicate if "predicate" in key else WORK[key["about"]]
     return [one(services, key, s) for s in range(seed, seed + key["seeds"])]
 
 
 def _measure_predicate(services: Services, key: Key, seed: int) -> list[float]:
     """Return the errors on new rows of one test of its kind, and of a whole tree of thresholds;
-    leaves of that tree.
+    leaves of that tree: in this order, as a file of results holds them.
     """
     x = np.random.default_rng([seed, list(KINDS).index(key["predicate"])]).random(
         (2 * ROWS, COLUMNS)
@@ -108,20 +107,16 @@ def _measure_predicate(services: Services, key: Key, seed: int) -> list[float]:
     columns = [Column(f"x{j + 1}", ColumnKind.continuous, x[:, j]) for j in range(COLUMNS)]
     whole = table_of("drawn", columns, KINDS[key["predicate"]][1](x))
     train, test = (whole.take(rows) for rows in np.split(np.arange(2 * ROWS), 2))
-    one = run(
+    one = grow(
         services, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
-    ).tree
-    tree = run(services, train, "cart").tree
-    return [
-        share_of_errors(sure(one), test),
-        share_of_errors(sure(tree), test),
-        sure(tree).n_leaves,
-    ]
+    )
+    tree = grow(services, train, "cart")
+    return [share_of_errors(one, test), share_of_errors(tree, test), tree.n_leaves]
 
 
 def _measure_gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
-    """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
-    "guess": of the majority class.
+    """Return strategy → share of errors on new rows with as many gaps; "complete": of the rows
+    without gaps; "guess": of the majority class.
     """
     train, test = split_rows(services, key["dataset"], seed)
     draw = np.random.default_rng([seed, 2])
@@ -131,7 +126,7 @@ def _measure_gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
     forms = {"own_category": "multiway"} if nominal else {}
     found = {
         rule: share_of_errors(
-            sure(run(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree),
+            grow(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule),
             asked,
         )
         for rule in STRATEGIES
@@ -139,14 +134,14 @@ def _measure_gaps(services: Services, key: Key, seed: int) -> dict[str, float]:
     most = np.bincount(train.target.codes).argmax()
     return {
         **found,
-        "complete": share_of_errors(sure(run(services, train, "cart").tree), test),
+        "complete": share_of_errors(grow(services, train, "cart"), test),
         "guess": float(np.mean(test.target.codes != most)),
     }
 
 
 def _empty_cells(table: Table, draw: np.random.Generator) -> Table:
-    """Return the same with cells taken away; the last column stays, so that the strategy that
-    ignores columns has one.
+    """Return the table with a share EMPTY of its cells taken away; the last column stays, so that
+    the strategy that ignores columns has one.
     """
     columns = []
     for column in table.columns[:-1]:
@@ -165,26 +160,27 @@ def _empty_cells(table: Table, draw: np.random.Generator) -> Table:
 
 
 def _measure_pruning(services: Services, key: Key, seed: int) -> Facts:
-    """Return the leaves and errors of the whole tree and of the one whose α validation rows chose;
-    errors of both readings at every α.
+    """Return [leaves, share of errors] of the tree that is "whole" and of that whose α validation
+    rows have "chosen"; "readings": of both readings of the slide, at every α of TOLERANCES.
     """
     train, test = split_rows(services, key["dataset"], seed)
     noisy = with_noise(train, "label", FALSE_LABELS, np.random.default_rng([seed, 1]))
 
     def grown(**pruner: Any) -> list[float]:
+        """Return [leaves, share of errors].   pruner : its name and fields; none: whole."""
         values = {
             **HELD,
             **{f"pruner.{name}": value for name, value in pruner.items() if name != "name"},
         }
-        tree = run(
+        tree = grow(
             services,
             noisy,
             "cart",
             values,
             split="holdout",
             **({"pruner": pruner["name"]} if pruner else {}),
-        ).tree
-        return [sure(tree).n_leaves, share_of_errors(sure(tree), test)]
+        )
+        return [tree.n_leaves, share_of_errors(tree, test)]
 
     readings = [
         [
@@ -201,28 +197,30 @@ def _measure_pruning(services: Services, key: Key, seed: int) -> Facts:
 
 
 def _measure_levels(services: Services, key: Key, seed: int) -> Facts:
-    """Of an oblivious tree: attributes per level, the decrease of impurity by level, and the
-    importances of the columns.
+    """Measure an oblivious tree of depth 4.
+
+    Returns "attributes": how many each level asks for; "by_level": column → share of the decrease
+    of impurity of its levels; "told": column → its importance.
     """
     train, _test = split_rows(services, key["dataset"], seed)
-    tree = run(services, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
-    inner = np.flatnonzero(~sure(tree).is_leaf)
+    tree = grow(services, train, "oblivious", {"stopping.standard.max_depth": 4})
+    inner = np.flatnonzero(~tree.is_leaf)
     levels: dict[int, set[str]] = {}
     for node in inner.tolist():
-        levels.setdefault(int(sure(tree).depth_of[node]), set()).add(
-            " and ".join(sure(tree).rule(node).columns)
+        levels.setdefault(int(tree.depth_of[node]), set()).add(
+            " and ".join(tree.rule(node).columns)
         )
-    below = np.zeros(sure(tree).n_nodes)
-    np.add.at(below, sure(tree).parent[1:], sure(tree).mass[1:] * sure(tree).impurity[1:])
-    lost = np.where(sure(tree).is_leaf, 0.0, sure(tree).mass * sure(tree).impurity - below)
-    by_level = [float(lost[sure(tree).depth_of == d].sum()) for d in levels]
+    below = np.zeros(tree.n_nodes)
+    np.add.at(below, tree.parent[1:], tree.mass[1:] * tree.impurity[1:])
+    lost = np.where(tree.is_leaf, 0.0, tree.mass * tree.impurity - below)
+    by_level = [float(lost[tree.depth_of == d].sum()) for d in levels]
     by_column: dict[str, float] = {}
     for names, x in zip(levels.values(), by_level, strict=True):
         by_column[min(names)] = by_column.get(min(names), 0.0) + x / (sum(by_level) or 1.0)
     return {
         "attributes": [len(names) for names in levels.values()],
         "by_level": by_column,
-        "told": {one["column"]: one["decrease"] for one in importances(sure(tree))},
+        "told": {one["column"]: one["decrease"] for one in importances(tree)},
     }
 
 
@@ -253,6 +251,10 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _claims_on_predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
+    """Return the claims on kinds of predicate, with a table and a picture.
+
+    drawn : kind → float64[tables, 3], as :func:`_measure_predicate` returns one.
+    """
     claims = []
     rows = [
         [
@@ -297,6 +299,10 @@ def _claims_on_predicates(drawn: Mapping[str, np.ndarray]) -> Judgement:
 
 
 def _claims_on_missing_values(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
+    """Return the claims on strategies for missing values, with a table and a picture.
+
+    found : data set → what :func:`_measure_gaps` returns, per division.
+    """
     means = {
         name: {rule: mean_and_error([one[rule] for one in seeds]) for rule in seeds[0]}
         for name, seeds in found.items()
@@ -345,6 +351,10 @@ def _claims_on_missing_values(found: Mapping[str, Sequence[Mapping[str, float]]]
 
 
 def _claims_on_pruning(found: Mapping[str, Sequence[Plain]]) -> Judgement:
+    """Return the claims on cost complexity, with a table.
+
+    found : data set → what :func:`_measure_pruning` returns, per division.
+    """
     both = {
         name: [np.mean([one[way] for one in seeds], axis=0) for way in ("whole", "chosen")]
         for name, seeds in found.items()
@@ -392,6 +402,10 @@ def _claims_on_pruning(found: Mapping[str, Sequence[Plain]]) -> Judgement:
 
 
 def _claims_on_levels(found: Mapping[str, Sequence[Plain]]) -> Judgement:
+    """Return the claims on oblivious trees, with a table.
+
+    found : data set → what :func:`_measure_levels` returns, per division.
+    """
     every = [(name, one) for name, seeds in found.items() for one in seeds]
     single = [max(one["attributes"], default=1) == 1 for _, one in every]
     apart = [

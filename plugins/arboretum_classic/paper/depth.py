@@ -2,7 +2,7 @@
 overfit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from arboretum.api import (
     Piece,
     Services,
     csv_text,
-    sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     claim_on_most,
+    grow,
     mean_and_error,
-    run,
     share_of_errors,
     split_rows,
     with_noise,
@@ -35,6 +34,8 @@ NOISE = ("0", "0.2")
 """Shares of training labels that are false."""
 DEEPEST = 12
 """Tests on a path, at most; what is grown beyond counts as this depth."""
+Errors = Mapping[str, Mapping[str, np.ndarray]]
+"""Of a data set: share of false labels → "train" and "test" → float64[seeds, DEEPEST + 1]."""
 BEYOND = 2.0
 """Standard errors of the mean difference by which the whole tree must be worse than the best
 depth.
@@ -51,20 +52,21 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Return the share of false labels → training and test error, float[seeds][depths]; the tree of
-    depth d is the whole one, cut off there.
+    """Return "errors": share of false labels → "train" and "test" → float[seeds][DEEPEST + 1], and
+    "numbers": whether the target is one.
+
+    The error at depth d is that of the whole tree cut off there; the last is the whole tree's.
     """
     found: Facts = {noise: {"train": [], "test": []} for noise in NOISE}
     for s in range(seed, seed + key["seeds"]):
         train, test = split_rows(services, key["dataset"], s)
         for noise in NOISE:
             taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
-            whole = run(services, taught, "cart").tree
-            trees = [
-                sure(whole).cut(np.flatnonzero(sure(whole).depth_of == d)) for d in range(DEEPEST)
-            ] + [whole]
+            whole = grow(services, taught, "cart")
+            trees = [whole.cut(np.flatnonzero(whole.depth_of == d)) for d in range(DEEPEST)]
+            trees.append(whole)
             for part, rows in (("train", taught), ("test", test)):
-                found[noise][part].append([share_of_errors(sure(tree), rows) for tree in trees])
+                found[noise][part].append([share_of_errors(tree, rows) for tree in trees])
     return {"errors": found, "numbers": train.is_regression}
 
 
@@ -75,21 +77,56 @@ def judge(results: Keyed) -> Judgement:
     With the errors by depth (``depth.csv``), a chart per data set, and both errors of the whole
     trees as metrics.
     """
-    errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    for key, result in results:
-        errors[key["dataset"]] = {
+    errors = {
+        key["dataset"]: {
             noise: {part: np.array(v) for part, v in own.items()}
             for noise, own in result["errors"].items()
         }
+        for key, result in results
+    }
+    ends = {
+        name: [float(one["0"][part][:, -1].mean()) for part in ("train", "test")]
+        for name, one in errors.items()
+    }
+    units = [
+        "squared error, % of the variance" if result["numbers"] else "rows in error, %"
+        for _, result in results
+    ]
+    charts = [
+        LineChart(name, _draw_lines(one), Axis("depth, at most"), Axis(unit))
+        for (name, one), unit in zip(errors.items(), units, strict=True)
+    ]
+    picture = Panels(
+        "Training error falls, test error does not follow",
+        charts,
+        3,
+        f"CART; means over {results[0][0]['seeds']} divisions 70 : 30",
+        ("Dashed: training error.",),
+    )
+    metrics = {
+        f"{part}_error/{name}": x
+        for name, both in ends.items()
+        for part, x in zip(("training", "test"), both, strict=True)
+    }
+    return Judgement.of_chapter(
+        "depth",
+        {"method": "cart"},
+        metrics,
+        claims=_claims(errors, ends),
+        tables={"depth.csv": csv_text(_rows(errors))},
+        pictures={"depth": picture},
+    )
+
+
+def _claims(errors: Mapping[str, Errors], ends: Mapping[str, Sequence[float]]) -> list[Claim]:
+    """Return the claims.   ends : data set → mean training and test error of the whole trees,
+    without false labels.
+    """
     falling = [
         bool((np.diff(own["train"], axis=1) <= 1e-12).all())
         for one in errors.values()
         for own in one.values()
     ]
-    ends = {
-        name: [float(one["0"][part][:, -1].mean()) for part in ("train", "test")]
-        for name, one in errors.items()
-    }
     claims = [
         Claim.judged(
             "the training error never rises with depth",
@@ -118,6 +155,11 @@ def judge(results: Keyed) -> Judgement:
             f"{BEYOND:g} standard errors{words}"
         )
         claims.append(claim_on_most(sentence, worse, ", ".join(reported)))
+    return claims
+
+
+def _rows(errors: Mapping[str, Errors]) -> list[list[object]]:
+    """Return the mean errors by data set, share of false labels and depth, their names first."""
     rows: list[list[object]] = [
         [
             "data set",
@@ -135,39 +177,11 @@ def judge(results: Keyed) -> Judgement:
                 [name, noise, d, *(f"{x:.5f}" for x in (train, *mean_and_error(test)))]
                 for d, (train, test) in enumerate(columns)
             ]
-    units = [
-        "squared error, % of the variance" if result["numbers"] else "rows in error, %"
-        for _, result in results
-    ]
-    charts = [
-        LineChart(name, _draw_lines(one), Axis("depth, at most"), Axis(unit))
-        for (name, one), unit in zip(errors.items(), units, strict=True)
-    ]
-    under = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
-    picture = Panels(
-        "Training error falls, test error does not follow",
-        charts,
-        3,
-        under,
-        ("Dashed: training error.",),
-    )
-    metrics = {
-        f"{part}_error/{name}": x
-        for name, both in ends.items()
-        for part, x in zip(("training", "test"), both, strict=True)
-    }
-    tables = {"depth.csv": csv_text(rows)}
-    return Judgement.of_chapter(
-        "depth",
-        {"method": "cart"},
-        metrics,
-        claims=claims,
-        tables=tables,
-        pictures={"depth": picture},
-    )
+    return rows
 
 
-def _draw_lines(errors: Mapping[str, Mapping[str, np.ndarray]]) -> list[Line]:
+def _draw_lines(errors: Errors) -> list[Line]:
+    """Return the lines of one data set: mean error in %, test and (dashed) training, by depth."""
     lines = []
     for k, (own, words) in enumerate(
         zip(errors.values(), ("rows as they are", "a fifth of the labels false"), strict=True)

@@ -21,7 +21,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import run, split_rows
+from arboretum_classic.paper.study import grow, split_rows
 
 PETALS = ("petal_length", "petal_width")
 DARK = 13
@@ -94,12 +94,14 @@ def impurities(services: Services) -> Facts:
 
 
 def cart(services: Services) -> Facts:
-    """iris by its petals, with the borders of the tree's tests; diabetes by the body mass index."""
+    """Return iris by its petals, with the borders of the tree's tests, beside diabetes by the body
+    mass index; and both trees.
+    """
     iris, diabetes = (services.component("dataset", name).load(0) for name in ("iris", "diabetes"))
     iris = Table("iris", tuple(iris.column(name) for name in PETALS), iris.target)
     diabetes = Table("diabetes", (diabetes.column("bmi"),), diabetes.target)
-    classes = run(services, iris, "cart", {"stopping.standard.max_depth": 3}).tree
-    numbers = run(services, diabetes, "cart", {"stopping.standard.max_depth": 2}).tree
+    classes = grow(services, iris, "cart", {"stopping.standard.max_depth": 3})
+    numbers = grow(services, diabetes, "cart", {"stopping.standard.max_depth": 2})
     of_class = {name: iris.target.codes == k for k, name in enumerate(iris.target.classes)}
     x, y = (c.values for c in iris.columns)
     clouds = [
@@ -109,12 +111,12 @@ def cart(services: Services) -> Facts:
     box = [(float(c.values.min()) - 0.1, float(c.values.max()) + 0.1) for c in iris.columns]
     cuts = [
         Line("", across, up, colour=DARK, marked=False, quiet=True)
-        for across, up in borders(sure(classes), 0, box)
+        for across, up in borders(classes, 0, box)
     ]
     x = diabetes.columns[0].values
     bmi, y, steps = (
         values[np.argsort(x)].tolist()
-        for values in (x, diabetes.target.values, sure(numbers).predict(diabetes))
+        for values in (x, diabetes.target.values, numbers.predict(diabetes))
     )
     left = LineChart(
         "Classification: iris", [*clouds, *cuts], Axis("petal length, cm"), Axis("petal width, cm")
@@ -130,14 +132,16 @@ def cart(services: Services) -> Facts:
         "cart": Panels(
             "CART divides the plane, and the line", [left, right], 2, "depth 3 and depth 2"
         ),
-        "cart_classification_tree": sure(classes).to_svg(title="CART: iris by its petals"),
-        "cart_regression_tree": sure(numbers).to_svg(title="CART: diabetes by the body mass index"),
+        "cart_classification_tree": classes.to_svg(title="CART: iris by its petals"),
+        "cart_regression_tree": numbers.to_svg(title="CART: diabetes by the body mass index"),
     }
 
 
 def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[list[list[float]]]:
     """Yield where the thresholds at and below a node cut its part of the plane: [x of both ends, y
     of both ends].
+
+    box : the part: lowest and highest value of each of PETALS, in cm.
     """
     if tree.is_leaf[node]:
         return
@@ -155,7 +159,7 @@ def curves(services: Services) -> Facts:
     train, test = split_rows(services, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
     scores = {
-        name: sure(run(services, train, "cart", values).tree).predict_proba(test)[:, 1]
+        name: grow(services, train, "cart", values).predict_proba(test)[:, 1]
         for name, values in TREES.items()
     }
     found = {name: api.curves.Curve.of(score, positive, ones) for name, score in scores.items()}
@@ -167,7 +171,7 @@ def curves(services: Services) -> Facts:
 
 
 def pareto(services: Services) -> Facts:
-    """Recall and precision of CART on test rows of wdbc, by depth and least leaf.
+    """Return recall and precision of CART on test rows of wdbc, by depth and least leaf.
 
     Only the classifiers on the Pareto front are named.
     """
@@ -176,7 +180,7 @@ def pareto(services: Services) -> Facts:
     own: dict[tuple[float, float], list[str]] = {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
         values = {"stopping.standard.max_depth": depth, "stopping.standard.min_leaf": leaf}
-        said = sure(run(services, train, "cart", values).tree).predict(test) == 1
+        said = grow(services, train, "cart", values).predict(test) == 1
         hits = float((said & positive).sum())
         point = (hits / float(positive.sum()), hits / max(float(said.sum()), 1.0))
         # several trees may be one classifier
@@ -201,12 +205,12 @@ def oblivious(services: Services) -> Facts:
     """Return an oblivious tree of three levels on wine: a picture, and its decision table as
     text.
     """
-    tree = run(
+    tree = grow(
         services, services.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
-    ).tree
+    )
     table = services.component("export", "decision_table", {"form": "text"}).write(tree)
     return {
-        "oblivious_tree": sure(tree).to_svg(title="An oblivious tree: one test per level"),
+        "oblivious_tree": tree.to_svg(title="An oblivious tree: one test per level"),
         "oblivious_tree.txt": table,
     }
 
@@ -216,8 +220,8 @@ def fuzzy(services: Services) -> Facts:
     value.
     """
     table, charts = services.component("dataset", "wdbc").load(0), []
-    tree = run(services, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
-    for rule in (rule for rule in sure(tree).rules if rule.fuzzy):
+    tree = grow(services, table, "fuzzy", {"stopping.standard.max_depth": 2})
+    for rule in (rule for rule in tree.rules if rule.fuzzy):
         values = table.column(rule.columns[0]).values
         x = np.linspace(values.min(), values.max(), 301).tolist()
         shares = zip(*(rule.degrees_of({rule.columns[0]: value}) for value in x), strict=True)
@@ -230,7 +234,7 @@ def fuzzy(services: Services) -> Facts:
         )
     shown = Panels("Which way, and how much of the row?", charts, 2, "the fuzzy tests of the tree")
     return {
-        "fuzzy_tree": sure(tree).to_svg(title="A fuzzy tree: rows near a threshold go both ways"),
+        "fuzzy_tree": tree.to_svg(title="A fuzzy tree: rows near a threshold go both ways"),
         "fuzzy_shares": shown,
     }
 

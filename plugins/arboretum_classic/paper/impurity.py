@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from arboretum.api import (
+    Cell,
     Claim,
     Facts,
     Judgement,
@@ -14,12 +15,12 @@ from arboretum.api import (
     Keyed,
     Known,
     Piece,
+    Plain,
     Services,
     Table,
-    sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import nominal_column, published, rounded_cell, run, table_of
+from arboretum_classic.paper.study import grow, nominal_column, published, rounded_cell, table_of
 
 DIGIT, CLOSE = 0.01, 1e-9
 """Last digit of what a slide prints, and how far a number that follows from the text may be off
@@ -50,34 +51,31 @@ def table() -> Table:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Return impurity → split → its gain and the impurities of its parts; the split that grows; and
-    the slide's impurity of numbers.
+    """Return what the example gives: nothing of ``key`` and ``seed`` is read.
+
+    "splits": impurity → "A" and "B" → its gain and the impurities of its parts, and "grown", the
+    split that grows; "variance" and "squared_pairs": the slide's impurity of three numbers.
     """
     whole = table()
     found: dict[str, Facts] = {}
     for impurity in published()["worked_example"]["computed"]:
         found[impurity] = {}
         for j, name in enumerate("AB"):
-            tree = run(
-                services,
-                Table(name, whole.columns[j : j + 1], whole.target),
-                "cart",
-                impurity=impurity,
-                encoder="multiway",
-            ).tree
+            alone = Table(name, whole.columns[j : j + 1], whole.target)
+            tree = grow(services, alone, "cart", impurity=impurity, encoder="multiway")
             found[impurity][name] = {
-                "gain": float(sure(tree).score[0]),
-                "parts": sure(tree).impurity[1:].tolist(),
+                "gain": float(tree.score[0]),
+                "parts": tree.impurity[1:].tolist(),
             }
-        grown = run(
+        grown = grow(
             services,
             whole,
             "cart",
             {"stopping.standard.max_depth": 1},
             impurity=impurity,
             encoder="multiway",
-        ).tree
-        found[impurity]["grown"] = sure(grown).rule(0).columns[0]
+        )
+        found[impurity]["grown"] = grown.rule(0).columns[0]
     y = np.array(published()["worked_example"]["regression"]["values"], float)
     moments = np.array([len(y), y.sum(), (y * y).sum()])
     return {
@@ -90,12 +88,26 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def judge(results: Keyed) -> Judgement:
-    """Return every printed number, and those that follow from the text."""
-    found, paper = results[0][1], published()["worked_example"]
-    cells, exact, gains = [], [], {}
+    """Return every printed number, those that follow from the text, and the slide's sentences."""
+    found = results[0][1]
+    return Judgement.of_chapter(
+        "worked impurity example",
+        {"objects": 24},
+        {},
+        cells=_cells(found),
+        claims=_claims(found["splits"]),
+    )
+
+
+def _cells(found: Plain) -> list[Cell]:
+    """Return the numbers that the slide prints, then those that follow from the text.
+
+    found : what :func:`work` returned.
+    """
+    paper = published()["worked_example"]
+    printed, exact = [], []
     for impurity, own in found["splits"].items():
         a, b = own["A"], own["B"]
-        gains[impurity] = (a["gain"], b["gain"])
         ours = {
             "Im of A's halves": a["parts"][0],
             "Im of B's larger part": b["parts"][0],
@@ -103,7 +115,7 @@ def judge(results: Keyed) -> Judgement:
             "I(B)": b["gain"],
         }
         known = _known_misprints(ours) if impurity == "gini" else {}
-        cells += [
+        printed += [
             rounded_cell(
                 SLIDE,
                 impurity,
@@ -131,14 +143,20 @@ def judge(results: Keyed) -> Judgement:
                 recomputed=True,
             )
         )
+    return [*printed, *exact]
+
+
+def _claims(splits: Plain) -> list[Claim]:
+    """Return the slide's sentences on both splits.   splits : as :func:`work` returns them."""
+    gains = {name: (own["A"]["gain"], own["B"]["gain"]) for name, own in splits.items()}
     words = "gains of A and B: " + ", ".join(
         f"{impurity} {a:.4f} and {b:.4f}" for impurity, (a, b) in gains.items()
     )
-    grown = {impurity: own["grown"] for impurity, own in found["splits"].items()}
+    grown = {impurity: own["grown"] for impurity, own in splits.items()}
     prefer = all(
         gains[name][0] < gains[name][1] and grown[name] == "B" for name in ("entropy", "gini")
     )
-    claims = [
+    return [
         Claim.judged(
             "misclassification error cannot tell A from B",
             abs(np.subtract(*gains["misclassification"])) < CLOSE,
@@ -156,13 +174,13 @@ def judge(results: Keyed) -> Judgement:
             "4/9 is printed to one digit, and 1/6 is cut off after two",
         ),
     ]
-    return Judgement.of_chapter(
-        "worked impurity example", {"objects": 24}, {}, cells=[*cells, *exact], claims=claims
-    )
 
 
 def _known_misprints(ours: Mapping[str, float]) -> dict[str, Known]:
-    """Return what the slide would print for the reason that is given, computed from our number."""
+    """Return what the slide would print for the reason that is given, computed from our number.
+
+    ours : what is printed → our number; the result has the two that are misprinted for Gini.
+    """
     one, cut = round(ours["Im of B's larger part"], 1), int(100 * ours["I(B)"]) / 100
     return {
         "Im of B's larger part": Known(

@@ -5,6 +5,7 @@ whole trees and pruned ones.
 from collections.abc import Mapping
 from itertools import combinations
 
+import attrs
 import numpy as np
 
 from arboretum.api import (
@@ -20,14 +21,13 @@ from arboretum.api import (
     Piece,
     Services,
     csv_text,
-    sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     claim_on_most,
+    grow,
     mean_and_error,
-    run,
     share_of_errors,
     split_rows,
     with_noise,
@@ -57,8 +57,9 @@ def pieces(paper: Lecture) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Method → "label 0.1" … or "resampled" → float[divisions][3]; apart: from the tree without
-    noise, from other samples' trees.
+    """Return method → "label 0.1" … or "resampled" → float[divisions][3], at ERROR, LEAVES, APART.
+
+    Apart of the tree without noise; of "resampled", of each other, and means over the samples.
     """
     found: dict[str, dict[str, list[list[float]]]] = {method: {} for method in METHODS}
     for s in range(seed, seed + key["seeds"]):
@@ -74,35 +75,26 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         ]
         for method, own in found.items():
             trees = {
-                at: run(services, rows, "cart", None, **METHODS[method]).tree
+                at: grow(services, rows, "cart", None, **METHODS[method])
                 for at, rows in changed.items()
             }
-            clean = sure(trees["label 0"]).predict(test)
+            clean = trees["label 0"].predict(test)
             for at, tree in trees.items():
                 own.setdefault(at, []).append(
                     [
-                        share_of_errors(sure(tree), test),
-                        sure(tree).n_leaves,
-                        float(np.mean(sure(tree).predict(test) != clean)),
+                        share_of_errors(tree, test),
+                        tree.n_leaves,
+                        float(np.mean(tree.predict(test) != clean)),
                     ]
                 )
-            grown = [run(services, rows, "cart", None, **METHODS[method]).tree for rows in samples]
-            apart = float(
-                np.mean(
-                    [
-                        a != b
-                        for a, b in combinations([sure(tree).predict(test) for tree in grown], 2)
-                    ]
-                )
+            grown = [grow(services, rows, "cart", None, **METHODS[method]) for rows in samples]
+            predicted = [tree.predict(test) for tree in grown]
+            measured = (
+                np.mean([share_of_errors(tree, test) for tree in grown]),
+                np.mean([tree.n_leaves for tree in grown]),
+                np.mean([a != b for a, b in combinations(predicted, 2)]),
             )
-            means = [
-                float(np.mean(values))
-                for values in (
-                    [share_of_errors(sure(tree), test) for tree in grown],
-                    [sure(tree).n_leaves for tree in grown],
-                )
-            ]
-            own.setdefault("resampled", []).append([*means, apart])
+            own.setdefault("resampled", []).append(list(map(float, measured)))
     return found
 
 
@@ -112,20 +104,57 @@ def judge(results: Keyed) -> Judgement:
     Fewer than three data sets decide none of them.  With means and standard errors (``noise.csv``),
     charts, and mean errors over the data sets as metrics.
     """
-    means = {
-        key["dataset"]: {
-            m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()
+    means = Means(
+        {
+            key["dataset"]: {
+                m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()
+            }
+            for key, one in results
         }
-        for key, one in results
-    }
+    )
+    percent = [
+        [100 * one[m]["resampled"][APART] for m in METHODS] for one in means.by_data_set.values()
+    ]
+    bars = Panels.of_bars(
+        "Two samples of the same rows, two trees",
+        list(means.by_data_set),
+        list(METHODS),
+        percent,
+        Axis("test rows on which trees of two bootstrap samples differ, %"),
+    )
+    levels = next(iter(means.by_data_set.values()))
+    return Judgement.of_chapter(
+        "instability",
+        {"method": "cart"},
+        {f"error_{at}/{m}": means.over_all(m, at, ERROR) for m in METHODS for at in levels[m]},
+        claims=_claims(means),
+        tables={"noise.csv": csv_text(_rows(results))},
+        pictures={"noise": _draw_noise(means), "resampling": bars},
+    )
 
-    def over(method: str, at: str, what: int) -> dict[str, float]:
-        return {name: float(one[method][at][what]) for name, one in means.items()}
 
-    def mean(method: str, at: str, what: int) -> float:
-        return float(np.mean(list(over(method, at, what).values())))
+@attrs.frozen
+class Means:
+    """Means over the divisions of each data set.
 
-    apart = over("whole", "resampled", APART)
+    by_data_set : data set → method → "label 0.1" … or "resampled" → float64[3], at ERROR, LEAVES,
+        APART.
+    """
+
+    by_data_set: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]]
+
+    def of(self, method: str, at: str, what: int) -> dict[str, float]:
+        """Return data set → one measure."""
+        return {name: float(one[method][at][what]) for name, one in self.by_data_set.items()}
+
+    def over_all(self, method: str, at: str, what: int) -> float:
+        """Return its mean over the data sets."""
+        return float(np.mean(list(self.of(method, at, what).values())))
+
+
+def _claims(means: Means) -> list[Claim]:
+    """Return the lecture's sentences; fewer than three data sets decide none."""
+    apart = means.of("whole", "resampled", APART)
     unstable = (
         f"trees are unstable: those of two bootstrap samples differ on at least {UNSTABLE:.0%} "
         "of the test rows"
@@ -133,7 +162,7 @@ def judge(results: Keyed) -> Judgement:
     reported = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
     claims = [claim_on_most(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, reported)]
     for kind in ("label", "attribute"):
-        errors = [mean("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
+        errors = [means.over_all("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
         sentence = (
             f"instability to noise: every further tenth of false {kind} values raises the test "
             "error of whole trees"
@@ -144,22 +173,29 @@ def judge(results: Keyed) -> Judgement:
         )
         claims.append(
             Claim.judged(
-                sentence, bool((np.diff(errors) > 0).all()) if len(means) > 2 else None, reported
+                sentence, bool((np.diff(errors) > 0).all()) if len(apart) > 2 else None, reported
             )
         )
-    whole, pruned = (over(method, "label 0.3", ERROR) for method in METHODS)
+    whole, pruned = (means.of(method, "label 0.3", ERROR) for method in METHODS)
     sentence = (
         "the smaller the complexity, the better it generalises: at 30 % false labels pruned "
         "trees err less than whole ones"
     )
-    leaves = " and ".join(f"{mean(method, 'label 0.3', LEAVES):.0f}" for method in METHODS)
+    leaves = " and ".join(
+        f"{means.over_all(method, 'label 0.3', LEAVES):.0f}" for method in METHODS
+    )
     claims.append(
         claim_on_most(
             sentence,
-            {name: pruned[name] < whole[name] for name in means},
+            {name: pruned[name] < whole[name] for name in whole},
             f"mean leaves of whole and pruned: {leaves}",
         )
     )
+    return claims
+
+
+def _draw_noise(means: Means) -> Panels:
+    """Return the error and the share of changed predictions by false labels and false values."""
     charts = []
     for what, words, axis in (
         (ERROR, "Error", "test rows in error, %"),
@@ -167,7 +203,9 @@ def judge(results: Keyed) -> Judgement:
     ):
         for kind, false in (("label", "labels"), ("attribute", "attribute values")):
             values = {
-                method: [100 * mean(method, f"{kind} {level:g}", what) for level in LEVELS]
+                method: [
+                    100 * means.over_all(method, f"{kind} {level:g}", what) for level in LEVELS
+                ]
                 for method in METHODS
             }
             lines = [
@@ -182,12 +220,17 @@ def judge(results: Keyed) -> Judgement:
                     Axis(axis),
                 )
             )
-    percent = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
-    rows_axis = Axis("test rows on which trees of two bootstrap samples differ, %")
-    bars = Panels.of_bars(
-        "Two samples of the same rows, two trees", list(means), list(METHODS), percent, rows_axis
+    return Panels(
+        "What noise does to a tree",
+        charts,
+        2,
+        f"CART, whole and with error-based pruning; means over {len(means.by_data_set)} data sets",
     )
-    rows = [
+
+
+def _rows(results: Keyed) -> list[list[object]]:
+    """Return means over the divisions by data set, method and kind of rows, their names first."""
+    rows: list[list[object]] = [
         ["data set", "tree", "rows", "test error", "std. error", "leaves", "predicted otherwise"]
     ]
     for key, one in results:
@@ -204,18 +247,4 @@ def judge(results: Keyed) -> Judgement:
                     *(f"{x:.5g}" for x in (*mean_and_error(v[:, ERROR]), *v[:, 1:].mean(axis=0))),
                 ]
             )
-    metrics = {
-        f"error_{at}/{m}": mean(m, at, ERROR)
-        for m in METHODS
-        for at in next(iter(means.values()))[m]
-    }
-    noise = Panels(
-        "What noise does to a tree",
-        charts,
-        2,
-        f"CART, whole and with error-based pruning; means over {len(means)} data sets",
-    )
-    tables, pictures = {"noise.csv": csv_text(rows)}, {"noise": noise, "resampling": bars}
-    return Judgement.of_chapter(
-        "instability", {"method": "cart"}, metrics, claims=claims, tables=tables, pictures=pictures
-    )
+    return rows

@@ -24,6 +24,7 @@ from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     SMALL,
     claim_on_most,
+    grow,
     mean_and_error,
     nominal_column,
     published,
@@ -35,7 +36,10 @@ from arboretum_classic.paper.study import (
 )
 from arboretum_classic.stopping.kernels import PLAIN, p_value
 
+ERROR, LEAVES, SECONDS = range(3)
+"""Places of what is measured of a tree; a file of results holds them as lists."""
 DIGITS = 1e-4
+"""The last digit of p as published."""
 WAYS: Mapping[str, Plain] = {
     "none": {},
     "before: chi-square": {"stopping": ["chi2", "standard"]},
@@ -71,8 +75,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _measure_early_stopping(services: Services) -> Facts:
-    """p of each attribute at the root of play-tennis; leaves and training errors of both tables,
-    pruned before, after and not at all.
+    """Return "p": attribute → p at the root of play-tennis; "trees": table → way → [leaves, rows in
+    error] on the training rows, pruned before, after and not at all.
     """
     tennis = services.component("dataset", "play-tennis").load(0)
     a, b = (np.repeat(x, 25) for x in ([0, 0, 1, 1], [0, 1, 0, 1]))
@@ -90,17 +94,19 @@ def _measure_early_stopping(services: Services) -> Facts:
     trees: dict[str, dict[str, list[int]]] = {name: {} for name in tables}
     for name, table in tables.items():
         for way in ("none", "before: chi-square", "after: error-based"):
-            tree = run(services, table, "id3", **WAYS[way]).tree
+            tree = grow(services, table, "id3", **WAYS[way])
             trees[name][way] = [
-                sure(tree).n_leaves,
-                round(share_of_errors(sure(tree), table) * table.n_rows),
+                tree.n_leaves,
+                round(share_of_errors(tree, table) * table.n_rows),
             ]
     return {"p": p, "trees": trees}
 
 
 def _measure_data_set(services: Services, key: Key, seed: int) -> Facts:
-    """Way → a list per division: test error, leaves, and the seconds of growth with pruning (0
-    where they are not asked for).
+    """Return way → float[divisions][3], at ERROR, LEAVES, SECONDS: of growth with pruning, 0 where
+    ``key`` does not ask for times.
+
+    seed : of the first division; the others follow.
     """
     found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     for s in range(seed, seed + key["seeds"]):
@@ -133,6 +139,10 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _judge_early_stopping(found: Plain) -> Judgement:
+    """Return the cells of p, and whether chi-square stops too early on either table.
+
+    found : as :func:`_measure_early_stopping` returns it.
+    """
     paper, p = published()["play_tennis"]["p"], found["p"]
     cells = [
         rounded_cell(
@@ -171,36 +181,21 @@ def _judge_early_stopping(found: Plain) -> Judgement:
 
 
 def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
+    """Return the claims on pruning before and after growth, with means as a table and bars.
+
+    data : data set → way → float64[divisions, 3], at ERROR, LEAVES, SECONDS.
+    """
     means = {name: {way: v.mean(axis=0) for way, v in one.items()} for name, one in data.items()}
     before, *after = list(WAYS)[1:]
-    fewer = sum(bool(one[before][1] < one["none"][1]) for one in means.values())
     better = {
-        name: bool(min(one[way][0] for way in after) < one[before][0])
+        name: bool(min(one[way][ERROR] for way in after) < one[before][ERROR])
         for name, one in means.items()
     }
-    error = {way: float(np.mean([one[way][0] for one in means.values()])) for way in WAYS}
-    least = {
-        name: {way: v[:, 2].min() for way, v in one.items()}
-        for name, one in data.items()
-        if means[name]["none"][2]
-    }
-    quicker = {
-        name: bool(one[before] < min(one[way] for way in after)) for name, one in least.items()
-    }
-    times = {
-        way: np.median([one[way] / one["none"] for one in least.values()]) for way in WAYS if least
-    }
-    reported = "; ".join(f"{way} {x:.2f}" for way, x in times.items())
-    reported = (
-        f"fewer leaves are grown on {fewer} of {len(means)}; least seconds with pruning ÷ growth "
-        f"alone, median: {reported or 'not asked for'}"
-    )
+    error = {way: float(np.mean([one[way][ERROR] for one in means.values()])) for way in WAYS}
     errors = "mean test error: " + ", ".join(f"{way} {x:.1%}" for way, x in error.items())
     claims = [
-        claim_on_most(
-            "pre-pruning is fast: chi-square takes less time than every post-pruning",
-            quicker,
-            reported,
+        _claim_of_time(
+            data, sum(one[before][LEAVES] < one["none"][LEAVES] for one in means.values())
         ),
         claim_on_most(
             "on data sets, too, some post-pruning errs less on new rows than chi-square",
@@ -211,27 +206,54 @@ def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgem
     rows = [["data set", "pruning", "test error", "std. error", "leaves", "seconds"]]
     for name, one in data.items():
         rows += [
-            [name, way, *(f"{x:.5g}" for x in (*mean_and_error(v[:, 0]), *v[:, 1:].mean(axis=0)))]
+            [
+                name,
+                way,
+                *(f"{x:.5g}" for x in (*mean_and_error(v[:, ERROR]), *v[:, LEAVES:].mean(axis=0))),
+            ]
             for way, v in one.items()
         ]
-    values = [[100 * float(one[way][0]) for way in WAYS] for one in means.values()]
-    axis = Axis("test rows in error, %")
-    reported = "CART; reduced error holds back a quarter of the training rows"
     bars = Panels.of_bars(
         "Pruned before, after, or not at all",
         list(means),
         list(WAYS),
-        values,
-        axis,
+        [[100 * float(one[way][ERROR]) for way in WAYS] for one in means.values()],
+        Axis("test rows in error, %"),
         own_scales=True,
-        subtitle=reported,
+        subtitle="CART; reduced error holds back a quarter of the training rows",
     )
-    metrics = {f"test_error/{way}": x for way, x in error.items()}
     return Judgement.of_chapter(
         "pruning",
         {},
-        metrics,
+        {f"test_error/{way}": x for way, x in error.items()},
         claims=claims,
         tables={"pruning.csv": csv_text(rows)},
         pictures={"pruning": bars},
+    )
+
+
+def _claim_of_time(data: Mapping[str, Mapping[str, np.ndarray]], fewer: int) -> Claim:
+    """Return the claim that chi-square takes less time than every pruning after growth, by the
+    least seconds of all divisions.
+
+    fewer : data sets on which it grows fewer leaves.
+    """
+    before, *after = list(WAYS)[1:]
+    least = {
+        name: {way: v[:, SECONDS].min() for way, v in one.items()}
+        for name, one in data.items()
+        if one["none"][:, SECONDS].any()
+    }
+    quicker = {
+        name: bool(one[before] < min(one[way] for way in after)) for name, one in least.items()
+    }
+    times = {
+        way: np.median([one[way] / one["none"] for one in least.values()]) for way in WAYS if least
+    }
+    reported = "; ".join(f"{way} {x:.2f}" for way, x in times.items())
+    return claim_on_most(
+        "pre-pruning is fast: chi-square takes less time than every post-pruning",
+        quicker,
+        f"fewer leaves are grown on {fewer} of {len(data)}; least seconds with pruning ÷ growth "
+        f"alone, median: {reported or 'not asked for'}",
     )

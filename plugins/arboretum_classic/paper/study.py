@@ -24,6 +24,7 @@ from arboretum.api import (
     Target,
     Task,
     Tree,
+    sure,
 )
 
 TAUGHT = 0.7
@@ -63,14 +64,28 @@ class Rows:
 def run(
     services: Services, table: Table, method: str, values: Plain | None = None, **choices: Any
 ) -> Record:
-    """Return a verified run on all rows of a table."""
+    """Return a verified run on all rows of a table.
+
+    method : its name, of which ``choices`` are the other components: group → name.
+    values : option → value, "stopping.standard.max_depth" → 1.
+    """
     return services.run(
         {"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {}
     )
 
 
+def grow(
+    services: Services, table: Table, method: str, values: Plain | None = None, **choices: Any
+) -> Tree:
+    """Return the tree of :func:`run`, which takes the same."""
+    return sure(run(services, table, method, values, **choices).tree)
+
+
 def nominal_column(name: str, codes: np.ndarray) -> Column:
-    """Return a column of the categories "1", "2", …."""
+    """Return a column of the categories "1", "2", ….
+
+    codes : int[rows], 0 for "1".
+    """
     return Column(
         name,
         ColumnKind.categorical,
@@ -80,7 +95,10 @@ def nominal_column(name: str, codes: np.ndarray) -> Column:
 
 
 def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
-    """Return a table of two classes."""
+    """Return a table of two classes, "no" (code 0) and "yes" (1).
+
+    codes : int[rows], the classes.
+    """
     return Table(
         name,
         tuple(columns),
@@ -89,7 +107,10 @@ def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
 
 
 def split_rows(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
-    """Return the rows that train and rows that test, stratified."""
+    """Return the rows of a data set that train, a share TAUGHT, and those that test, stratified.
+
+    seed : of the data set, where it is drawn, and of the division.
+    """
     table = services.component("dataset", dataset).load(seed)
     split = services.component(
         "split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)}
@@ -109,10 +130,11 @@ def share_of_errors(tree: Tree, table: Table) -> float:
 
 
 def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator) -> Table:
-    """Return a share of the labels, or of the values of every attribute, is false.
+    """Return the table with a share of its labels, or of the values of every attribute, false.
 
-    label : another class, each as likely, or the number of some other row.
-    attribute : the value of some row.
+    kind : "label": another class, each as likely, or the number of some row; "attribute": the
+        value of some row, its own not excluded.
+    share : probability of each to be false, 0 … 1.
     """
     n, target = table.n_rows, table.target
 
@@ -145,6 +167,8 @@ def rounded_cell(
 ) -> Cell:
     """Return a number that is written to a last digit: it passes where ours rounds to it.
 
+    unit : of that digit, 0.01 for two places.
+    known : why it is known to differ, if it is.
     more : ``recomputed``, where no slide prints it.
     """
     return Cell.judged(
@@ -154,13 +178,16 @@ def rounded_cell(
 
 def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
     """Return the mean, and its standard error (0 of a single value)."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(
-        values
-    ) > 1 else 0.0
+    n = len(values)
+    return float(np.mean(values)), float(np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
 
 
 def claim_on_most(sentence: str, holds: Mapping[str, bool], reported: str) -> Claim:
-    """Return a sentence that is to hold on most data sets; not shown by fewer than three."""
+    """Return the claim that a sentence holds on most data sets; undecided by fewer than three.
+
+    holds : data set → whether it does there.
+    reported : the numbers behind it, for the reader.
+    """
     where = [name for name, one in holds.items() if one]
     verdict = 2 * len(where) > len(holds) if len(holds) > 2 else None
     named = f" ({', '.join(where)})" if 0 < len(where) < len(holds) else ""

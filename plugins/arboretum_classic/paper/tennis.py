@@ -21,10 +21,9 @@ from arboretum.api import (
     Services,
     Table,
     csv_text,
-    sure,
 )
 from arboretum_classic.paper.reproduction import Lecture
-from arboretum_classic.paper.study import nominal_column, published, rounded_cell, run, table_of
+from arboretum_classic.paper.study import grow, nominal_column, published, rounded_cell, table_of
 
 TABLE, DIGITS = "play-tennis at the root", 1e-6
 """Of the gains that an independent program computed, and their last digit."""
@@ -66,6 +65,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _measure_play_tennis(services: Services) -> Facts:
+    """Return scores at the root, also of the number of the day, and trees, as :func:`work` does."""
     table = services.component("dataset", "play-tennis").load(0)
     day = nominal_column("day", np.arange(table.n_rows))
     scores: Facts = {name: {} for name in ("information gain", "gain ratio", "gini gain")}
@@ -75,9 +75,7 @@ def _measure_play_tennis(services: Services) -> Facts:
             scores.values(), ({}, {"criterion": "gain_ratio"}, {"impurity": "gini"}), strict=True
         ):
             own[column.name] = float(
-                sure(
-                    run(services, alone, "id3", {"stopping.standard.max_depth": 1}, **choices).tree
-                ).score[0]
+                grow(services, alone, "id3", {"stopping.standard.max_depth": 1}, **choices).score[0]
             )
     with_day = attrs.evolve(table, columns=(*table.columns, day))
     ways = {
@@ -85,24 +83,27 @@ def _measure_play_tennis(services: Services) -> Facts:
         "gain ratio": ("id3", {"criterion": "gain_ratio"}),
         "C4.5": ("c45", {}),
     }
-    trees = {"ID3": run(services, table, "id3").tree}
+    trees = {"ID3": grow(services, table, "id3")}
     trees |= {
-        f"{name} with the day": run(services, with_day, method, None, **choices).tree
+        f"{name} with the day": grow(services, with_day, method, None, **choices)
         for name, (method, choices) in ways.items()
     }
     grown = {
-        name: {"root": sure(tree).rule(0).columns[0], "leaves": sure(tree).n_leaves}
+        name: {"root": tree.rule(0).columns[0], "leaves": tree.n_leaves}
         for name, tree in trees.items()
     }
     return {
         "scores": scores,
         "trees": grown,
-        "svg": sure(trees["ID3"]).to_svg(title="Shall we play tennis?"),
+        "svg": trees["ID3"].to_svg(title="Shall we play tennis?"),
     }
 
 
 def _measure_bias(services: Services, values: int, draws: int, seed: int) -> dict[str, int]:
-    """Criterion → how often the column of many values, which knows nothing, is chosen."""
+    """Return criterion → on how many drawn tables the column that knows nothing is chosen.
+
+    values : that this column has; draws : tables.
+    """
     draw, chosen = np.random.default_rng([seed, values]), dict.fromkeys(CRITERIA, 0)
     for _ in range(draws):
         label = draw.integers(2, size=ROWS)
@@ -115,10 +116,10 @@ def _measure_bias(services: Services, values: int, draws: int, seed: int) -> dic
             label,
         )
         for name, criterion in CRITERIA.items():
-            tree = run(
+            tree = grow(
                 services, table, "id3", {"stopping.standard.max_depth": 1}, criterion=criterion
-            ).tree
-            chosen[name] += sure(tree).n_nodes > 1 and sure(tree).rule(0).columns[0] == "blind"
+            )
+            chosen[name] += tree.n_nodes > 1 and tree.rule(0).columns[0] == "blind"
     return chosen
 
 
@@ -137,6 +138,7 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _judge_play_tennis(found: Plain) -> Judgement:
+    """Return the cells and claims of play-tennis.   found : as :func:`_measure_play_tennis`."""
     paper, scores, trees = published()["play_tennis"], found["scores"], found["trees"]
     gain, ratio = scores["information gain"], scores["gain ratio"]
     ours = {**scores, "split information": {name: gain[name] / ratio[name] for name in gain}}
@@ -203,6 +205,10 @@ def _judge_play_tennis(found: Plain) -> Judgement:
 
 
 def _judge_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
+    """Return the claims on the bias towards many values, with a table and a chart.
+
+    shares : number of values, ascending → criterion → share of the tables on which it is misled.
+    """
     at = {name: [one[name] for one in shares.values()] for name in CRITERIA}
     gain, ratio, _ = at.values()
     reported = "; ".join(

@@ -116,8 +116,9 @@ class Balls:
 
 
 def _code_distances(total: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (int64[n], float64[m]): the bin of each distance between radii; a euclidean one is
-    told apart by its square.
+    """Return (int64[n], float64[m]): the bin of each distance between radii, m + 1 without a value.
+
+    total : float64[n], NaN = missing; a euclidean one is a square, by which it is told apart.
     """
     if metric != "euclidean":
         return ranks(total)

@@ -54,6 +54,8 @@ def generator_of(seed: int, rows: np.ndarray) -> np.random.Generator:
 def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (int64[k], float64[m]): the bin of each value between the m midpoints of distinct
     neighbours; NaN has bin m + 1.
+
+    values : float[k].
     """
     from arboretum.api import midpoints
 
@@ -84,7 +86,10 @@ def ranks_of_few_bins(values: np.ndarray, most: int) -> tuple[np.ndarray, np.nda
 
 
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
-    """Return the tests "at most" of a column of numbers at some cuts."""
+    """Return the tests "at most" of a column of numbers at some cuts.
+
+    codes : int64[rows], the bin of each value between the cuts, float64[m]; m + 1 without a value.
+    """
     rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)
     return CodedTests(
         (column.name,),
@@ -140,6 +145,7 @@ class Thresholds:
 
 
 def _ordinal(column: Column) -> CodedTests:
+    """Return the tests "at most" of a column of ordered categories, one code."""
     codes = to_bins(column.values, len(column.categories))
     rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)
     return CodedTests(
@@ -206,6 +212,10 @@ class Categories:
 
 
 def _categories(column: Column, form: str) -> CodedTests:
+    """Return the tests of the categories of a column that occur, one code; none where that is one.
+
+    form : "one_vs_rest": a test per category; else one test with a branch each.
+    """
     present = np.unique(column.values[~column.missing])
     names = tuple(column.categories[code] for code in present)
     codes = np.where(column.missing, len(present), np.searchsorted(present, column.values))

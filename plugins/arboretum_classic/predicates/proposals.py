@@ -58,7 +58,8 @@ class Goal:
         """Return float64[bins, k + 1]: ``each`` summed by the bins between cuts, those without a
         value left out.
 
-        chosen : bool[n], rows that count.
+        codes : int64[n], a row's bin, len(cuts) + 1 without a value.
+        chosen : bool[n], rows that count; None: all.
         """
         each = self.each if chosen is None else np.where(chosen[:, None], self.each, 0.0)
         return np.stack(
@@ -103,7 +104,9 @@ def best_interval(
 ) -> tuple[tuple[int, int], float]:
     """Return (first bin, last bin), proxy: the best of all intervals but the whole.
 
+    goal : scores sums.
     base : float64[k + 1], sums of rows that are in anyway.
+    by_bin : float64[bins, k + 1], sums by bin.
     """
     first, last = np.triu_indices(len(by_bin))
     part = (first > 0) | (last < len(by_bin) - 1)

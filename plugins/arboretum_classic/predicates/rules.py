@@ -259,7 +259,9 @@ def distance_for_bound(
 ) -> Any:
     """Return what a ball's bound is compared with: the distance, squared for the euclidean one.
 
+    metric : "euclidean", "manhattan", "chebyshev" or "gower", the mean of the distances by column.
     values, centre : a number or an array per column.
+    scales : by which differences are divided.
     """
     found: Any = None
     for value, middle, scale in zip(values, centre, scales, strict=True):

@@ -157,6 +157,11 @@ class Subset:
         return found
 
     def _of_column(self, objects: Encoded, rows: np.ndarray, name: str) -> list[CodedTests]:
+        """Return the tests of a coded column at the node: subsets of its categories against the
+        others; none where one category is left.
+
+        rows : int64[k], objects of the node.
+        """
         column = objects.table.column(name)
         codes, weight = column.values[objects.row_of_object[rows]], objects.weight[rows]
         known = codes >= 0
@@ -202,6 +207,8 @@ class Subset:
     def _forbids(self, objects: Encoded, rows: np.ndarray, bins: np.ndarray) -> bool:
         """Return whether a side of some categories of the node may be too small for the run's
         limits.
+
+        rows : int64[k], its objects with a value; bins : int64[k], their category.
         """
         limits = self.limits
         if limits.min_leaf == 1 and not limits.min_mass:

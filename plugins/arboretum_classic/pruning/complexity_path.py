@@ -88,7 +88,10 @@ class Subtrees:
 
     @staticmethod
     def of(tree: Tree, risk: str, costs: np.ndarray | None = None) -> Subtrees:
-        """Measure a tree (see :func:`node_impurities`)."""
+        """Measure a tree.
+
+        risk, costs : which R, see :func:`node_impurities`.
+        """
         h, mass, parent = node_impurities(tree, risk, costs), tree.mass, tree.parent
         own, whole = own_weights(tree), mass[0] if mass[0] > 0 else 1.0
         share = mass / whole
@@ -107,6 +110,8 @@ class Subtrees:
     def minimal(self, alpha: float) -> np.ndarray:
         """Return int64[…]: where to cut for the smallest of the pruned subtrees with the least Σ (R
         + α) over its leaves.
+
+        alpha : price of a leaf, on the scale of R.
 
         Bottom up: a node is cut when it costs no more than the best its branches can do (T(α) of
         Breiman et al., section 3.2: the minimising subtree that all others contain).
@@ -198,10 +203,12 @@ class Subtrees:
         step = np.full(len(parent), NEVER)
 
         def strength(node: int) -> float:
+            """Return α of a node; ∞ where its subtree is a leaf already."""
             more, fewer = risk[node] - below[node], n_leaves[node] - 1
             return more / fewer if fewer else np.inf
 
         def cut(node: int) -> None:
+            """Make a leaf of a node in the last step, and bring those above it up to date."""
             step[node], link[node : end[node]] = len(alpha) - 1, np.inf
             dearer, fewer, up = risk[node] - below[node], n_leaves[node] - 1, node
             while up >= 0:
@@ -253,8 +260,10 @@ def cheapest_cuts(
     """Return int64[…]: where to cut bottom up: a node becomes a leaf where that costs no more than
     what is left below, plus ``slack``.
 
+    parent : int64[n_nodes], in preorder, of the root any; is_leaf : bool[n_nodes].
     leaf, rest : float64[n_nodes], cost of a node as a leaf, and of what it predicts itself as an
         inner node.
+    slack : what rounding may separate, of each node or of all.
     """
     above, best, cuts = parent.tolist(), np.where(is_leaf, leaf, rest).tolist(), []
     bound, alone, whole = (leaf - slack).tolist(), leaf.tolist(), is_leaf.tolist()
@@ -268,7 +277,10 @@ def cheapest_cuts(
 
 
 def subtree_sums(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """Return, per node, the sum of ``amount`` over its subtree."""
+    """Return, per node, the sum of ``amount`` over its subtree, of the same type.
+
+    parent : int[n_nodes], in preorder.
+    """
     total, above = amount.tolist(), parent.tolist()
     for node in range(len(above) - 1, 0, -1):
         total[above[node]] += total[node]
@@ -276,7 +288,9 @@ def subtree_sums(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
 
 
 def refuse_risk(risk: str, task: Task) -> None:
-    """Raise CapabilityError for a risk that does not fit the target."""
+    """Raise CapabilityError for a risk (see :func:`node_impurities`) that does not fit a target of
+    that task.
+    """
     if risk not in (
         fits := ("error", "variance") if task is Task.regression else ("error", "gini", "entropy")
     ) + ("impurity",):

@@ -162,6 +162,9 @@ class CostComplexity:
         """Return the weakest link α_k whose trees err least on objects that they have not seen;
         None where α is chosen otherwise.
 
+        tree : of all objects; grow : positions of some objects → the tree that they grow.
+        costs : see :func:`losses_of`.
+
         Where α is given as a share nothing is chosen, and the note tells the path.  In each fold
         the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which
         T(α_k) is the cheapest.
@@ -200,8 +203,11 @@ class CostComplexity:
     def prune(
         self, tree: Tree, train: Table, valid: Table | None, costs: np.ndarray | None = None
     ) -> Tree:
-        """Cut the tree.  Raises CapabilityError without validation rows where they are needed,
-        or without the impurity.
+        """Return the tree cut at α, given or chosen on ``valid``; training rows are not read.
+
+        costs : see :func:`losses_of`.
+        Raises CapabilityError without validation rows where they are needed, or without the
+        impurity.
         """
         alpha = self.alpha
         if alpha is None:
@@ -215,7 +221,11 @@ class CostComplexity:
         return tree.cut(self.cuts_of(tree, costs)(alpha))
 
     def cuts_of(self, tree: Tree, costs: np.ndarray | None = None) -> Callable[[float], np.ndarray]:
-        """Return α → int64[…], where the tree is cut."""
+        """Return α → int64[…], where the tree is cut, by ``direction``.
+
+        α is on the scale of the root's R, or a share of it where ``relative`` says so.
+        costs : see :func:`losses_of`.
+        """
         subtrees = Subtrees.of(tree, self.risk, costs)
         ways = {
             "bottom_up": subtrees.minimal,
@@ -241,11 +251,17 @@ def losses_of(
     """Return a function from nodes and the targets of the rows to what each row loses by
     ``tree.cut(nodes)``, float64[n_rows]: 1 for another class (or its cost), the square of the
     difference for numbers.  Rows walk the tree once, but those in shares.
+
+    costs : float64[classes, classes], of a class (row) by the predicted one; None: an error is
+        worth 1.
     """
     rest, per_node = tree.rest(table), tree.value if tree.is_regression else tree.label
     parted = np.flatnonzero(rest < 0)
 
     def losses(nodes: Sequence[int] | np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return what each row loses.   nodes : where the tree is cut.   targets : codes or numbers
+        of the rows.
+        """
         found = per_node[tree.nearest_kept(nodes)[rest]]
         if len(parted):
             found[parted] = tree.cut(nodes).predict(table.take(parted))
@@ -261,8 +277,8 @@ def losses_of(
 
 
 def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
-    """Return int64[n_objects]: the fold of each object, in turn along the classes (or the sorted
-    numbers), by chance within equal ones.
+    """Return int64[n_objects]: the fold of each object, 0 … n_folds − 1, in turn along the classes
+    (or the sorted numbers), by chance within equal ones.
     """
     chance = np.random.default_rng(seed).permutation(objects.n_objects)
     fold = np.empty(objects.n_objects, np.int64)

@@ -155,7 +155,9 @@ def _binomial_at_most(n, e, p):
 
 @inner
 def extra_errors(n, e, limit):
-    """Return how many errors more than the e among n rows are to be expected of later ones."""
+    """Return how many errors more than the e among n rows are to be expected of later ones, at the
+    confidence of ``limit``, a Limit.
+    """
     if n <= SMALL or (limit.exact and e >= n):
         return 0.0
     if limit.exact:
@@ -175,7 +177,11 @@ def extra_errors(n, e, limit):
 
 @inner
 def _by_normal(n, e, limit):
-    """Return the normal approximation with continuity correction, of at least one error."""
+    """Return the errors more than e, one at least, by the normal approximation with continuity
+    correction.
+
+    limit : Limit, whose ``z`` is the quantile.
+    """
     if e + 0.5 >= n:
         return limit.tail * max(n - e, 0.0)
     square, seen = limit.z * limit.z, e + 0.5
@@ -186,7 +192,10 @@ def _by_normal(n, e, limit):
 
 @inline
 def _outcome_of_row(rule, row, tests):
-    """Return the outcome of a row, −1 for none."""
+    """Return the outcome of a row under a rule, −1 for none.
+
+    rule : its number in ``tests``, Tests; row : in the training rows.
+    """
     first, last = tests.start[rule], tests.start[rule + 1] - 1
     if tests.coded[rule]:
         code = tests.codes[row, tests.column[rule]]
@@ -207,9 +216,14 @@ def _outcome_of_row(rule, row, tests):
 
 @inner
 def _write_outcomes(node, low, high, entries, weight, tests, shape, nodes):
-    """Write where entries go at a node of the tree as grown: outcomes of its test or of its
-    surrogates, else what becomes of missing values; add up the branches.  Returns how many are
-    split.
+    """Write where the entries low … high go at a node of the tree as grown: outcomes of its test or
+    of its surrogates, else what becomes of missing values; add up the branches.  Returns how
+    many are split.
+
+    entries : (row, share, outcome) of each; the outcomes are written.
+    weight : float64[rows].
+    nodes : Nodes, whose ``known`` receives what the node's branches weigh, ``high`` how many
+        entries.
     """
     who, share, goes = entries
     first, rule, lost = shape.first[node], shape.test[node], 0
@@ -235,7 +249,10 @@ def _write_outcomes(node, low, high, entries, weight, tests, shape, nodes):
 def _order_by_outcome(node, low, high, top, lost, entries, shape, nodes):
     """Order asked entries by outcome, behind ``top``; back to where they were, if none is split.
 
-    Returns whether one is, and from where to where lie those that rest at the node.
+    low, high : where they lie; lost : how many are split.
+    nodes : ``low`` and ``high`` receive where each branch's entries lie.
+
+    Returns whether one is split, and from where to where lie those that rest at the node.
     """
     who, share, goes = entries
     first, last = shape.first[node], shape.first[node + 1]
@@ -278,9 +295,13 @@ def _split_rows(node, low, high, top, weight, tests, shape, nodes, entries):
     """Order the entries low … high by the outcomes at ``node`` of the tree as grown; those that
     rest there come last.
 
-    top : where the buffers are free.   ``nodes.known`` of its branches holds what they weigh
-        already. Returns the buffers (they may have grown), whether an entry was split, and from
-        where to where entries rest.
+    top : where the buffers are free.
+    weight : float64[rows].
+    nodes : ``known`` of the node's branches holds what they weigh already, and is added to; ``low``
+        and ``high`` receive where their entries lie.
+
+    Returns the buffers (they may have grown), whether an entry was split, and from where to where
+    entries rest.
     """
     first, last = shape.first[node], shape.first[node + 1]
     nodes.high[first:last] = 0  # entries of each branch
@@ -292,7 +313,9 @@ def _split_rows(node, low, high, top, weight, tests, shape, nodes, entries):
 
 @jit(inner=True)
 def _enlarge_buffers(need, entries):
-    """Return the buffers, longer where they hold less than so many entries."""
+    """Return the buffers (row, share, outcome), twice as long as ``need`` where they hold less than
+    so many entries.
+    """
     if need <= len(entries[0]):
         return entries
     longer = np.empty(2 * need, np.int64), np.empty(2 * need), np.empty(2 * need, np.int64)
@@ -313,6 +336,9 @@ def _add(low, high, entries, label, weight, found):
 def _estimate_errors(weights, label, limit):
     """Return the errors to be expected where a class (−1: the heaviest) is predicted for these
     class weights.
+
+    weights : float64[classes].
+    limit : Limit, the confidence.
     """
     total, right = 0.0, 0.0
     for k in range(len(weights)):
@@ -327,7 +353,8 @@ def estimates(weights, label, limit):
     """Return float64[n]: errors to be expected of each row of class weights.
 
     weights : float64[n, classes].
-    label : int32[n].
+    label : int32[n], the class predicted, −1 for the heaviest.
+    limit : Limit, the confidence.
     """
     found = np.empty(len(weights))
     for v in range(len(weights)):
@@ -339,13 +366,15 @@ def estimates(weights, label, limit):
 def _branch_errors(
     branch, span, whole, most, label, weight, tests, shape, nodes, child, limit, entries
 ):
-    """Return the errors to be expected were a node's entries sent down one of its branches;
-    infinity where more than ``most`` are sure.
+    """Return the errors to be expected were a node's entries sent down one of its branches,
+    infinity where more than ``most`` are sure; and the buffers, which may have grown.
 
     span : from where to where the entries lie, the last ones in the buffers; of these only such as
         are not in the branch, unless it is to be counted anew (``whole``: a missing value splits an
         entry of the node or below).
+    label, weight, tests, shape, limit : as in :func:`prune_and_raise`.
     child : int64[edges], as pruned so far.
+    entries : the buffers; what lies behind span is overwritten.
     """
     own, width = 0.0 if whole else 1.0, nodes.weights.shape[1]
     stack, waiting, total = np.empty((len(nodes.origin), 3), np.int64), 1, 0.0
@@ -390,10 +419,13 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
     err as little.
 
     label, weight : int32, float64[rows].
+    tests, shape, limit : Tests, Shape, Limit.
     nodes : ``origin`` and ``weights`` as grown, ``split`` where it can be, the rest zeros, with
         room for a leaf per branch more.
     child : int64[edges], changed.
-    margin : errors by which leaf or branch may be worse.   Returns the number of nodes in use.
+    margin : errors by which leaf or branch may be worse.
+
+    Returns the number of nodes in use.
     """
     n_nodes, n = len(shape.test), len(weight)
     entries = (np.arange(n), np.ones(n), np.empty(n, np.int64))
@@ -507,7 +539,9 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
 
 @jit(inner=True)
 def _copy_entries(low, high, skip, until, top, entries):
-    """Copy the entries low … high but skip … until to the end of the buffers."""
+    """Copy the entries low … high but skip … until to the buffers from ``top`` on; return the
+    buffers (they may have grown) and the end of the copy.
+    """
     entries = _enlarge_buffers(top + high - low, entries)
     end = top
     for i in range(low, high):

@@ -280,6 +280,9 @@ class Fronts:
 def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
     """Return int64[…]: the points that no other beats, by price, up to the bound; of equals the
     first.
+
+    points : float64[2, n], price and error.
+    slack : by what an error may differ and count as equal.
     """
     some = np.flatnonzero(points[0] <= bound)
     found: np.ndarray = some[unbeaten(points[::-1, some].T, slack)]
@@ -289,7 +292,12 @@ def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
 def _sum_of_fronts(
     left: np.ndarray, right: np.ndarray, slack: float, bound: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the front of all sums of two fronts, and the places of both parts of each."""
+    """Return the front of all sums of two fronts, float64[2, n], and the places of both parts of
+    each.
+
+    left, right : float64[2, ·], price and error.
+    slack, bound : as in :func:`_affordable`.
+    """
     step = max(1, PAIRS // max(right.shape[1], 1))
     points, at = np.zeros((2, 0)), np.zeros(0, np.int64)
     for first in range(0, left.shape[1], step):

@@ -271,6 +271,8 @@ class MEstimate(_OfClasses):
         def expected(weights: np.ndarray) -> np.ndarray:
             """Return the rows expected to be wrong: N (N − n_c + m (1 − p_c)) / (N + m) for the
             label c.
+
+            weights : float64[n_nodes, classes].
             """
             mass = weights.sum(axis=1)
             found: np.ndarray = (
@@ -286,7 +288,9 @@ class MEstimate(_OfClasses):
 
 
 def classes_only(pruner: Any, tree: Tree) -> None:
-    """Raise CapabilityError for a tree that predicts numbers."""
+    """Raise CapabilityError for a tree that predicts numbers, naming the pruner, which counts
+    errors.
+    """
     if tree.is_regression:
         raise CapabilityError(
             f"pruner {pruner.name} counts errors, and this tree predicts numbers; use "
@@ -295,8 +299,8 @@ def classes_only(pruner: Any, tree: Tree) -> None:
 
 
 def rounding(tree: Tree, scale: float) -> float:
-    """Return by how much two sums over a subtree that are equal may differ: an ε of the largest for
-    each node and each class.
+    """Return by how much two sums over a subtree that are equal may differ: an ε of the largest,
+    ``scale``, for each node and each class.
     """
     found: float = (
         float(np.finfo(np.float64).eps) * (tree.n_nodes + 2 * tree.weights.shape[1] + 8) * scale
@@ -319,7 +323,10 @@ def costs_by_node(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, flo
     def at_nodes(
         amount: np.ndarray, group: np.ndarray, width: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return float64[n_nodes, width]: sums of what comes by, and of what rests."""
+        """Return float64[n_nodes, width], twice: sums of what comes by, and of what rests.
+
+        amount, group : of each row at the node where it ends; group is the column, below width.
+        """
         rests = np.bincount(node * width + group, amount, tree.n_nodes * width).reshape(
             tree.n_nodes, width
         )

@@ -27,6 +27,9 @@ LEAF = -1
 def raise_subtrees(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
     """Return the tree pruned by the estimate, the given one itself where nothing is.
 
+    limit : the confidence of the estimate.
+    margin : errors by which a leaf or a branch may be worse.
+
     Raises CapabilityError for a tree of fuzzy tests, and where the rows are not those whose classes
     it counts.
     """
@@ -108,8 +111,8 @@ class RuleTables:
     probes: dict[str, Table] = attrs.field(factory=dict)
 
     def of(self, rule: TestRule) -> tuple[bool, int, tuple[float, ...], np.ndarray]:
-        """Return (whether it reads codes, number of the column, edges, outcomes by bin or code and
-        of a missing value).
+        """Return (whether the rule reads codes, number of the column, edges, outcomes by bin or
+        code and of a missing value).
         """
         column = self.table.column(rule.columns[0])
         if len(rule.columns) > 1 or (
@@ -134,6 +137,7 @@ class RuleTables:
         return False, number, (), np.array([1, 0])  # whether it is missing
 
     def _place(self, column: Column) -> int:
+        """Return the number of a column among those of its sort, which it joins."""
         if column.name not in self.place:
             kept = self.numbers if column.is_continuous else self.codes
             self.place[column.name] = len(kept)
@@ -157,8 +161,8 @@ def rules_for_kernel(tree: Tree, table: Table) -> Tests:
     )
 
     def by_row(columns: list[np.ndarray], dtype: type) -> np.ndarray:
-        """Return a row's values lie together: it is asked one column after another on its way
-        down.
+        """Return [rows, columns]: a row's values lie together, since it is asked one column after
+        another on its way down.
         """
         return (
             np.array(columns, dtype).reshape(len(columns), -1).T.copy()
@@ -180,6 +184,10 @@ def rules_for_kernel(tree: Tree, table: Table) -> Tests:
 
 def rebuild_tree(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
     """Return the tree that is left.
+
+    nodes : Nodes, as the kernel left them: ``origin`` is the node of ``tree`` whose test is asked,
+        −1 at a leaf.
+    child : int64[edges], by edge of ``tree`` the node it leads to now, −1 for none.
 
     A node whose rows are others than before has no impurity, and neither it nor one that asks
     another test has a score: only the run knows how they are measured.  A column that was paid for
@@ -212,7 +220,10 @@ def rebuild_tree(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
     before = np.minimum(kept, tree.n_nodes - 1)
 
     def reported(name: str, now: np.ndarray | float, changed: np.ndarray) -> np.ndarray:
-        """Return an array of the tree, with what changed."""
+        """Return an array of the tree by the nodes that are left, with what changed.
+
+        now : the new values; changed : bool[kept], where they count.
+        """
         own = getattr(tree, name)[before]
         return np.where(changed.reshape(-1, *[1] * (own.ndim - 1)), now, own)
 
@@ -244,8 +255,11 @@ def rebuild_tree(tree: Tree, nodes: Nodes, child: np.ndarray) -> Tree:
 def _prices_paid(
     tree: Tree, origin: np.ndarray, child: np.ndarray, offset: np.ndarray
 ) -> np.ndarray:
-    """Return float64[len(origin)]: a column may cost once on a path; where the test that paid is
-    gone, the first that is left pays the same.
+    """Return float64[len(origin)], the price of each node: a column may cost once on a path; where
+    the test that paid is gone, the first that is left pays the same.
+
+    origin : int64[n], node of ``tree`` whose test each asks, −1 at a leaf.
+    child : int64[edges], the nodes below, those of node v from ``offset[v]`` on, −1 for none.
     """
     price, parent = np.where(origin >= 0, tree.price[origin], 0.0), np.full(len(origin), -1)
     edges = np.flatnonzero(child >= 0)
@@ -255,7 +269,10 @@ def _prices_paid(
     def paid(
         node: int, above: np.ndarray, asks: np.ndarray, of: np.ndarray, names: tuple[str, ...]
     ) -> float:
-        """Return what the nearest node above paid for the columns."""
+        """Return what the nearest node above paid for the columns, 0 if none did.
+
+        above : parent of each node; asks : the node of ``tree`` whose test it asks; of : its price.
+        """
         while (node := int(above[node])) >= 0:
             if of[node] > 0.0 and columns[asks[node]] == names:
                 return float(of[node])
@@ -271,7 +288,10 @@ def _prices_paid(
 
 
 def _preorder(tree: Tree, origin: np.ndarray, child: np.ndarray) -> Iterator[int]:
-    """Yield the nodes that are left."""
+    """Yield the nodes that are left, in preorder.
+
+    origin, child : as :func:`rebuild_tree` has them of the kernel.
+    """
     stack, start, below, asks = [0], tree.child_offset.tolist(), child.tolist(), origin.tolist()
     while stack:
         node = stack.pop()

@@ -129,8 +129,10 @@ def log_factorial(k):
 
 @kernel_part
 def fisher_of_four(weights, rows):
-    """As :func:`fisher`, of two by two, without its memory: from the table itself to those of a
-    larger, then of a smaller first cell.
+    """Return p as :func:`fisher` does, of two by two, without its memory: from the table itself to
+    those of a larger, then of a smaller first cell; NaN where they are MOST or more.
+
+    weights : float64[2, 2]; times ``rows`` they are counts.
     """
     a, b = np.rint(weights[0, 0] * rows), np.rint(weights[0, 1] * rows)
     c, d = np.rint(weights[1, 0] * rows), np.rint(weights[1, 1] * rows)
@@ -148,8 +150,11 @@ def fisher_of_four(weights, rows):
 
 @kernel_part
 def fisher(weights, rows):
-    """p of Fisher's exact test, of Freeman and Halton for more than two by two: how probable are
-    the tables of the same margins that are no more probable; NaN where they are more than MOST.
+    """Return p of Fisher's exact test, of Freeman and Halton for more than two by two: how probable
+    are the tables of the same margins that are no more probable; NaN where they are more than
+    MOST.
+
+    weights : float64[outcomes, classes]; times ``rows`` they are counts, up to rounding.
 
     They are listed cell by cell, column by column; the last column has the rest.  Of each cell: how
     many of its column are left to it and to those below, how many it has, and −Σ log cell! before
