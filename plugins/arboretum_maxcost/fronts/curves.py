@@ -43,6 +43,8 @@ def grow_greedy_curves(
 ) -> Iterator[tuple[str, list[tuple[float, ...]]]]:
     """Yield (name, values on the axes) of each greedy curve that can be grown here: GREEDYTREE with
     powers, stopped at every δ, and with hinged pairs for every α.
+
+    axes : names of metrics; nothing is yielded where one has no column of a curve.
     """
     if not set(axes) <= COLUMNS.keys():
         return

@@ -88,7 +88,7 @@ class Buffers(NamedTuple):
 
 @inline
 def copy_points(source, low, high, target, at):
-    """Copy points source[low:high] to target[at:]."""
+    """Copy points source[low:high] to target[at:]; one array may be both where ``at`` ≤ ``low``."""
     for k in range(high - low):
         target[at + k] = source[low + k]
 
@@ -108,12 +108,13 @@ def point_values(points: np.ndarray) -> np.ndarray:
 def merge_levels(
     first, first_low, first_high, second, second_low, second_high, error, cost, largest, cap, out
 ):
-    """Write the points of two levels that no other of them dominates to ``out``, those of
-    second[second_low:second_high] with ``error`` and ``cost`` added (or the larger cost taken,
-    where ``largest``); returns the length of ``out``, or FULL.  Errors of ``cap`` and more are left
-    out.
+    """Write the points of two levels that no other of them dominates to ``out``; returns its
+    length, or FULL.
 
-    first, second, out : POINT[.].
+    first[first_low:first_high], second[second_low:second_high] : POINT, a level each.
+    error, cost : added to those of the second (or the larger cost taken, where ``largest``).
+    cap : errors of so much and more are left out.
+    out : POINT[·], neither of the two.
     """
     top, least = np.int64(0), np.int64(0)
     if first_high - first_low + second_high - second_low > len(out):
@@ -170,10 +171,11 @@ def start_of_level(points, low, high, leaves):
 @inner
 def append_level(level, n_points, leaves, buffers, n_below, out, top):
     """Append a level to ``out`` but for the points that fewer leaves achieve as well; returns (new
-    length of ``out``, new length of ``below``).
+    length of ``out``, new length of ``buffers.below``), the first FULL where there is no room.
 
-    level : POINT[.], of which the first ``n_points`` count.
-    below : of the buffers, the step function of all levels so far, whatever their leaves.
+    level : POINT[·], of which the first ``n_points`` count; they get ``leaves`` leaves.
+    n_below : length of ``buffers.below``, the step function of all levels so far, whatever their
+        leaves; it is written where leaves are an axis.
     top : length of ``out``.
     """
     if top + n_points > len(out):
@@ -188,13 +190,13 @@ def append_level(level, n_points, leaves, buffers, n_below, out, top):
     if leaves > 0 and top > first:
         n_new = merge_levels(
             buffers.below,
-            np.int64(0),
+            0,
             n_below,
             out,
             first,
             top,
-            np.int64(0),
-            np.int64(0),
+            0,
+            0,
             False,
             NEVER,
             buffers.below_too,
@@ -212,7 +214,11 @@ def add_fronts(
 ):
     """Write the sums of a point of first[first_low:first_high] and one of
     second[second_low:second_high] to ``out``, but for those that are dominated; returns the length
-    of ``out``, or FULL.  Errors of ``cap`` and more are left out.
+    of ``out``, or FULL.
+
+    cap : errors of so much and more are left out.
+    form : Form, which says how costs add up and how many leaves are allowed.
+    Neither list may be empty.
     """
     if first_high - first_low > second_high - second_low:
         first, second, first_low, second_low, first_high, second_high = (
@@ -235,7 +241,7 @@ def add_fronts(
                 continue
             n = merge_levels(
                 level,
-                np.int64(0),
+                0,
                 n,
                 second,
                 low,
@@ -261,7 +267,7 @@ def unite_fronts(first, first_low, first_high, second, second_low, second_high, 
     """Write the points of first[first_low:first_high] and second[second_low:second_high] to ``out``
     but for those that are dominated; returns the length of ``out``, or FULL.
     """
-    top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
+    top, n_below = np.int64(0), np.int64(0)
     while first_low < first_high or second_low < second_high:
         leaves = (
             first[first_low].leaves
@@ -280,8 +286,8 @@ def unite_fronts(first, first_low, first_high, second, second_low, second_high, 
             second,
             second_low,
             second_next,
-            nothing,
-            nothing,
+            0,
+            0,
             False,
             NEVER,
             buffers.level,
@@ -297,7 +303,9 @@ def unite_fronts(first, first_low, first_high, second, second_low, second_high, 
 
 @inner
 def is_dominated(points, low, high, error, cost, leaves):
-    """Return whether some of points[low:high] is at or below these values."""
+    """Return whether some of points[low:high], a list that ascends in leaves, is at or below these
+    values.
+    """
     for k in range(low, high):
         if points[k].leaves > leaves:
             return False
@@ -308,15 +316,16 @@ def is_dominated(points, low, high, error, cost, leaves):
 
 @jit(borrow=True)
 def sum_of_fronts(first, second, cap, form, buffers):
-    """Write :func:`add_fronts` of two whole lists to ``buffers.one``; returns its length, or
-    FULL.
+    """Write :func:`add_fronts` of two whole lists to ``buffers.one``; returns its length, or FULL.
+
+    first, second : POINT[·], neither of the buffers.
     """
     return add_fronts(
         first,
-        np.int64(0),
+        0,
         len(first),
         second,
-        np.int64(0),
+        0,
         len(second),
         cap,
         form,

@@ -136,8 +136,10 @@ class Stacks(NamedTuple):
 
 @inline
 def add_row_to_counts(table, r, to):
-    """Add a row to class weights, then the weight that no tree gets right, the rows and the
-    objects: int64[classes + 3].
+    """Add row r of the table to a line of sums: class weights, then the weight that no tree gets
+    right, the rows and the objects.
+
+    to : int64[classes + 3].
     """
     k, row = table.n_classes, table.rows[r]
     to[row.label] += row.mass
@@ -148,10 +150,10 @@ def add_row_to_counts(table, r, to):
 
 @inner
 def count_bins(table, rows, low, high, f, counts):
-    """Sum up rows[low:high] in each bin of a feature.
+    """Sum up rows[low:high] in each bin of feature f.
 
     counts : int64[bins and more, classes + 3], out: a line per bin, as ``add_row_to_counts`` has
-        it.
+        it; lines behind the bins stay.
     """
     codes = table.codes[f]
     counts[: table.features[f].n_bins, :] = 0
@@ -169,10 +171,11 @@ def sum_rows(table, rows, low, high, whole):
 
 @inner(wraps=True)
 def find_or_enter_node(table, stacks, low, high, depth):
-    """Return the number of the subtable of rows[low:high], which are weighed; a new one where it is
-    not known.
+    """Return the number of the subtable of rows[low:high], which are weighed (row −3 of
+    ``stacks.table``); a new one where it is not known.
 
     depth : tells subtables apart that may ask another number of tests (0 where all may ask any).
+    A new node has empty lists; there must be room for one.
     """
     state, rows = stacks.state[0], stacks.rows
     one = np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15)
@@ -194,7 +197,7 @@ def mass_majority_squares(one, other, sign, n_classes):
     """Return (weight, weight of the majority class, Σ squares) of the class weights one + sign ·
     other.
 
-    one, other : int64[≥ n_classes].
+    one, other : int64[≥ n_classes]; sign : 0 or −1.
     """
     mass, most, squares = np.int64(0), np.int64(0), 0.0
     for c in range(n_classes):
@@ -207,7 +210,10 @@ def mass_majority_squares(one, other, sign, n_classes):
 def push_candidates(table, form, stacks, low, high, whole, at):
     """Push the tests that divide rows[low:high], the best first, from ``at`` on; returns the end.
 
-    whole : int64[classes + 3], of the rows.
+    whole : int64[classes + 3], of the rows, as ``add_row_to_counts`` has them.
+    A test that leaves a branch fewer rows than ``form.min_leaf`` is left out, and of those that
+    divide alike all but the cheapest.  Overwrites the lines of ``stacks.table`` but the third last
+    and the last.
     """
     k, counts, tests, top = table.n_classes, stacks.table, stacks.tests, at
     nothing = counts[len(counts) - 1]
@@ -280,8 +286,11 @@ def push_candidates(table, form, stacks, low, high, whole, at):
 
 @inner
 def open_frame(table, form, stacks, low, high, node, left):
-    """Open a frame for rows[low:high], which are weighed, and which more than one leaf could
-    serve better.
+    """Open a frame for rows[low:high], which are weighed, and which more than one leaf could serve
+    better.
+
+    node : number of their subtable; left : tests to ask below it before greedy ones.
+    It begins with a leaf as its corner and with the trees known of the node.
     """
     state, k, whole = stacks.state[0], table.n_classes, stacks.table[len(stacks.table) - 3]
     mass, most, _ = mass_majority_squares(whole, whole, 0, k)
@@ -292,7 +301,7 @@ def open_frame(table, form, stacks, low, high, node, left):
         end = push_candidates(table, form, stacks, low, high, whole, end)
     frame.end, frame.outcome, frame.kids, frame.cut = end, 0, state.kids, 0
     frame.ups, frame.lows, frame.leaf = state.ups, state.lows, mass - most
-    write_point(stacks.lows[state.lows], frame.leaf, form.leaf, form.counts, np.int64(-1))
+    write_point(stacks.lows[state.lows], frame.leaf, form.leaf, form.counts, -1)
     known = stacks.nodes[node].points
     if known.first == known.end:
         stacks.ups[state.ups] = stacks.lows[state.lows]
@@ -309,21 +318,24 @@ def open_frame(table, form, stacks, low, high, node, left):
 
 @inner
 def sum_branches(frame, test, stacks, form, upper, buffers):
-    """Add up the branches' points (corners, unless ``upper``) and the node's own cost, one point
-    per branch in every way, in ``buffers.one``; returns its length, or FULL.   test : global number
-    of the candidate at hand.
+    """Add up the branches' points and the node's own cost, one point per branch in every way, in
+    ``buffers.one``; returns its length, or FULL.
+
+    test : global number of the candidate at hand.
+    upper : points, that is trees, else corners.
+    0: every sum errs as much as a leaf, or more.
     """
     one, two, alone = buffers.one, buffers.two, buffers.three
-    write_point(one[0], np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    write_point(one[0], 0, 0, 0, -1)
     n, state = np.int64(1), stacks.state[0]
     for at in range(frame.kids, state.kids):
         kid, low, high, others = stacks.kids[at], np.int64(0), np.int64(1), alone
         if kid < 0:  # a leaf, of error −1 − kid
-            write_point(alone[0], -1 - kid, form.leaf, form.counts, np.int64(-1))
+            write_point(alone[0], -1 - kid, form.leaf, form.counts, -1)
         else:
             span = stacks.nodes[kid].points if upper else stacks.nodes[kid].corners
             low, high, others = span.first, span.end, stacks.pool
-        n = add_fronts(one, np.int64(0), n, others, low, high, frame.leaf, form, buffers, two)
+        n = add_fronts(one, 0, n, others, low, high, frame.leaf, form, buffers, two)
         state.effort += n * (high - low)
         if n <= 0:  # FULL, or all are worse than a leaf
             return n
@@ -336,10 +348,10 @@ def sum_branches(frame, test, stacks, form, upper, buffers):
 
 @inner
 def unite_in_place(lists, low, high, n_points, buffers):
-    """Unite lists[low:high] with ``buffers.one[:n]`` in place; returns its end, or FULL."""
-    n_points = unite_fronts(
-        lists, low, high, buffers.one, np.int64(0), n_points, buffers, buffers.two
-    )
+    """Unite lists[low:high], the end of a stack, with ``buffers.one[:n_points]`` in place; returns
+    its end, or FULL.
+    """
+    n_points = unite_fronts(lists, low, high, buffers.one, 0, n_points, buffers, buffers.two)
     if n_points == FULL or low + n_points > len(lists):
         return FULL
     copy_points(buffers.two, 0, n_points, lists, low)
@@ -349,7 +361,10 @@ def unite_in_place(lists, low, high, n_points, buffers):
 @inner
 def include_sums_of_candidate(frame, test, stacks, form, buffers):
     """Take the sums of the candidate at hand, all branches of which are known, into the frame's
-    lists. Returns False where there is no room.
+    lists.  Returns False where there is no room; it may be done again then.
+
+    test : global number of the candidate.
+    Where a branch is not exact, ``frame.cut`` becomes 1.
     """
     state, exact = stacks.state[0], True
     for at in range(frame.kids, state.kids):
@@ -377,7 +392,7 @@ def include_sums_of_candidate(frame, test, stacks, form, buffers):
 @inner
 def candidate_is_dominated(frame, stacks, form):
     """Return whether every tree that begins with the candidate at hand is at or above a point of
-    the frame.
+    the frame: with leaves as its branches, and with the least that it costs otherwise.
     """
     ups, top, test = stacks.ups, stacks.state[0].ups, stacks.tests[frame.at]
     leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
@@ -392,14 +407,16 @@ def candidate_is_dominated(frame, stacks, form):
 def include_bound_of_candidate(frame, stacks, form, buffers):
     """Take what is known of the candidate at hand without its branches into the frame's corners.
     Returns False where there is no room.
+
+    ``frame.cut`` becomes 1.
     """
     test, state = stacks.tests[frame.at], stacks.state[0]
     leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
     frame.cut = 1
     for split in range(1 if test.more == NEVER else 2):
         error, cost = (loss, test.more) if split else (test.error, test.plain)
-        write_point(buffers.one[0], error, cost, leaves + split * form.counts, np.int64(-1))
-        low = unite_in_place(stacks.lows, frame.lows, state.lows, np.int64(1), buffers)
+        write_point(buffers.one[0], error, cost, leaves + split * form.counts, -1)
+        low = unite_in_place(stacks.lows, frame.lows, state.lows, 1, buffers)
         if low == FULL:
             return False
         state.lows = low
@@ -408,8 +425,10 @@ def include_bound_of_candidate(frame, stacks, form, buffers):
 
 @inner
 def store_list(lists, low, high, span, stacks):
-    """Keep a list in the pool, in the place of a node's old one where that is long enough;
+    """Keep lists[low:high] in the pool, in the place of a node's old one where that is long enough;
     False where there is no room.
+
+    span : SPAN of the node, written.
     """
     state, n = stacks.state[0], high - low
     if n > span.end - span.first:
@@ -425,10 +444,11 @@ def store_list(lists, low, high, span, stacks):
 
 @inner
 def close_frame(frame, stacks, buffers):
-    """Keep the frame's lists, which are finished, with the node.  Returns False where there is no
-    room.
+    """Keep the frame's lists, which are finished, with the node, and pop the frame.  Returns False
+    where there is no room.
 
-    A candidate was left out because of points, so these are corners, too.
+    A candidate was left out because of points, so these are corners, too.  The node is exact where
+    both lists are the same, or nothing was left out.
     """
     state, node = stacks.state[0], stacks.nodes[frame.node]
     n = state.ups - frame.ups
@@ -462,6 +482,10 @@ def close_frame(frame, stacks, buffers):
 def search_fronts(table, form, most, stacks, buffers):
     """Work on the frames until none is left (FINISHED), room is needed (NEED_ROOM) or about
     ``most`` rows were looked at (PAUSED); returns which.
+
+    table : MaxCostTable; form : Form of this round.
+    stacks : written; another call with the same or longer arrays goes on where this one stopped.
+    buffers : overwritten.
     """
     state, frames, rows = stacks.state[0], stacks.frames, stacks.rows
     k, work = table.n_classes, np.int64(0)
@@ -543,6 +567,9 @@ def search_fronts(table, form, most, stacks, buffers):
 def begin_round(table, form, stacks, n_rows, left):
     """Open a frame for all rows, with ``left`` tests to ask before greedy ones, as the only one;
     returns its node.
+
+    n_rows : of the table.
+    Stacks are emptied; nodes and their lists stay.
     """
     state = stacks.state[0]
     state.frames = state.rows = state.tests = state.kids = state.ups = state.lows = 0

@@ -97,9 +97,12 @@ class FrontSearch:
     what is not tried is bounded.  Each round leaves points (trees) and corners (no tree beats them)
     of the whole table; they meet when nothing was left out.
 
+    form : the second axis and the limits.
+    max_depth : tests on a path, at most; None: any number.
     stopped : "" when they have met, else what ran out, "seconds" or "bytes", or "interrupt"
         (Ctrl-C, a signal).
-    rounds : that were finished.
+    rounds : number of the last one finished, −1 before the first.
+    budget : bytes of the arrays, at most; None until the first round has left trees.
     """
 
     def __init__(self, space: Space, form: lists.Form, max_depth: int | None = None) -> None:
@@ -144,7 +147,7 @@ class FrontSearch:
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
         """Return POINT[.] of the trees known for the subtable ``node``, or of its corners: bounds
-        such that no tree is below all of them.
+        such that no tree is below all of them.  A view of the pool.
         """
         span = self.arrays["nodes"]["corners" if corners else "points"][node]
         return self.arrays["pool"][slice(*span)]
@@ -198,6 +201,7 @@ class FrontSearch:
     def _run_round(self, depth: int, context: Context, until: float | None) -> None:
         """Work one round: try every test at the first ``depth`` levels, the greedy one below them.
 
+        until : ``time.monotonic()`` value at which it stops, but for round 0; None: no limit.
         Sets ``root``, ``stopped`` and ``interrupt``.  Round 0, which leaves the first tree, has
         until the context's latest moment, and is finished even when it was interrupted once.
         """
@@ -262,7 +266,8 @@ class FrontSearch:
 
 def spread_evenly(n: int, most: int, first: int) -> list[int]:
     """Return up to ``most`` of the numbers 0 … n − 1, evenly spread, ``first`` among them and
-    before the others, so that those of each beginning are spread, too.
+    before the others, so that those of each beginning are spread, too (in the order of reversed
+    bits).
     """
     bits = max(1, n - 1).bit_length()
     evenly = np.linspace(0, n - 1, min(most, n)).astype(int).tolist()
@@ -270,8 +275,8 @@ def spread_evenly(n: int, most: int, first: int) -> list[int]:
 
 
 def undominated(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the points that no other beats in all values, ascending in the values after the
-    first.
+    """Return the points that no other beats in all values, ascending in the values after the first;
+    less is better.
     """
     listed = list(points)
     return [listed[number] for number in unbeaten(listed)]
@@ -425,6 +430,9 @@ class FrontSolver:
     ) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
         """Return the tree of each point, None for those that get none, and whether these are more
         than asked for: only few are laid out once the time is up.
+
+        axes : how many values a point has here, error, cost and, where leaves are an axis, these.
+        A tree may be better than its point; its own values are the key then.
         """
         trees, known, cut = Trees(search), search.best_points(), False
         ends = context.deadline or math.inf
@@ -450,6 +458,8 @@ class FrontSolver:
     ) -> Solution:
         """Return trees of all points, or of few where the time is up; what is proven, and how the
         search ended.
+
+        units : per axis, the number by which its integers are divided.
         """
         axes, found, cut = len(units), *self._build_trees(search, len(units), context)
         shown = sum(tree is not None for tree in found.values())

@@ -122,8 +122,10 @@ class Trees:
     def _targets_of_branches(
         self, here: list[Wanted], below: Level, left: int
     ) -> tuple[list[np.ndarray], list[tuple[int, int, int]], int]:
-        """Return the points of the subtables below, and the target of each, and ``left``, the tests
-        that may follow.
+        """Return the points of the subtables below, the target of each, and ``left``.
+
+        here : of the sets above; below : the sets of their branches, those of one set together.
+        left : tests that may follow below.
         """
         if not len(below):
             return [], [], left
@@ -148,8 +150,8 @@ class Trees:
         """Return the points of a subtable, POINT[.], from the search; one leaf where the search
         does not know the subtable.
 
-        key : its words, by which what was found is kept.
-        words : uint64[2].
+        key, words : its fingerprint, as two ints, by which what was found is kept, and as
+            uint64[2]; with the tests that may follow, where depth is limited.
         loss : of a leaf.
         """
         from arboretum.kernels.solving.fingerprints import find
@@ -168,6 +170,7 @@ class Trees:
         """Choose a point of each branch, so that they and the test add up to a point at or below
         the target; return their (error, cost, leaves).
 
+        one : of the set above, with its points and its test.
         branches : POINT[.] of each branch.
         """
         from arboretum_maxcost.fronts.lists import (

@@ -60,6 +60,8 @@ def pareto_step_function(
     """Return the least errors for every budget, from nothing on until no tree errs less, or up to
     the budget ``most``.
 
+    without : names of bounds that are not used, see ``MaxCostSearch``.
+    most : in the unit of prices; None: any budget.
     Stops early when seconds or bytes run out; what it says then is proven, but has gaps.
     """
     space = space_of(problem, without_error=False)
@@ -67,10 +69,10 @@ def pareto_step_function(
     top = EVER if most is None else space.whole_budget(most)
     budget = 0
     while budget <= top and search.search_within(budget, EVER):
-        _, reach, up, _ = search.known_bounds(budget)
-        if up == search.equivalent_loss:
+        known = search.known_bounds(budget)
+        if known.up == search.equivalent_loss:
             break
-        budget = reach + 1
+        budget = known.reach + 1
     if search.stopped:
         with suppress(OutOfTime):  # a leaf is a tree, too
             search.grow_greedy_tree(top)
@@ -82,7 +84,8 @@ def _read_step_function(
 ) -> ParetoStepFunction:
     """Read off what the search has found: its trees and its lower bounds, by budget.
 
-    solved : below that budget all is known.
+    solved : below that budget, in whole prices, all is known.
+    top : the highest budget asked for, EVER: any.
     """
     steps: list[Step] = []
     lower: list[tuple[int, int]] = []
@@ -114,11 +117,12 @@ def _read_step_function(
 
 def find_least_budget(search: MaxCostSearch, limit: int, top: int = EVER) -> tuple[int, int]:
     """Return (budget below which no tree loses at most ``limit``, path cost of the best such tree
-    or EVER), by raising the budget from below.
+    or EVER), by raising the budget from below; both in whole prices.
 
+    limit : whole errors; top : highest budget that is allowed, EVER: any.
     Where that takes longer than a while, cheaper trees than the best one known (first the greedy
-    one) are looked for as long, and so on in turn for longer and longer; the memory is kept.  What
-    stops the search is ``search.stopped``.
+    one) are looked for as long, and so on in turn for longer and longer; the memory is kept.  The
+    two numbers are equal where the optimum is proven.  What stops the search is ``search.stopped``.
     """
     budget, turn = 0, FIRST_TURN
     while budget <= top:

@@ -29,8 +29,9 @@ def tests_dividing_pair(table, one, other, used, stamp, mark):
     """Return (number of tests that divide two objects, price of the cheapest), or (−1, ·) where one
     of these tests is used already.
 
+    table : MaxCostTable; one, other : objects.
     used : int64[tests]; a test is used where it holds ``stamp``.
-    mark : whether to use these tests now.
+    mark : whether to use these tests now, that is, to write ``stamp`` there.
     """
     number, least = np.int64(0), np.int64(1) << 60
     for f in range(table.codes.shape[0]):
@@ -55,8 +56,10 @@ def tests_dividing_pair(table, one, other, used, stamp, mark):
 
 @inner
 def count_tests_dividing_from(table, x, apart, number):
-    """Write into ``number``, int64[n], how many tests divide each object from x; 0 for one that is
-    no rival: of the same class, or ``apart``, bool[n].
+    """Count how many tests divide each object from x; 0 for one that is no rival.
+
+    apart : bool[n], objects that are nobody's rivals; nor are those of the same class.
+    number : out, int64[n].
     """
     number[:] = 0
     for f in range(table.codes.shape[0]):
@@ -76,12 +79,14 @@ def count_tests_dividing_from(table, x, apart, number):
 def list_conflicts(
     table, apart, used, number, order, begin, low, high, conflict, conflict_row, conflict_price
 ):
-    """Fill ``conflict``, ``conflict_row``, ``conflict_price`` (see ``parts.MaxCostTable``) of the
-    objects low … high − 1, nearest rivals first.
+    """List the conflict sets of the objects low … high − 1, nearest rivals first.
 
+    table : MaxCostTable, whose own ``conflict…`` are not read.
     apart : bool[n], objects that belong to no conflict set.
-    used : int64[tests], −1.
-    number, order : int64[n], begin : int64[tests + 2], scratch.
+    used : int64[tests], −1 before the first call, stamps then.
+    number, order : int64[n], begin : int64[tests + 2], overwritten.
+    conflict, conflict_row, conflict_price : out, as in ``MaxCostTable``; a set ends where the last
+        two are full.
     """
     end = conflict[low]
     for x in range(low, high):

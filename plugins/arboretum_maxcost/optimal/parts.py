@@ -198,7 +198,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> MaxCostParts:
 
 @inline
 def empty_part(parts, slot, who):
-    """Make a slot a set of no rows, of the purity class ``who``."""
+    """Make a slot a set of no rows, of the purity class ``who`` (MIXED: of several)."""
     part = parts.sets[slot]
     part.tally = part.mass = part.equivalent_loss = 0
     part.one = part.two = np.uint64(0)
@@ -208,7 +208,7 @@ def empty_part(parts, slot, who):
 
 @inner(wraps=True)
 def add_row_to_part(table, r, slot, parts):
-    """Add a row to a slot."""
+    """Add row r of the table to a slot of ``parts``, whose ``tally`` is 0 where it is empty."""
     part, row = parts.sets[slot], table.rows[r]
     if part.tally == 0:
         empty_part(parts, slot, row.purity)
@@ -224,8 +224,11 @@ def add_row_to_part(table, r, slot, parts):
 
 @inner
 def fill_parts(table, f, index, rows, low, high, parts):
-    """Add up the rows of each bin of a feature (index < 0), or of each outcome of its two-way
-    test; returns how many occur.
+    """Add up rows[low:high] of each bin of a feature, or of each outcome of a two-way test of it;
+    returns how many of these occur, listed in ``parts.touched``.
+
+    f : the feature; index : its test, below 0: by bin.
+    All slots of bins must be empty (``clear_parts``).
     """
     column, family, touched = table.codes[f], table.features[f].family, parts.touched
     seen = np.int64(0)
@@ -251,7 +254,7 @@ def clear_parts(parts, seen):
 
 @inner(wraps=True)
 def add_part(parts, to, other, fresh):
-    """Add the sums of slot ``other`` to slot ``to``, which is empty when ``fresh``."""
+    """Add the sums of slot ``other`` to slot ``to``, which is emptied before where ``fresh``."""
     part, more = parts.sets[to], parts.sets[other]
     if fresh:
         empty_part(parts, to, more.who)
@@ -267,8 +270,9 @@ def add_part(parts, to, other, fresh):
 
 @inner(wraps=True)
 def subtract_part(parts, to, whole, other, who):
-    """Make slot ``to`` the rows of ``whole`` that are not in ``other``, with purity class
-    ``who``.
+    """Make slot ``to`` the rows of slot ``whole`` that are not in slot ``other``, a part of it.
+
+    who : their purity class, which a difference does not say.
     """
     part, every, less = parts.sets[to], parts.sets[whole], parts.sets[other]
     part.who = who
@@ -283,8 +287,10 @@ def subtract_part(parts, to, whole, other, who):
 
 @inline
 def impurity_at_slot(task, address, slot):
-    """Return the impurity whose kernel is at ``address``, of the class weights in a slot (masses
-    times the unit).
+    """Return the impurity of the class weights in a slot, masses times the unit.
+
+    address : of its kernel, ``setting.rule`` or ``setting.bound``.
+    Overwrites ``parts.vector``.
     """
     parts = task.parts
     for c in range(parts.class_mass.shape[1]):
@@ -294,8 +300,8 @@ def impurity_at_slot(task, address, slot):
 
 @inner
 def write_leaf_loss(task, slot):
-    """Write what a leaf of these rows loses: the mass outside the majority class, or 1 where it
-    breaks the leaf rule.
+    """Write what a leaf of the rows in a slot loses into its ``loss``: the mass outside the
+    majority class (``error``), or, where trees must not err, 1 if it breaks the leaf rule, else 0.
     """
     part, setting = task.parts.sets[slot], task.setting
     majority = np.int64(0)
@@ -312,8 +318,10 @@ def write_leaf_loss(task, slot):
 
 @inner
 def impurity_bound(task, slot, alpha):
-    """Return F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of
-    mass.
+    """Return F of the rows in a slot: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in
+    units of mass.
+
+    alpha : mass that a class keeps of hinged pairs; 0 where trees must not err.
     """
     if task.setting.bound != 0:
         return impurity_at_slot(task, task.setting.bound, slot)
@@ -327,7 +335,7 @@ def impurity_bound(task, slot, alpha):
 
 @inner
 def mass_times_gini(parts, slot):
-    """Return mass times gini of the class masses in a slot."""
+    """Return mass times gini of the class masses in a slot, by which tests are ranked."""
     squares = 0.0
     for c in range(parts.class_mass.shape[1]):
         squares += np.float64(parts.class_mass[slot, c]) * np.float64(parts.class_mass[slot, c])
@@ -340,7 +348,8 @@ def known_bounds(memory, node, budget, equivalent_loss, loss):
     """Return what a subtable loses at a budget, as far as it is known: (least loss, up to which
     budget that holds; most loss, with how much of the budget, by which test or −1).
 
-    loss : of a leaf.
+    node : its number in the memory; below 0: it is not there.
+    equivalent_loss, loss : that no tree avoids, and of a leaf; they hold at any budget.
     """
     low, reach, up, path_cost, test = equivalent_loss, EVER, loss, np.int64(0), np.int64(-1)
     at = memory.head[node] if node >= 0 else np.int64(-1)
@@ -361,9 +370,12 @@ def known_bounds(memory, node, budget, equivalent_loss, loss):
 
 @jit(borrow=True)
 def keep_fact(memory, node, budget, loss, test, state):
-    """Keep a fact unless a better one is known; a worse one makes room.
+    """Keep a fact of a subtable unless a better one is known; a worse one makes room.
 
-    state : whose first record counts the ``facts``.
+    node : number of the subtable in the memory.
+    budget, loss : of some tree, which asks ``test`` first; where ``test`` is LOWER, every tree of
+        that budget loses so much.
+    state : STATE[1], which counts the ``facts``; there must be room for one.
     """
     better = 1 if test == LOWER else -1  # more budget and more loss say more, or less of either
     at, place = memory.head[node], np.int64(-1)
@@ -390,9 +402,10 @@ def bounds_of_test(task, n_parts, left, needed):
     """Bound the loss of a test whose first ``n_parts`` ``chosen`` slots are settled, with ``left``
     to spend below it.
 
+    needed : the loss from which on the test is given up.
     Returns (least loss, up to which ``left`` it holds, most loss, with which of ``left``, unsolved
-    slot or −1, its least loss). What is said of the reach is said of the lesser of the least loss
-    and ``needed``.
+    slot or −1, its least loss).  What is said of the reach is said of the lesser of the least loss
+    and ``needed``.  The slot is that of most error among those not solved.
     """
     parts, least = task.parts, task.setting.least
     lower, upper, cost, hardest = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
@@ -421,6 +434,8 @@ def bounds_of_test(task, n_parts, left, needed):
 def reach_of_bound(chosen, n_parts, spare):
     """Return up to which budget the first ``n_parts`` chosen parts together lose what they do now,
     less ``spare``: bounds of least reach are given up first.
+
+    chosen : CHOSEN[·], ``low`` of what is given up becomes 0.
     """
     while True:
         at = np.int64(-1)

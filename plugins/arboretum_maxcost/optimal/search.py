@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,19 @@ two looks at the clock.
 BOUNDS = ("lemma", "ahead", "stars")
 EVER = 1 << 60
 """A budget, and a loss, above all others."""
+
+
+class KnownBounds(NamedTuple):
+    """What is known of the least loss within a budget of path cost, in whole units.
+
+    low, reach : no tree loses less, up to which budget that holds (EVER: any).
+    up, path_cost : loss of the best tree known, and its maximum path cost.
+    """
+
+    low: int
+    reach: int
+    up: int
+    path_cost: int
 
 
 class MaxCostSearch:
@@ -91,15 +104,14 @@ class MaxCostSearch:
         """Distinct subtables visited."""
         return int(self.state["nodes"][0])
 
-    def known_bounds(self, budget: int) -> tuple[int, int, int, int]:
-        """Return what is known of the least loss within a budget of path cost: (lower bound, up to
-        which budget it holds, upper bound, path cost of the tree that has it).
+    def known_bounds(self, budget: int) -> KnownBounds:
+        """Return what is known of the least loss of the whole table within a budget of path
+        cost.
         """
         from arboretum_maxcost.optimal.parts import known_bounds
 
         known = known_bounds(self._memory(), 0, budget, self.equivalent_loss, self.leaf)
-        low, reach, most, paid = map(int, known[:4])
-        return low, reach, most, paid
+        return KnownBounds(*map(int, known[:4]))
 
     @property
     def out_of_budget(self) -> bool:
@@ -108,13 +120,17 @@ class MaxCostSearch:
 
     def search_within(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
         """Search for trees within the budget of path cost that lose at most ``limit``, until the
-        least such loss is known or none loses so little; what is found is kept (see
-        ``known_bounds``). Returns False when seconds or bytes ran out before.
+        least such loss is known or none loses so little; returns False when something ran out
+        before.
+
+        budget, limit : whole prices and losses, EVER: any.
+        seconds : for this question, within those of the run.
+        What is found is kept (see ``known_bounds``), also where the question is not answered.
         """
         from arboretum.kernels.solving.slices import run_slices
 
-        low, _, up, _ = self.known_bounds(budget)
-        if low >= up or low > limit:
+        known = self.known_bounds(budget)
+        if known.low >= known.up or known.low > limit:
             return True
         self._push_question(np.arange(self.space.n_objects), 0, budget, min(limit, self.leaf))
         until = min(
@@ -141,19 +157,22 @@ class MaxCostSearch:
             self.grow_greedy_tree(budget)
         low = self.bound_loss(budget)[0]
         for share in LIMITS:
-            _, _, up, _ = self.known_bounds(budget)
+            up = self.known_bounds(budget).up
             self.report(low, up)
             if low >= up or not self.search_within(budget, min(up - 1, low + (up - low) // share)):
                 break
-            low = max(low, self.known_bounds(budget)[0])
-        up = self.known_bounds(budget)[2]
-        low = min(up, max(low, self.known_bounds(budget)[0]))
-        self.report(low, up)
+            low = max(low, self.known_bounds(budget).low)
+        known = self.known_bounds(budget)
+        low = min(known.up, max(low, known.low))
+        self.report(low, known.up)
         return low
 
     def grow_greedy_tree(self, budget: int) -> None:
         """Grow a tree that takes the most promising test everywhere, and keep what it loses within
-        the budget as a fact of each of its subtables.  Raises OutOfTime.
+        the budget as a fact of each of its subtables.
+
+        budget : whole prices.
+        Raises OutOfTime where the latest moment for a first tree is over.
         """
         from arboretum_maxcost.optimal.parts import keep_fact
 
@@ -197,7 +216,9 @@ class MaxCostSearch:
         return min((price for price, loss in self.values_found() if loss <= limit), default=EVER)
 
     def best_tree(self, budget: int) -> Tree:
-        """Return the best tree known within the budget; where no test is known to help, a leaf."""
+        """Return the best tree known within the budget, in whole prices; where no test is known to
+        help, a leaf.
+        """
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_maxcost.optimal.parts import known_bounds
 
@@ -227,6 +248,9 @@ class MaxCostSearch:
     def bound_loss(self, budget: int) -> tuple[int, int]:
         """Return (errors that no tree within the budget avoids, next budget worth a look), without
         a search.
+
+        budget : whole prices.  Without conflict sets only the equivalent-points bound is known, and
+            no other budget is worth a look (EVER).
         """
         if not self.task.setting.conflicts:
             return self.equivalent_loss, EVER
@@ -334,9 +358,11 @@ class MaxCostSearch:
     def _grow_levels(
         self, budget: int
     ) -> list[tuple[Level, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Grow the greedy tree, level by level; return per level the sets, and per set its node,
-        its test (−1: none), its loss as a leaf, and loss and path cost as far as they are known of
-        its node.
+        """Grow the greedy tree, level by level, the root first; return per level the sets, and
+        int64[sets] each: node (−1: was not looked at), test (−1: none), loss as a leaf, and loss
+        and path cost as far as they are known of the node.
+
+        budget : whole prices, of a path.
         """
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
@@ -357,8 +383,11 @@ class MaxCostSearch:
         self, rows: np.ndarray, words: np.ndarray, left: int, loss: int
     ) -> tuple[int, int, int, int]:
         """Return (node, most promising test or −1, its loss and its path cost there as far as is
-        known) of a set of objects.  Raises OutOfTime where the latest moment for a first tree is
-        over.
+        known) of a set of objects.
+
+        rows : int64, the objects; words : uint64[2], their fingerprint.
+        left : budget below this set, in whole prices; loss : of a leaf.
+        Raises OutOfTime where the latest moment for a first tree is over.
         """
         from arboretum.kernels.solving.fingerprints import enter
         from arboretum_maxcost.optimal.parts import known_bounds
@@ -383,6 +412,8 @@ class MaxCostSearch:
     def _push_question(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
         """Put a question about rows on the stack, as the only one: whether some tree of path cost
         at most ``left`` loses at most ``limit`` on them.
+
+        rows : int64, the objects; node : number of their subtable in the memory.
         """
         self._make_room_for_a_step()
         self.arrays["rows"][: len(rows)] = rows
@@ -420,7 +451,7 @@ class MaxCostSearch:
 
     def _make_room_for_a_step(self) -> None:
         """Make room for one step of a search, whatever the budget of bytes: used where something
-        must finish, as the first tree.
+        must finish, as the first tree.  Arrays may be moved.
         """
         tests, nodes = max(1, len(self.space.price)), self.subproblems + 2
         facts = int(self.state["facts"][0]) + tests + 2
@@ -446,7 +477,10 @@ class MaxCostSearch:
 
 def _add_conflict_sets(table: MaxCostTable, space: Space, deadline: float | None) -> MaxCostTable:
     """Return the table with conflict sets (``conflict…``) of as many objects as there is time for:
-    ``MOST_CONFLICTS`` seconds, or a share of those left.
+    ``MOST_CONFLICTS`` seconds, or a share of those left; the others have none.
+
+    deadline : ``time.monotonic()`` value; None: no limit.
+    Objects that contradict others belong to no conflict set where errors are counted.
     """
     from arboretum_maxcost.optimal.conflict_kernels import LONGEST, list_conflicts
 

@@ -140,7 +140,10 @@ class Stacks(NamedTuple):
 
 @inline
 def give_up_test(frame, loss, reach):
-    """Give up a test of a frame: it loses at least ``loss`` at any budget up to ``reach``."""
+    """Give up a test of a frame: it loses at least ``loss`` at any budget up to ``reach``.
+
+    frame : FRAME, whose ``least_loss`` and ``reach`` fall to that.
+    """
     frame.least_loss = min(frame.least_loss, loss)
     frame.reach = min(frame.reach, reach)
 
@@ -150,8 +153,10 @@ def push_test(task, frame, f, index, n_parts, whole, alpha, stacks):
     """Bound a test whose parts are the first ``n_parts`` of the ``chosen`` slots, and push it on
     the stack of tests; one that costs more than the frame has left is given up at once.
 
+    f, index : its feature, and its number there.
     whole : F of the frame's rows.
     alpha : mass that a class keeps of hinged pairs.
+    A better tree than the frame's best becomes ``frame.best``, and is kept as a fact.
     """
     parts, state = task.parts, stacks.state[0]
     number = task.table.features[f].first_test + index
@@ -184,7 +189,9 @@ def push_test(task, frame, f, index, n_parts, whole, alpha, stacks):
 def push_tests(task, frame, all_of_it, whole, alpha, stacks):
     """Push all tests that divide the rows of a frame; of those that divide alike, the cheapest.
 
-    all_of_it : slot of the subtable.
+    all_of_it : slot of the subtable, filled.
+    whole, alpha : as of ``push_test``.
+    All slots of bins are empty before and after; the two behind them are overwritten.
     """
     table, parts = task.table, task.parts
     touched, chosen, run = parts.touched, parts.chosen, all_of_it - 2
@@ -222,8 +229,10 @@ def push_tests(task, frame, all_of_it, whole, alpha, stacks):
 
 @inner
 def sort_one_more_by_ratio(task, first, n_tests, place, stacks):
-    """Swap the test of least price/Δ among places ``place`` … n_tests − 1 of ``order`` to
-    ``place``.
+    """Swap the test of least price/Δ among places ``place`` … n_tests − 1 of ``task.order`` to
+    ``place``; of equal ones that of greatest Δ.
+
+    first : where the frame's tests begin on the stack; ``order`` counts from there.
     """
     order, price, best = task.order, task.table.price, place
     for q in range(place + 1, n_tests):
@@ -237,11 +246,13 @@ def sort_one_more_by_ratio(task, first, n_tests, place, stacks):
 @inner
 def knapsack_cover_price(task, first, n_tests, required, without, budget, placed, stacks):
     """Return (least price of tests that lower F by ``required`` together, in the fractional
-    relaxation; how many places of ``order`` are sorted now).  A price above ``budget`` is not
-    exact.
+    relaxation; how many places of ``task.order`` are sorted now).
 
-    placed : how many places of ``order`` are sorted.
-    without : a test (its place on the stack less ``first``) that is left out.
+    first, n_tests : the frame's tests on the stack.
+    without : a test (its place on the stack less ``first``) that is left out; −1: none.
+    budget : a price above it is not exact, only above it.
+    placed : how many places of ``order`` are sorted already.
+    EVER: all tests together do not lower F so far.
     """
     path_cost = 0.0
     if required <= 0.0:
@@ -272,6 +283,10 @@ def knapsack_cover_price(task, first, n_tests, required, without, budget, placed
 def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
     """Give up the tests that the frame cannot afford, by the lemma of the module: the drops of F
     that are still needed cost more than is left.  Returns True when that is every test.
+
+    whole : F of the frame's rows; needed : the loss that a test given up has at least.
+    Writes ``drop`` of the frame's tests, and one step ahead their ``floor`` and ``reach``;
+    overwrites ``task.order``.
     """
     first, n, setting = frame.first, stacks.state[0].tests - frame.first, task.setting
     for k in range(n):
@@ -304,6 +319,9 @@ def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
 def bound_by_conflict_sets(task, frame, needed, stacks):
     """Bound the loss of a subtable by its conflict sets; give all its tests up and return True when
     it is ``needed`` or more.
+
+    frame : its rows and budget (``left``) are read.
+    Stamps ``task.mark`` and ``task.used`` anew.
     """
     table, rows, mark, used = task.table, stacks.rows, task.mark, task.used
     stacks.state[0].stamp += 1
@@ -348,6 +366,9 @@ def bound_by_conflict_sets(task, frame, needed, stacks):
 def open_subtable(task, frame, stacks):
     """List the tests of a subtable that may answer the question put to it, the most promising
     first.
+
+    frame : FRAME, ``count`` −1 before; its tests are the last of the stack behind it.  None is
+        listed where bounds give all up.
     """
     parts, state, setting, tests = task.parts, stacks.state[0], task.setting, stacks.tests
     first = state.tests
@@ -400,6 +421,9 @@ def open_subtable(task, frame, stacks):
 def answer_questions(task, limit, stacks):
     """Answer the questions on the stacks: until none is left (FINISHED), an array is full
     (NEED_ROOM) or ``limit`` row visits (PAUSED).
+
+    task : Task, with a memory; stacks : Stacks, written.  Another call goes on where this one
+        stopped.
     """
     table, parts, memory = task.table, task.parts, task.memory
     frames, rows, tests = stacks.frames, stacks.rows, stacks.tests
@@ -473,7 +497,10 @@ def answer_questions(task, limit, stacks):
 @jit(borrow=True)
 def bound_loss_of_table(task, budget, needed, stacks):
     """Return (errors that no tree within ``budget`` avoids, next budget worth a look), by the
-    conflict sets of a whole table, whose rows are on the stack; at most ``needed`` errors.
+    conflict sets of a whole table.
+
+    needed : errors that are bounded, at most.
+    stacks : ``rows`` has all rows; frame 0 is overwritten, so that no question may be open.
     """
     frame = stacks.frames[0]
     frame.low, frame.high, frame.left, frame.least_loss = 0, len(task.mark), budget, EVER

@@ -197,7 +197,8 @@ class MaxCostSolver:
         """Return the tree of the least budget at which some tree loses at most ``limit``, or a
         solution without a tree where none within the run's limits does.
 
-        value : of the complexity, by the maximum path cost.
+        limit : whole errors that are allowed, by the space.
+        value : of the complexity, by the maximum path cost in the unit of prices.
         """
         top = self._whole_budget(problem, space, EVER)
         search = MaxCostSearch(space, context, self.without)
@@ -235,7 +236,7 @@ class MaxCostSolver:
         top = self._whole_budget(problem, space, None)
         search, share = MaxCostSearch(space, context, self.without), Fraction(1, space.total)
         search.report = lambda low, up: context.proven(float(low * share), float(up * share))
-        low, up = search.minimise_loss(top), search.known_bounds(top)[2]
+        low, up = search.minimise_loss(top), search.known_bounds(top).up
         tree = search.best_tree(top)
         return self._make_solution(
             search,
@@ -250,6 +251,8 @@ class MaxCostSolver:
         """Return the run's limits on a path in whole prices, the least of them; ``unlimited`` where
         there is none.  Raises CapabilityError where that is None, or where a depth is limited and
         the tests do not all cost the same.
+
+        unlimited : in whole prices; None: a limit must be given.
         """
         limits, budgets = problem.parts.limits(), []
         if limits.max_cost is not None:
@@ -288,6 +291,7 @@ class MaxCostSolver:
         """Return the solution with the notes that a reader needs: on objects that contradict each
         other, on rounded weights or prices, and on an impurity without a kernel.
 
+        value : of the tree.
         low : proven bound, which is ``value`` itself where ``proven``.
         """
         notes, space = [], search.space

@@ -120,7 +120,9 @@ class Space:
         return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
 
     def whole_budget(self, budget: float) -> int:
-        """Return the most that whole prices may add up to within a budget as the user says it."""
+        """Return the most that whole prices may add up to within a budget in the unit of prices, up
+        to 1e-9 of it.
+        """
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
@@ -136,8 +138,13 @@ def space_of(
     solver: str = "max_cost",
     context: Context = Context(),
 ) -> Space:
-    """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or
-    DataError, with the way out, where it is none for the solver.
+    """Read a problem into whole numbers, equal objects of one class merged.
+
+    without_error : as of :class:`Space`.
+    priced : else every test has price 1.
+    solver : the name in messages; of another than max_cost the leaf rule is left aside.
+    Raises CapabilityError or DataError, with the way out, where the problem is none for the solver,
+    BudgetError or OutOfTime where the context leaves too little for equal rows to be found.
     """
     objects, prices = problem.objects, problem.prices
     refuse_unfit(solver, objects, prices)
@@ -193,9 +200,11 @@ def space_of(
 
 def as_whole_numbers(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
     """Return (whole, unit, exact): int64[n] with numbers = whole · unit, for the decimals as they
-    are written (0.1 is a tenth); rounded down to a fine grid where these have too many digits.
+    are written (0.1 is a tenth).
 
     numbers : float64[n].
+    exact : False where they have too many digits; they are rounded down to a grid of 1 / GRID of
+        their mean then.
     """
     if found := whole_numbers(numbers):
         return *found, True
