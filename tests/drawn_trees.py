@@ -23,7 +23,7 @@ from arboretum.model.rules import (
 )
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
-from arboretum.testing.oracles import mean_of, planted
+from arboretum.testing.oracles import mean_of, plant_tree
 from arboretum.testing.strategies import (  # noqa: F401 - tests draw tables, too
     NUMBERS,
     WEIGHTS,
@@ -119,7 +119,9 @@ def trees(
         branches.
     """
     rows = [(row, weight) for row, weight in enumerate(table.row_weights())]
-    return planted(_grow(draw, table, rows, max_depth, binary, splits, shares), bare_objects(table))
+    return plant_tree(
+        _grow(draw, table, rows, max_depth, binary, splits, shares), bare_objects(table)
+    )
 
 
 def _grow(

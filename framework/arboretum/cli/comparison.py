@@ -29,7 +29,7 @@ from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record, Status
 from arboretum.report.table import csv_table, spell_cell, text_table
-from arboretum.runs.sweeps import flatten, short_names, spelled
+from arboretum.runs.sweeps import flatten, short_names, spell_choice
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
@@ -458,7 +458,7 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
             {(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}
         ) > len(set(owners)):
             for row, one in zip(rows, flat, strict=True):
-                row[name] = spelled(one.get(key))
+                row[name] = spell_choice(one.get(key))
     return rows
 
 

@@ -40,7 +40,7 @@ from arboretum.runs.sweeps import (
     records_of,
     write_sweep,
 )
-from arboretum.runs.tracking import guarded, track_folder, unsent
+from arboretum.runs.tracking import call_tracker, track_folder, unsent
 
 DESCRIPTION = """\
 Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default:
@@ -83,8 +83,10 @@ class Parent:
         described |= {"owner": owner(), "folder": str(folder.absolute())}
         before, found = read_sweep(folder), ""
         if before is not None and before.is_of(fields) and hasattr(tracker, "reopen_sweep"):
-            found = guarded(tracker, lambda: tracker.reopen_sweep(before.id, sweep.name, described))
-        found = found or guarded(tracker, lambda: tracker.open_sweep(sweep.name, described))
+            found = call_tracker(
+                tracker, lambda: tracker.reopen_sweep(before.id, sweep.name, described)
+            )
+        found = found or call_tracker(tracker, lambda: tracker.open_sweep(sweep.name, described))
         sweep = attrs.evolve(sweep, tracker=fields, id=found, owner=described["owner"])
         write_sweep(folder, sweep)
         return Parent(folder, sweep, tracker)
@@ -113,8 +115,8 @@ class Parent:
                 TABLE: compared.csv(),
                 **({CHART: chart_svg(chart)} if chart is not None else {}),
             }
-            guarded(self.tracker, lambda: self.tracker.annotate(self.sweep.id, text, files))
-        guarded(
+            call_tracker(self.tracker, lambda: self.tracker.annotate(self.sweep.id, text, files))
+        call_tracker(
             self.tracker,
             lambda: self.tracker.close_sweep(self.sweep.id, best_metrics(compared.best), status),
         )
@@ -126,7 +128,9 @@ def close_dead(tracker: Tracker) -> None:
     """Close the sweeps whose command was killed on this machine.  Raises TrackerError,
     StoreError.
     """
-    for one in guarded(tracker, tracker.open_sweeps) if hasattr(tracker, "open_sweeps") else ():
+    for one in (
+        call_tracker(tracker, tracker.open_sweeps) if hasattr(tracker, "open_sweeps") else ()
+    ):
         if is_dead(one["owner"]):
             folder = Path(one["folder"])
             Parent(
@@ -275,5 +279,5 @@ def ui_main(argv: list[str]) -> int:
     with suppress(KeyboardInterrupt):
         with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
             close_dead(tracker)
-        guarded(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
+        call_tracker(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
     return 0

@@ -44,7 +44,7 @@ from arboretum.runs.folder import (
     write_run,
 )
 from arboretum.runs.sweeps import run_name
-from arboretum.runs.tracking import guarded, track, track_folder
+from arboretum.runs.tracking import call_tracker, track, track_folder
 
 if TYPE_CHECKING:
     from arboretum.engine.run import Request
@@ -134,7 +134,7 @@ class Session:
         ready once.  Raises TrackerError.
         """
         if component not in self._prepared:
-            guarded(component, component.prepare)
+            call_tracker(component, component.prepare)
             self._prepared[component] = component
         return self._prepared[component]
 
@@ -310,7 +310,7 @@ class Session:
             return ""
         info = RunInfo(run_name(resolved.config, varied), resolved.config, folder, sweep_id)
         return self.ask(
-            tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error))
+            tracker, lambda: call_tracker(tracker, lambda: tracker.store_failure(info, error))
         )
 
     def _reuse(

@@ -73,9 +73,9 @@ def checksum(text: str) -> str:
 
 
 @contextmanager
-def _writing(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[None]:
+def _writing_into(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[None]:
     """Make the folder, and take temporary files away at the end; raises StoreError naming
-    folder, reason and way out.
+    folder, reason and way out.   option : of the command, that chooses another folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def make_ready(folder: Path, option: str = RUN_DIR) -> bool:
     """
     probe, fresh = folder / f".probe-{secrets.token_hex(4)}", not os.path.lexists(folder)
     try:
-        with _writing(folder, [probe], option):
+        with _writing_into(folder, [probe], option):
             probe.write_bytes(b"\0" * PROBE_BYTES)
     except StoreError:
         if fresh:
@@ -111,13 +111,14 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RU
     """Write all files or none: first all under temporary names, then renamed in order,
     ``record.json`` last.
 
+    option : of the command, that chooses another folder.
     Raises StoreError: the folder cannot be written, the disk is full.
     """
     mark = secrets.token_hex(4)
     temporary = {
         name: folder / f".{name}.{mark}" for name in sorted(files, key=lambda name: name == RECORD)
     }
-    with _writing(folder, temporary.values(), option):
+    with _writing_into(folder, temporary.values(), option):
         for name, path in temporary.items():
             with path.open("wb") as file:
                 file.write(content.encode() if isinstance(content := files[name], str) else content)
@@ -188,7 +189,9 @@ def read_files(folder: Path) -> dict[str, str]:
 
 
 def record_from(files: Mapping[str, str], where: str) -> Record:
-    """Rebuild a record with its tree from its files; raises StoreError naming ``where``."""
+    """Rebuild a record with its tree, where there is one, from its files; raises StoreError naming
+    ``where``.   files : file name → text, as of :func:`read_files`.
+    """
     if RECORD not in files:
         raise StoreError(f"{where} has no {RECORD}")
     try:

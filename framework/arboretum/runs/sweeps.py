@@ -261,7 +261,9 @@ def run_name(config: Plain, varied: Sequence[str] = ()) -> str:
     words["seed"] = f"seed={config.get('seed', 0)}"
     values = {**dict(flatten(config)), **choices}
     short = short_names(varied)
-    first = [words.pop(key, "") or f"{short[key]}={spelled(values.get(key))}" for key in varied]
+    first = [
+        words.pop(key, "") or f"{short[key]}={spell_choice(values.get(key))}" for key in varied
+    ]
     return " ".join([*first, *words.values()])
 
 
@@ -287,12 +289,12 @@ def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, object]]:
             yield f"{prefix}{key}", value
 
 
-def spelled(value: object) -> str:
+def spell_choice(value: object) -> str:
     """Return a choice or a value, as names and tables have it: "gain_ratio", "pure+mass",
     "none".
     """
     if isinstance(value, list | tuple):
-        return "+".join(spelled(item) for item in value) or NONE
+        return "+".join(spell_choice(item) for item in value) or NONE
     if isinstance(value, bool):
         return str(value).lower()
     return NONE if value is None else str(getattr(value, "name", value))

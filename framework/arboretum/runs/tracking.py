@@ -34,7 +34,7 @@ from arboretum.runs.sweeps import owner, run_name
 Result = TypeVar("Result")
 
 
-def guarded(tracker: Tracker, action: Callable[[], Result]) -> Result:
+def call_tracker(tracker: Tracker, action: Callable[[], Result]) -> Result:
     """Run one call of a tracker; whatever it raises becomes a TrackerError of one line."""
     try:
         return action()
@@ -55,7 +55,7 @@ def track(
 
     fields : the tracker's name and values, as noted.   Raises TrackerError.
     """
-    run_id: str = guarded(tracker, lambda: tracker.store(info, record, files))
+    run_id: str = call_tracker(tracker, lambda: tracker.store(info, record, files))
     if info.folder is not None:
         _note(tracker, info.folder, fields, run_id, info.sweep_id)
     return run_id
@@ -63,7 +63,7 @@ def track(
 
 def _note(tracker: Tracker, folder: Path, fields: Plain, run_id: str, within: str) -> None:
     """Note which tracker has what lies in a folder, and below which parent (has a study, and
-    which judgement).
+    which judgement).   within : the parent's id, or the judgement's checksum.
     """
     try:
         write_files(
@@ -120,7 +120,7 @@ def load_run(run: str | Path, tracker: Tracker | None = None) -> Record:
             "back what it keeps; name a run folder"
         )
     try:
-        files = guarded(tracker, lambda: tracker.fetch(str(run)))
+        files = call_tracker(tracker, lambda: tracker.fetch(str(run)))
     except TrackerError as error:
         raise TrackerError(f"{str(run)!r} is no run folder here, and {error}") from error
     return record_from(files, f"run {run}")
@@ -212,7 +212,7 @@ def track_verdict(
     mark = _hash([same, {name: content for name, content in files.items() if name != SUMMARY}])
     if is_tracked(folder, fields, mark):
         return ""
-    parent: str = guarded(
+    parent: str = call_tracker(
         tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()})
     )
     try:
@@ -223,15 +223,15 @@ def track_verdict(
             whole = {name: content for name, content in files.items() if name not in shown} | (
                 {PRINTED: text} if text else {}
             )
-            guarded(tracker, lambda: tracker.annotate(parent, note, whole))
+            call_tracker(tracker, lambda: tracker.annotate(parent, note, whole))
     except TrackerError:
-        guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
+        call_tracker(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
         raise
     best = {f"verdicts_{verdict.name}": float(judged.count(verdict)) for verdict in Verdict}
     deviations = [abs(cell.deviation) for cell in judged.cells if math.isfinite(cell.deviation)]
     best |= {"cells": float(len(judged.cells)), "claims": float(len(judged.claims))}
     best |= {"largest_deviation": max(deviations)} if deviations else {}
-    guarded(tracker, lambda: tracker.close_sweep(parent, best, "FINISHED"))
+    call_tracker(tracker, lambda: tracker.close_sweep(parent, best, "FINISHED"))
     _note(tracker, folder, fields, parent, mark)
     return parent
 
@@ -272,10 +272,11 @@ def _track_chapter(
     # one fingerprint and one folder make one run: chapters of one folder differ in their names, and
     # so in the fingerprint
     info = RunInfo(chapter.name, config, folder, parent, fingerprint)
-    guarded(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
+    call_tracker(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
 
 
 def _hash(content: object) -> str:
+    """Checksum of content of JSON's types."""
     return checksum(json.dumps(content, sort_keys=True, default=str))
 
 

@@ -195,7 +195,7 @@ def perform(
     fresh: bool = False,
     watch: Callable[[Work], None] = lambda work: None,
 ) -> Work:
-    """Do what is not done yet.
+    """Do what is not done yet, and return what came of all pieces.
 
     folder : where pieces are kept.
     workers : processes; 1 works in this one.
@@ -219,6 +219,7 @@ def perform(
     )
 
     def poll() -> None:
+        """Tell the watcher how long the work takes by now."""
         work.seconds = time.perf_counter() - start
         watch(work)
 
@@ -246,8 +247,9 @@ def perform(
 def _run_pieces(
     job: Job, keys: Mapping[int, str], workers: int
 ) -> Generator[tuple[int, tuple[str, float, str]], None, None]:
-    """Yield what becomes of each piece, as :func:`attempt` says it.
+    """Yield what becomes of each piece, (its place, what :func:`attempt` says), as it comes.
 
+    keys : place → key of the piece, as JSON.   workers : processes; 1 or less: this one works.
     On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
     those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
     one is noticed.
@@ -305,7 +307,11 @@ def bench(job: Job) -> tuple[Reproduction, RegistryFactory]:
 
 
 def attempt(job: Job, key: str) -> tuple[str, float, str]:
-    """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not)."""
+    """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not).
+
+    key : of the piece, as JSON.  What compiles and loads before the piece is no part of its
+        seconds.
+    """
     start = time.process_time()
     try:
         with blaming():

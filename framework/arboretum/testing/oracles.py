@@ -134,11 +134,12 @@ def gain_of(
     return gains
 
 
-def added(
+def count_each(
     objects: Encoded, rows: np.ndarray, count_objects: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights,
-    int64[len(rows), classes] (or 1) to its counts: the rows it stands for, or 1 if objects count.
+    int64[len(rows), classes] (or 1) to its counts: the rows it stands for, or 1 each where
+    ``count_objects``.
     """
     w = objects.weight[rows]
     n = np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
@@ -163,10 +164,11 @@ def contingency(
     test by test.
 
     criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and
-        ``needs_gain`` are heeded.
-    impurity : a component with ``value``, or None.
-    coverage : the run's. Tests that are constant on the node are left out, as they are in the
-        search.
+        ``needs_gain`` are heeded.  None: nobody scores.
+    impurity : a component with ``value``, or None.   prices : None: 1 for every test.
+    depth : of the node.   coverage : the run's.
+
+    Tests that are constant on the node are left out, as they are in the search.
     """
     rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
     prices = prices_of(objects) if prices is None else prices
@@ -179,7 +181,10 @@ def contingency(
     groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
     kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
 
-    def summed(values: np.ndarray) -> np.ndarray:
+    def sum_by_outcome(values: np.ndarray) -> np.ndarray:
+        """[tests, outcomes, k]: sums of ``values``, [len(rows), k], over the rows of each
+        outcome.
+        """
         sums = [values[part].sum(axis=0) for test in kept for part in groups[test]]
         return np.array(sums, values.dtype).reshape(len(kept), n_outcomes, values.shape[1])
 
@@ -189,8 +194,8 @@ def contingency(
         gain = np.array(
             [gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]
         ).reshape(-1, n_outcomes)
-    own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
-    weights, counts = map(summed, added(objects, rows, as_objects))
+    own = sum_by_outcome(own_columns(criterion, node, objects, rows, impurity, coverage))
+    weights, counts = map(sum_by_outcome, count_each(objects, rows, as_objects))
     return Tables(
         weights=weights,
         counts=counts,
@@ -212,7 +217,7 @@ def own_columns(
     coverage: Sequence[Coverage] = (),
 ) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called
-    object by object.
+    object by object; k = 0 where it has neither.   impurity : the run's, None without one.
     """
     if criterion is None:
         return np.zeros((len(rows), 0))
@@ -237,19 +242,21 @@ def node_of(
     coverage: Sequence[Coverage] = (),
     count_objects: bool = False,
 ) -> Node:
-    """The node that holds ``rows``."""
-    weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
+    """The node that holds ``rows``.   impurity : None: the node's is NaN.   count_objects : its
+    counts are of objects, not of the rows they stand for.
+    """
+    weights, counts = (each.sum(axis=0) for each in count_each(objects, rows, count_objects))
     mixed = np.nan if impurity is None else float(impurity.value(weights))
-    masses = float(objects.weight[rows].sum()), float(objects.weight.sum())
     return Node(
         weights,
         counts,
-        *masses,
-        mixed,
-        depth,
-        coverage_of(coverage, objects, rows),
-        int(objects.count[rows].sum()),
-        len(rows),
+        mass=float(objects.weight[rows].sum()),
+        total_mass=float(objects.weight.sum()),
+        impurity=mixed,
+        depth=depth,
+        coverage=coverage_of(coverage, objects, rows),
+        n_rows=int(objects.count[rows].sum()),
+        n_objects=len(rows),
     )
 
 
@@ -279,13 +286,17 @@ def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[S
 def best_tree(
     objects: Encoded, value: Callable[[Tree], float], prices: Prices | None = None
 ) -> tuple[float, Tree]:
-    """The smallest value over all trees, and a tree that has it."""
+    """The smallest value over all trees, and a tree that has it.   prices : None: 1 for every
+    test.
+    """
     trees = (build_tree(objects, sketch, prices) for sketch in all_sketches(objects))
     return min(((float(value(tree)), tree) for tree in trees), key=lambda pair: pair[0])
 
 
 def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: int = 6) -> Sketch:
-    """Grow depth first by weighted impurity, counting every table anew."""
+    """Grow depth first by weighted impurity, counting every table anew.   rows : objects of the
+    node; None: all.
+    """
     rows = np.arange(objects.n_objects) if rows is None else rows
     tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
     if max_depth == 0 or tables.n_tests == 0 or node.impurity == 0:
@@ -300,12 +311,13 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:
     """Turn a sketch into a tree with the weights of the training objects; raises ContractError
-    if it is none.
+    if it is none.   prices : None: 1 for every test.
     """
     prices = prices_of(objects) if prices is None else prices
     impurity = toy_impurity(objects.task)
 
-    def grown(part: Sketch, rows: np.ndarray) -> Grown:
+    def grow_node(part: Sketch, rows: np.ndarray) -> Grown:
+        """The node of these objects (int64), with all below it."""
         here = node_of(objects, rows, impurity=impurity)
         node = Grown(here.weights, here.count, mean_of(here.weights, objects.task), here.impurity)
         if part is not None:
@@ -313,11 +325,12 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
             parts = branches(objects, test, rows)
             node.rule, node.price = objects.rule(test), float(prices.tests[test])
             node.children = [
-                grown(below[k], parts[k]) if k in parts else None for k in range(node.rule.arity)
+                grow_node(below[k], parts[k]) if k in parts else None
+                for k in range(node.rule.arity)
             ]
         return node
 
-    return planted(grown(sketch, np.arange(objects.n_objects)), objects)
+    return plant_tree(grow_node(sketch, np.arange(objects.n_objects)), objects)
 
 
 @lru_cache(maxsize=256)
@@ -331,6 +344,6 @@ def mean_of(weights: np.ndarray, task: Task) -> float:
     return float(weights[1] / weights[0]) if task is Task.regression else float("nan")
 
 
-def planted(root: Grown, objects: Encoded) -> Tree:
+def plant_tree(root: Grown, objects: Encoded) -> Tree:
     """The tree below a grown node whose moments are about 0."""
     return to_tree(root, objects, attrs.evolve(Statistics.of(objects), shift=0.0))

@@ -15,7 +15,9 @@ WEIGHTS = (0.25, 1.0, 1.0, 2.0, 3.5)
 def columns(
     draw: st.DrawFn, name: str, n_rows: int, missing: bool = True, unseen: bool = False
 ) -> Column:
-    """One column of any kind; ``unseen`` also draws the code −2."""
+    """One column of any kind; without ``missing`` every row has a value, ``unseen`` also draws the
+    code −2.
+    """
     kind = draw(st.sampled_from(ColumnKind))
     categories = () if kind is ColumnKind.continuous else tuple("abcd"[: draw(st.integers(1, 4))])
     dtype = (
@@ -51,7 +53,9 @@ def tables(
     max_rows: int = 12,
     max_columns: int = 4,
 ) -> Table:
-    """A table with 1…``max_columns`` columns of any kind."""
+    """A table with 1…``max_columns`` columns of any kind, weighted or not.   task : None:
+    either.
+    """
     task = draw(st.sampled_from(Task)) if task is None else task
     n_rows = draw(st.integers(min_rows, max_rows))
     names = [f"x{i}" for i in range(draw(st.integers(1, max_columns)))]
@@ -66,7 +70,7 @@ def tables(
 
 @st.composite
 def targets(draw: st.DrawFn, task: Task, n_rows: int, n_classes: int | None = None) -> Target:
-    """A target; some classes may be shown by no row."""
+    """A target; some classes may be shown by no row.   n_classes : None: 2 to 4."""
     if task is Task.regression:
         values = draw(st.lists(st.sampled_from(NUMBERS[:-1]), min_size=n_rows, max_size=n_rows))
         return Target("y", task, values=np.array(values, np.float64))

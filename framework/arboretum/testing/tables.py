@@ -58,7 +58,11 @@ class ToyFeature(Feature):
 
 @attrs.frozen
 class TreeParts:
-    """What may be asked of a small table."""
+    """What may be asked of a small table.
+
+    multiclass, weighted, multiway : it has three classes, weights, categories asked all at once.
+    missing : a fifth of some columns has no value.
+    """
 
     multiclass: bool = True
     weighted: bool = True
@@ -138,7 +142,10 @@ def bare_objects(
     raw_features: tuple[RawFeature, ...] = (),
     raw: np.ndarray | None = None,
 ) -> Encoded:
-    """One object per row, without a test but those given."""
+    """One object per row, without a test but those given.
+
+    codes : unsigned[n, features], raw : float[n, raw_features]; None: of no features.
+    """
     n = table.n_rows
     return Encoded(
         table=table,
@@ -155,7 +162,7 @@ def bare_objects(
 
 
 def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
-    """Price 1 for every test, or whole numbers from 1 to 9."""
+    """Price 1 for every test (no ``seed``), or whole numbers from 1 to 9."""
     n = objects.n_fixed
     prices = (
         np.ones(n)
@@ -196,7 +203,9 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
 def problem_of(
     table: Table, parts: Parts, *, multiway: bool = True, valid: Table | None = None
 ) -> Problem:
-    """A whole small problem, encoded and priced."""
+    """A whole small problem, encoded and priced at 1 a test.   valid : validation rows, or None.
+    multiway : as of :func:`toy_objects`.
+    """
     objects = toy_objects(table, multiway=multiway)
     return Problem(objects, prices_of(objects), parts, valid)
 
@@ -281,7 +290,10 @@ class ToyReduction:
 def reduction(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """One test's score: the node's impurity less the weighted mean of the outcomes'."""
+    """One test's score: the node's impurity less the weighted mean of the outcomes'.
+
+    weights, counts, extra : float64, int64 and float64[outcomes, ·]; the last two are not read.
+    """
     below = mass = 0.0
     for v in range(weights.shape[0]):
         own = 0.0

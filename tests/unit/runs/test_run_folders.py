@@ -21,7 +21,7 @@ from arboretum.runs.folder import (
     write_run,
 )
 from arboretum.runs.sweeps import DONE, FAILED, Note, Notes
-from arboretum.runs.tracking import guarded
+from arboretum.runs.tracking import call_tracker
 
 
 def record_text(fingerprint: str = "f" * 64, verified: bool = True) -> str:
@@ -194,4 +194,4 @@ def test_whatever_a_tracker_raises_is_one_line():
         raise KeyError("a\nb")
 
     with pytest.raises(TrackerError, match=r"^tracker 'shaky' raised KeyError: '.*'$"):
-        guarded(Tracker(), broken)
+        call_tracker(Tracker(), broken)

@@ -46,6 +46,7 @@ class ComponentSuite:
     kind: str = ""
 
     def __init_subclass__(cls) -> None:
+        """Make a fixture of an instance that is given as ``component``."""
         super().__init_subclass__()
         given = cls.__dict__.get("component")
         if given is None or hasattr(given, "_fixture_function_marker"):  # pytest made it
@@ -145,11 +146,13 @@ def kind_of_table(component: Component, task: Task | None = None) -> TreeParts:
     )
 
 
-def assert_kept(
+def assert_promises_hold(
     component: Component, impurity: Impurity | None = None, task: Task | None = None
 ) -> None:
     """No promise of the component is broken on small tables of two, three and five classes, of
     weights and prices that are 1 or are not.
+
+    impurity : the run's, for a leaf rule.   task : None: the first that it handles.
     """
     task = task or tasks_of(component)[0]
     for n_classes in (
@@ -197,17 +200,19 @@ def grow_and_verify(
     table: Table, parts: Parts, *, multiway: bool = True, order: str = "depth"
 ) -> Tree:
     """The tree that the search loop grows, after verification replayed the training rows through
-    it.
+    it.   multiway : categories are asked all at once, else one by one.
     """
     problem = problem_of(table, parts, multiway=multiway)
-    found = verified(lambda given, by: grow(given, by, order=order), problem, Context())
+    found = fit_and_verify(lambda given, by: grow(given, by, order=order), problem, Context())
     return sure(found.tree)
 
 
-def verified(
+def fit_and_verify(
     fit: Callable[[Problem, Context], Solution], problem: Problem, context: Context
 ) -> Solution:
-    """What a ``fit`` or ``solve`` returns, verified; it must leave the problem as it was."""
+    """What a ``fit`` or ``solve`` returns, its tree verified, if it has one; it must leave the
+    problem as it was.
+    """
     seal = Seal().over(problem.objects.table, problem.objects, problem.prices)
     solution = fit(problem, context)
     seal.check("it")

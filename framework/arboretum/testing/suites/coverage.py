@@ -4,7 +4,12 @@ import numpy as np
 
 from arboretum.api import lint
 from arboretum.engine.axioms_of_coverages import NEAR
-from arboretum.testing.suites.base import ComponentSuite, assert_kept, kind_of_table, skip_if
+from arboretum.testing.suites.base import (
+    ComponentSuite,
+    assert_promises_hold,
+    kind_of_table,
+    skip_if,
+)
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 
@@ -29,7 +34,7 @@ class CoverageSuite(ComponentSuite):
     def test_it_satisfies_its_axioms(self, component):
         """With them, what it becomes when truncated or joined to others satisfies them, too."""
         assert lint(component).false == []
-        assert_kept(component)
+        assert_promises_hold(component)
 
     def test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same(
         self, component

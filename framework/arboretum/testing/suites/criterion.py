@@ -121,7 +121,7 @@ class CriterionSuite(ComponentSuite):
     def cases(self, ready, component, impurity, coverage) -> list[tuple[Tables, Node]]:
         """Tables of whole tables and of parts of them, counted object by object."""
         found = []
-        for seed, objects, used in self.tried(component, impurity):
+        for seed, objects, used in self.small_tables(component, impurity):
             given = {
                 "criterion": ready,
                 "impurity": used,
@@ -140,7 +140,7 @@ class CriterionSuite(ComponentSuite):
         return [(tables, node) for tables, node in found if tables.n_tests]
 
     @staticmethod
-    def tried(component, impurity, seeds=SEEDS) -> Iterator[tuple[int, Encoded, Impurity]]:
+    def small_tables(component, impurity, seeds=SEEDS) -> Iterator[tuple[int, Encoded, Impurity]]:
         """(seed, objects, impurity) of a small table per seed and kind of target."""
         for task, seed in itertools.product(tasks_of(component), seeds):
             kind = kind_of_table(component, task)
@@ -217,12 +217,12 @@ class CriterionSuite(ComponentSuite):
         symmetric = self.outcome_symmetric and not claims(ready, Capability.randomised)
         for tables, node in cases:
             found = scores(ready, tables, node)
-            wider = altered(
+            wider = change_arrays(
                 tables, lambda each: np.concatenate([each, np.zeros_like(each[:, :1])], axis=1)
             )
             assert close(scores(ready, wider, node), found)
             assert not symmetric or close(
-                scores(ready, altered(tables, lambda each: each[:, ::-1]), node), found
+                scores(ready, change_arrays(tables, lambda each: each[:, ::-1]), node), found
             )
 
     def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(
@@ -261,7 +261,7 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
         skip_if(not hasattr(component, "columns"), "declares no extra columns")
-        for _, objects, used in self.tried(component, toy_impurity(tasks_of(component)[0])):
+        for _, objects, used in self.small_tables(component, toy_impurity(tasks_of(component)[0])):
             for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
                 node = node_of(objects, rows, impurity=used)
                 found = np.asarray(call_columns(component, node, objects, rows))
@@ -279,7 +279,7 @@ class CriterionSuite(ComponentSuite):
         """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel
         as plain Python.
         """
-        for seed, objects, used in self.tried(component, impurity, (0, 1)):
+        for seed, objects, used in self.small_tables(component, impurity, (0, 1)):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             skip_if(not scorer.batch, "is written in NumPy")
             given = {
@@ -309,7 +309,7 @@ class CriterionSuite(ComponentSuite):
             mark_of(getattr(component, "column", None)) != "column",
             "has no column of its own in compiled form",
         )
-        for _, objects, used in self.tried(component, impurity):
+        for _, objects, used in self.small_tables(component, impurity):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
                 counts_objects = bool(getattr(component, "counts_objects", False))
@@ -371,7 +371,7 @@ class CriterionSuite(ComponentSuite):
             and not getattr(component, "counts_objects", False)
         )
         skip_if(not known, "knows objects of weight 1 alone, counts objects, or draws")
-        for seed, objects, used in self.tried(component, impurity):
+        for seed, objects, used in self.small_tables(component, impurity):
             given = {
                 "criterion": ready,
                 "impurity": used,
@@ -503,7 +503,9 @@ class CriterionSuite(ComponentSuite):
 
 
 def raw_objects(x: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]) -> Encoded:
-    """Two raw columns, a and b."""
+    """Objects with two raw columns, a and b.   x : float64[n, 2].   codes : int32[n], their
+    classes.
+    """
     columns = tuple(
         Column(name, ColumnKind.continuous, values) for name, values in zip("ab", x.T, strict=True)
     )
@@ -513,9 +515,9 @@ def raw_objects(x: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]) -> E
     )
 
 
-def altered(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: str) -> Tables:
-    """The same change made to what is added up, and to ``more``; in C order, as the engine hands
-    tables over.
+def change_arrays(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: str) -> Tables:
+    """The same change made to what is added up, and to the arrays named in ``more``; in C order,
+    as the engine hands tables over.
     """
     names = ("weights", "counts", "extra", *(() if tables.gain is None else ("gain",)), *more)
     changed: Facts = {name: np.ascontiguousarray(change(getattr(tables, name))) for name in names}
@@ -524,4 +526,4 @@ def altered(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: s
 
 def take(tables: Tables, tests: np.ndarray) -> Tables:
     """A batch with some of the tests, in another order."""
-    return altered(tables, lambda each: each[tests], "price", "test")
+    return change_arrays(tables, lambda each: each[tests], "price", "test")

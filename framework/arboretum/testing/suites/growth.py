@@ -32,12 +32,12 @@ from arboretum.testing.oracles import node_of
 from arboretum.testing.suites.base import (
     ComponentSuite,
     SeededSuite,
-    assert_kept,
+    assert_promises_hold,
+    fit_and_verify,
     grow_and_verify,
     kind_of_table,
     skip_if,
     tasks_of,
-    verified,
     verify_solution,
 )
 from arboretum.testing.tables import (
@@ -108,7 +108,7 @@ class StoppingSuite(ComponentSuite):
             "promises neither",
         )
         task = tasks_of(component)[0]
-        assert_kept(component, toy_impurity(task))
+        assert_promises_hold(component, toy_impurity(task))
         for seed in (0, 1):
             parts = Parts(
                 method=None,
@@ -270,7 +270,7 @@ class MissingSuite(ComponentSuite):
 
     def test_it_is_the_rule_of_the_kernel_that_it_names(self, component):
         skip_if(not component.kernel, "names none")
-        assert_kept(component)
+        assert_promises_hold(component)
         for seed, multiway in itertools.product(SEEDS[:3], (True, False)):
             parts = Parts(
                 method=None, criterion=KernelReduction(), impurity=ToyGini(), missing=component
@@ -332,7 +332,7 @@ class MissingSuite(ComponentSuite):
             impurity=toy_impurity(table.task),
             missing=component,
         )
-        return verified(grow, problem_of(table, parts, multiway=multiway), Context()).tree
+        return fit_and_verify(grow, problem_of(table, parts, multiway=multiway), Context()).tree
 
 
 class CostSuite(SeededSuite):

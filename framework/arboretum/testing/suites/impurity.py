@@ -9,7 +9,13 @@ from arboretum.api import Capability, Target, Task, lint
 from arboretum.engine.axioms import SYMMETRIC, TOLERANCE, vectors
 from arboretum.errors import sure
 from arboretum.kernels.kernel_decorators import Kernel
-from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, skip_if, tasks_of
+from arboretum.testing.suites.base import (
+    ComponentSuite,
+    assert_promises_hold,
+    claims,
+    skip_if,
+    tasks_of,
+)
 
 
 def close(a, b, scale: float = 1.0) -> bool:
@@ -81,7 +87,7 @@ class ImpuritySuite(ComponentSuite):
                 if len(tasks_of(component)) > 1 and hasattr(component, "for_objects")
                 else component
             )
-            assert_kept(one, task=task)
+            assert_promises_hold(one, task=task)
 
     def test_a_part_of_a_weight_counts(self, component, vectors):
         skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")

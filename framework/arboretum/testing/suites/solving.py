@@ -38,14 +38,14 @@ from arboretum.kernels import mark_of
 from arboretum.testing.oracles import all_sketches, best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite,
-    assert_kept,
+    assert_promises_hold,
     claims,
     copies_of,
+    fit_and_verify,
     kind_of_table,
     late,
     skip_if,
     tasks_of,
-    verified,
     verify_solution,
 )
 from arboretum.testing.tables import (
@@ -99,7 +99,7 @@ class MethodSuite(ComponentSuite):
         self, component, parts
     ):
         for problem in self.problems(component, parts):
-            once = verified(component.fit, problem, Context(seed=4))
+            once = fit_and_verify(component.fit, problem, Context(seed=4))
             twice = component.fit(problem, Context(seed=4))
             assert sure(once.tree).to_json() == twice.tree.to_json()
             assert (once.value, once.lower_bound, once.status) == (
@@ -136,7 +136,7 @@ class MethodSuite(ComponentSuite):
                 attrs.evolve(parts, impurity=impurity, missing=StopHere()),
                 multiway=False,
             )
-            tree = sure(verified(component.fit, problem, Context()).tree)
+            tree = sure(fit_and_verify(component.fit, problem, Context()).tree)
             assert (tree.missing_child[~tree.is_leaf] == MISSING_STOPS).all(), (
                 "rows without a value go on, though the rule says they stay"
             )
@@ -245,7 +245,7 @@ class SolverSuite(ComponentSuite):
     ):
         for problem in self.problems(parts):
             best, tree = self.brute_force(problem, value)
-            solution = verified(component.solve, problem, Context(seed=3))
+            solution = fit_and_verify(component.solve, problem, Context(seed=3))
             again = component.solve(problem, Context(seed=3))
             assert (solution.value, solution.lower_bound, solution.status) == (
                 again.value,
@@ -288,7 +288,7 @@ class SolverSuite(ComponentSuite):
             )
             best, _ = self.brute_force(problem, value)
             slack = SLACK * max(1.0, abs(best))
-            found = [verified(component.solve, problem, Context())]
+            found = [fit_and_verify(component.solve, problem, Context())]
             found += [component.least(problem, Context())[1]] if hasattr(component, "least") else []
             for solution in found:
                 assert solution.status is Status.optimal and abs(solution.value - best) <= slack
@@ -452,7 +452,7 @@ class ComplexitySuite(ComponentSuite):
     def test_its_closed_form_says_the_same(self, component):
         skip_if(form_of(component) is None, f"complexity {component.name!r} has no closed form")
         form = sure(form_of(component))
-        assert_kept(component)
+        assert_promises_hold(component)
         assert form.leaf == component.leaf()
         generator = np.random.default_rng(0)
         for _ in range(100):
