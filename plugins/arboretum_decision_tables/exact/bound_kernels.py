@@ -45,6 +45,9 @@ Invariants:
 - In ``list_conjunctions`` stack[d] holds the rows that the d literals at[0] … at[d − 1] have in
   common, product[d] is their Π arity, and at[d] is the literal to try next.
 - ``most[r, d]`` is G_r(d) for d ≥ 1, 0 for none; column 0 is not used.
+
+Where nothing else is said, table is a Table, form a ClosedForm and setting a Setting, all only
+read.
 """
 
 from typing import NamedTuple
@@ -105,6 +108,12 @@ def lower_bound_of_part(mass, class_weight, alone, spread, form, setting, heap):
     leaf and send all its weight there; no path gets longer, and what remains is a prefix code.  An
     object that shares a leaf with no other is a class.  Where there are such, Shannon's bound of
     that length is taken: it needs only sums over the objects.
+
+    mass : of the part.
+    class_weight : float64[classes], of the objects that may share a leaf.
+    alone, spread : how many objects share a leaf with no other, and Σ w log₂ w of them.
+    heap : float64[≥ classes], overwritten.
+    ψ in the unit of the form, not divided by the total weight.
     """
     least = setting.least if form.priced else 1.0
     one_test = (form.per_node + form.per_mass * mass) * least + form.leaf * (
@@ -212,11 +221,11 @@ def huffman_length(heap, n_weights, arity):
 
 @inner
 def heuristic_impurity(class_weight, spread, mass, heuristic):
-    """Return how mixed a part is, by the heuristic: its entropy (less ``spread``) or Gini impurity
-    times its mass, else the mass of its pairs of different classes.
+    """Return how mixed a part is, by the heuristic: its entropy or Gini impurity times its mass,
+    else the mass of its pairs of different classes.
 
-    class_weight : float64[classes].
-    spread : Σ w log₂ w of objects that share a leaf with no other.
+    class_weight : float64[classes], of the objects that may share a leaf.
+    spread : Σ w log₂ w of objects that share a leaf with no other; only entropies look at it.
     heuristic : of ENTROPY, PAIRS, GINI, WORST_PAIRS and WORST_ENTROPY.
     """
     total = 0.0
@@ -257,6 +266,8 @@ class Literals(NamedTuple):
 def new_literals(table: Table, rows: int, classes: int) -> Literals:
     """Return empty literals with room for ``rows`` rows: a multiway test has a literal per bin, a
     two-way test two.
+
+    rows : 0 where nothing is looked ahead.
     """
     tests = np.diff(np.append(table.features["first_test"], len(table.price)))
     features = table.features
@@ -269,7 +280,11 @@ def new_literals(table: Table, rows: int, classes: int) -> Literals:
 
 @jit(borrow=True)
 def fill_literals(table, rows, low, high, literals):
-    """Fill the arrays of ``literals`` for rows[low:high]; returns how many words are in use."""
+    """Fill the arrays of ``literals`` for rows[low:high]; returns how many words are in use.
+
+    table : Table; rows : int32, objects.
+    literals : with room for so many rows; its ``words`` is for the caller to replace.
+    """
     base, bits, same, kind, row_weight, _ = literals
     codes = table.codes
     words = (high - low + 63) // 64
@@ -298,7 +313,8 @@ def weight_if_light(part, literal, rows, setting):
     """Return the weight of the rows in both sets where the leaf rule may let them be a leaf for
     their weight or number, else −1.
 
-    part, literal : uint64[words].
+    part, literal : uint64[words], sets of the rows that ``rows``, Literals, is of.
+    setting : Setting, of which ``share`` and ``few`` say what is light.
     """
     share, few = setting.share, setting.few
     mass, n = 0.0, 0
@@ -317,6 +333,8 @@ def weight_if_light(part, literal, rows, setting):
 def classify_mixed_part(part, literal, rows, setting):
     """Return what ``inspect_part`` says of rows of several classes: (1, their weight) where they
     may be a leaf as they are light, else (2, 0.0).
+
+    Arguments as of ``weight_if_light``.
     """
     if setting.share > 0.0 or setting.few > 0:
         mass = weight_if_light(part, literal, rows, setting)
@@ -327,10 +345,10 @@ def classify_mixed_part(part, literal, rows, setting):
 
 @inline
 def inspect_part(part, literal, rows, setting):
-    """Return (0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)
-    of the rows in both sets.
+    """Return (0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf,
+    else 0.0) of the rows in both sets.
 
-    part, literal : uint64[words].
+    Arguments as of ``weight_if_light``.  A mixed set is mostly told by its first words.
     """
     words, same, kind, row_weight = rows.words, rows.same, rows.kind, rows.row_weight
     first = -1
@@ -366,6 +384,9 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     cost ψ⁰, the others at least one test at the least price and two leaves; so Σ mass of the mixed
     ones = mass − that of the others.  For maxima, a mixed part costs at least one test of the two
     lightest objects, and a leaf.
+
+    literal : its number in ``ahead``, Literals; mass : of its rows.
+    ∞: no test divides them.
     """
     bits, base = ahead.bits, ahead.base
     part = bits[literal]
@@ -410,6 +431,9 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
 def fitting_depth(literals: int, words: int, work: float) -> int:
     """Return the most literals per conjunction, up to ``DEEPEST``, such that all conjunctions are
     listed within about ``work`` words.
+
+    literals : of the table; words : of a set of its rows; work : words to be looked at.
+    0: not even single literals fit.
     """
     depth, conjunctions = 0, 1.0
     while depth < DEEPEST:
@@ -425,8 +449,10 @@ def list_conjunctions(n, depth, features, ahead, setting, most):
     """Fill ``most``, float64[n, depth + 1], with G_r(d) of the rows that may be a leaf (see the
     module); 0 where there is none.
 
+    depth : literals of a conjunction, at most.
     features : FEATURE[F].
     ahead : literals of the n rows.
+    most : zeros before.
     """
     base, bits, same, kind, row_weight, words = ahead
     literals = base[-1]
@@ -506,7 +532,8 @@ def conjunction_bound(n, depth, features, ahead, form, setting, most):
     For maxima: the object that lies in no conjunction of less than k literals is asked k tests,
     each of at least two objects.
 
-    most : float64[n, depth + 1], scratch.
+    features : FEATURE[F]; form, setting : ClosedForm and Setting.
+    most : float64[≥ n, depth + 1], overwritten.
     """
     kind, row_weight = ahead.kind, ahead.row_weight
     most[:n] = 0.0
@@ -559,8 +586,11 @@ def lagrangian_bound_at(multiplier, n_rows, depth, kind, row_weight, of_class, a
     """Return Σ w_r min_d (d + λ / G_r(d)) − λ, with λ = ``multiplier``: a lower bound of the total
     path length for every λ ≥ 0.
 
+    depth : literals up to which G_r(d) is listed; beyond, the mass of r's class times arityᵈ stands
+        for it.
     kind, row_weight : int64[n_rows], float64[n_rows], as in ``Literals``.
     of_class : float64[classes], weight of each class.
+    free : greatest weight of a leaf of several classes.
     most : float64[n_rows, depth + 1], G_r(d).
     """
     total = 0.0

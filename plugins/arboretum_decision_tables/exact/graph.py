@@ -83,14 +83,17 @@ def build_graph(
 ) -> Graph:
     """Build Δ(T): expand every subtable, within the budget.
 
+    count_leaves : whether distinct leaf subtables are counted, too.
     values : how many numbers per node will be wanted (bytes are kept free).
     """
     return Builder(space, count_leaves=count_leaves, values=values).run(context)
 
 
 class Builder:
-    """Owns the arrays of row_kernels and enlarges them.  It may run again, with more of a
-    budget, and goes on where it stopped.
+    """Owns the arrays of row_kernels and enlarges them.  It may run again, with more of a budget,
+    and goes on where it stopped.
+
+    count_leaves, values : as of :func:`build_graph`.
     """
 
     def __init__(self, space: Space, *, count_leaves: bool = False, values: int = 1) -> None:
@@ -182,7 +185,11 @@ class Builder:
         return end
 
     def _enlarge_arrays(self, budget: int | None) -> bool:
-        """Make room for the next subtable; False when that exceeds the budget in bytes."""
+        """Make room for the next subtable, as much as the kernel has asked for; False when that
+        exceeds the budget in bytes.
+
+        budget : of the arrays and the values that will be asked for; None: no limit.
+        """
         used = dict(zip(sure(self.state.dtype.names), self.state.tolist()[0], strict=True))
         need = used["need"]
         nodes = used["nodes"] + need

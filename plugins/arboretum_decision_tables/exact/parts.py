@@ -19,6 +19,9 @@ Invariants, w being the most bins of a feature, at least 2:
   Fingerprints are sums mod 2⁶⁴.
 - ``class_weight`` has no columns where class weights are not asked for; ``alone`` and ``spread``
   are then not summed.
+
+Where nothing else is said, table is a Table, rule its Rule and parts are Parts, the last written; f
+is a feature, slot a place of ``parts.sets``.
 """
 
 from typing import NamedTuple
@@ -143,7 +146,10 @@ class Parts(NamedTuple):
 
 
 def new_parts(table: Table, *, class_weights: bool) -> Parts:
-    """Return empty parts with room for the tests of any feature."""
+    """Return empty parts with room for the tests of any feature.
+
+    class_weights : whether class weights, and what objects alone weigh, are summed.
+    """
     widest, classes = most_bins(table), n_classes(table)
     n = 4 * widest + 2
     return Parts(
@@ -180,10 +186,12 @@ def is_too_small_to_divide(counts, rule):
 
 @inner
 def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
-    """Return whether one branch of a test is a leaf by its mass or impurity; summed in the order of
-    rows, so that the answer does not depend on the way that led to the subtable.
+    """Return whether one branch of a test of rows[low:high] is a leaf by its mass or impurity;
+    summed in the order of rows, so that the answer does not depend on the way that led to the
+    subtable.
 
-    vector : float64[classes], scratch.
+    f, index, outcome : the feature, its test and the branch.
+    vector : float64[classes], overwritten.
     """
     vector[:] = 0.0
     mass, column, family = 0.0, table.codes[f], table.features[f].family
@@ -207,7 +215,11 @@ def is_pure_enough(table, weights):
 
 @inline
 def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
-    """Return whether a part, one branch of a test of rows[low:high], is a leaf by the rule."""
+    """Return whether a part, one branch of a test of rows[low:high], is a leaf by the rule.
+
+    slot : of the part, filled in.
+    f, index, outcome : the feature, its test and the branch, for rules that sum rows anew.
+    """
     part = parts.sets[slot]
     if part.who != MIXED or is_too_small_to_divide(part.counts, table.rule):
         return True
@@ -218,8 +230,11 @@ def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
 
 @inner(wraps=True)
 def fill_parts(table, f, index, rows, low, high, parts):
-    """Add up the objects of each outcome of a two-way test (of each bin of its feature where
-    index < 0); returns how many occur.
+    """Add up the objects of rows[low:high] by outcome of a two-way test; returns how many outcomes
+    occur, listed in ``parts.touched``.
+
+    f, index : the feature and its test; BY_BIN: by bin of the feature.
+    All bins must be empty (``clear_parts``).
     """
     column, family, class_weight = table.codes[f], table.features[f].family, parts.class_weight
     seen = np.int64(0)
@@ -263,8 +278,8 @@ def clear_parts(parts, seen):
 
 @inner(wraps=True)
 def unite_parts(parts, to, first, second):
-    """Make slot ``to`` the union of slots ``first`` and ``second``.  Only sums, no differences: a
-    class that is absent weighs 0.
+    """Make slot ``to`` the union of slots ``first`` and ``second``, which share no rows.  Only
+    sums, no differences: a class that is absent weighs 0.
     """
     part, one, other, class_weight = (
         parts.sets[to],
@@ -295,9 +310,10 @@ def write_test(test, index, inside, outside):
 
 @inner
 def list_tests(table, f, seen, parts):
-    """List the tests of a two-way feature that divide the rows, of whose bins ``seen`` were filled
-    in; returns how many.
+    """List the tests of a two-way feature that divide the rows in ``parts.tests``, with the slots
+    of their outcomes; returns how many.
 
+    seen : bins that were filled in; ``parts.touched`` is sorted.
     Of tests that divide alike only the cheapest is listed, ties to the first.
     """
     touched, tests, price, feature = parts.touched, parts.tests, table.price, table.features[f]

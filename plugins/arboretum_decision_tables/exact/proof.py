@@ -35,7 +35,10 @@ def write_proof(
 
 
 def paths_of(graph: Graph) -> list[Path]:
-    """Return for every node the literals (test, outcome) of one path that leads to it."""
+    """Return for every node the literals (test, outcome) of one path that leads to it.
+
+    Every node is reached from a larger one, so a path is found before its node is looked at.
+    """
     space = graph.space
     found: list[Path] = [()] * max(1, graph.n_nodes)
     waiting: dict[int, tuple[Path, np.ndarray]] = {0: ((), np.arange(space.n_objects))}

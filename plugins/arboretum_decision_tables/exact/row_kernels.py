@@ -36,6 +36,10 @@ Invariants:
   again fills it in anew.
 - ``room_for_bundles`` bounds what one subtable may add to the stream, and so nodes and pending
   children. It is asked for before anything is written; hash tables stay at most half full.
+
+Where nothing else is said, table is a Table and parts are Parts of :mod:`.parts`, graph is a Graph
+of :mod:`.set_kernels` and state its record; f is a feature, low and high bound rows of
+``graph.rows``.
 """
 
 import numpy as np
@@ -65,9 +69,10 @@ def expand_subtables(table, track, graph, limit, parts, base):
     """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit``
     row visits (PAUSED).
 
+    table : Table.
     track : count distinct leaves, too.
-    graph : written.
-    parts, base : scratch.
+    graph : Graph of :mod:`.set_kernels`, written; another call goes on where this one stopped.
+    parts, base : Parts and Base, overwritten.
     """
     state, frames, pending, rows = graph.state[0], graph.frames, graph.pending, graph.rows
     rule, n_features = table.rule, len(table.features)
@@ -135,7 +140,9 @@ def expand_subtables(table, track, graph, limit, parts, base):
 @inline
 def room_for_bundles(features, n):
     """Return how many entries of the stream (and so nodes, and pending children) the bundles of n
-    rows may need.
+    rows may need at most.
+
+    features : FEATURE[F].
     """
     need = 3 * len(features)
     for f in range(len(features)):
@@ -145,7 +152,10 @@ def room_for_bundles(features, n):
 
 @inline
 def push_frame(state, frames, low, high, below, is_base):
-    """Push a frame of rows[low:high], which become those of the topmost subtable."""
+    """Push a frame of rows[low:high], which become those of the topmost subtable.
+
+    below : pending children below it; is_base : whether its subsets are words of bits.
+    """
     frame = frames[state.frames]
     frame.low, frame.high, frame.below, frame.is_base = low, high, below, is_base
     state.frames += 1
@@ -154,8 +164,8 @@ def push_frame(state, frames, low, high, below, is_base):
 
 @inline
 def copy_rows_of_child(table, frame, child, rows, top):
-    """Copy the rows of a pending child from its parent's to the top of the stack; feature −1
-    takes all.
+    """Copy the rows of a pending child from its parent's, those of ``frame``, to rows[top:];
+    feature −1 takes all.
     """
     f, low, high = child.feature, frame.low, frame.high
     if f >= 0:
@@ -170,6 +180,10 @@ def copy_rows_of_child(table, frame, child, rows, top):
 def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
     """Return the node of one branch, entered and put on the pending stack when it is new; −1 for a
     leaf.
+
+    slot : of the branch in ``parts``; low, high : rows of the subtable above.
+    f, index, outcome : feature, test and outcome that lead to it.
+    track : whether distinct leaves are counted.
     """
     state, part = graph.state[0], parts.sets[slot]
     if part_is_leaf(table, parts, slot, graph.rows, low, high, f, index, outcome):
@@ -188,8 +202,12 @@ def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
 
 @inline
 def write_bundles(table, f, low, high, track, graph, seen, parts, at):
-    """Write the bundles of one feature, whose bins were filled in; returns the end of the
-    stream.
+    """Write the bundles of one feature, whose bins were filled in; returns the end of the stream.
+
+    f : the feature; low, high : rows of the subtable.
+    track : whether distinct leaves are counted.
+    seen : bins that occur.
+    at : where in ``graph.stream`` they begin.
     """
     first, stream = table.features[f].first_test, graph.stream
     multiway = table.features[f].family == MULTIWAY

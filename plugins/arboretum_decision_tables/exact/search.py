@@ -72,9 +72,12 @@ class SubtableSearch:
     """Owns the arrays of search_kernels and enlarges them.  It may run again, with more of a
     budget, and goes on where it stopped.
 
+    form : of the complexity.
+    ease, ahead : as of :func:`minimise_complexity`.
+
     What is known when a run ends, values of ψ not divided by the total weight:
 
-    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an
+    value : ψ of ``best_tree()`` is at most that (less where the search was cut short just below an
         improved part).
     lower_bound : no tree is below it.
     stopped : "" when the minimum is proven, else what ran out, "seconds" or "bytes".
@@ -172,8 +175,11 @@ class SubtableSearch:
         return laid_out(space, space.price, None, choose)
 
     def run(self, context: Context, *, widths: bool = True) -> SubtableSearch:
-        """Minimise within the context's seconds and bytes; what an earlier run found of
-        subtables is known.
+        """Minimise within the context's seconds and bytes; what an earlier run found of subtables
+        is known.
+
+        widths : as of :func:`minimise_complexity`.
+        Raises OutOfTime where there is not even a greedy tree by the context's latest moment.
         """
         space, start = self.space, time.monotonic()
         self.context, self.stopped, deadline = context, "", context.deadline
@@ -287,7 +293,7 @@ class SubtableSearch:
 
     def _raise_bound_by_conjunctions(self, seconds: float) -> None:
         """Raise the root's bound by the conjunctions of as many literals as are listed in about
-        that time.
+        that time; of sums only where mass counts, and not where an impurity makes leaves.
         """
         from arboretum_decision_tables.exact.bound_kernels import (
             conjunction_bound_of_table,
@@ -321,14 +327,21 @@ class SubtableSearch:
 
     def _search_few_tests(self, width: int, heuristic: int, until: float) -> bool:
         """Search for the best tree that uses ``width`` tests per subtable only; return False when
-        that was not finished by ``until``, a ``time.monotonic()`` value, or for lack of bytes.
+        that was not finished by ``until``, or for lack of bytes.
+
+        width : at least 1.
+        heuristic : what ranks the tests, of bound_kernels.
+        until : ``time.monotonic()`` value; ∞: no limit.
         """
         n = int(self.state["nodes"][0])
         self.arrays["other"][:n] = self.arrays["low"][:n]
         return self._search_from_root(width, heuristic, until, "other", "low")
 
     def _raise_lower_bound(self, until: float) -> bool:
-        """Raise the lower bound of the root; True when it has met the upper one."""
+        """Raise the lower bound of the root; True when it has met the upper one.
+
+        until : ``time.monotonic()`` value; ∞: no limit.
+        """
         return self._search_from_root(0, -1, until, "low", "other")
 
     def _search_from_root(
@@ -340,6 +353,8 @@ class SubtableSearch:
         ``stopped`` is "bytes" where there was no room; it says nothing of seconds.
 
         width : tests per subtable, 0: all.
+        heuristic : what ranks tests, of bound_kernels; −1: none.
+        until : ``time.monotonic()`` value; ∞: no limit.
         low, other : names of the arrays with this search's lower bounds, and the other way's.
         """
         from arboretum.kernels.solving.slices import run_slices
@@ -369,6 +384,7 @@ class SubtableSearch:
 
         Raises what an impurity without a kernel has raised.
 
+        width, heuristic, low, other : as of ``_search_from_root``.
         unwind : open nothing any more, and take what is known up to the root.
         """
         kernels, arrays = self.kernels, self.arrays
@@ -414,7 +430,7 @@ class SubtableSearch:
 
 def _merge_contradicting_objects(space: Space) -> Table:
     """Return the table of a space for the search, in which objects that contradict each other are
-    one object with a class of its own.
+    one object with a class of its own (``group`` −1).
 
     No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf
     rule looks at impurities, which need their classes.

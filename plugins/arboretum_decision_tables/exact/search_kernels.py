@@ -48,6 +48,9 @@ Invariants:
   and list of all tests and one, and ``slots`` is at most half full.  So the kernel can be left and
   entered again at any step; the caller owns the arrays and enlarges them when the kernel says so.
   With ``unwind`` nothing is pushed, and no room is needed.
+
+Where nothing else is said, task is a Task and stacks are Stacks, both written, form is a ClosedForm
+and setting a Setting; f is a feature, low and high bound rows of ``stacks.rows``.
 """
 
 from typing import NamedTuple
@@ -183,9 +186,8 @@ def new_task(table: Table, form: ClosedForm, setting: Setting) -> Task:
 
 @inline
 def own_cost(form, mass, price):
-    """Return what an inner node adds to its branches: (per_node + per_mass · mass) · price.
-
-    Without the price where the form is not priced.
+    """Return what an inner node adds to its branches: (per_node + per_mass · mass) · price, without
+    the price where the form is not priced.
     """
     own = form.per_node + form.per_mass * mass
     return own * price if form.priced else own
@@ -199,8 +201,9 @@ def combine_branches(form, one, other):
 
 @inline
 def bounds_of_part(task, slot, leaf, literal, ahead):
-    """Return (lower, upper) bound of ψ of a part.
+    """Return (lower, upper) bound of ψ of a part; ∞ where no tree is known.
 
+    slot : of the part, filled in.
     leaf : whether the leaf rule makes a leaf of it.
     literal : its number among those of ``ahead``; −1: do not look ahead.
     """
@@ -231,10 +234,14 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
 
 @inner
 def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
-    """Return (floor, upper bound, sum or maximum of the parts' heuristic impurity) of the test
-    listed at ``t``, or of the multiway test, of which ``seen`` outcomes occur.
+    """Return (floor, upper bound, sum or maximum of the parts' heuristic impurity, 0 without a
+    heuristic) of a test.
 
+    f : its feature, whose bins are filled in; t : its entry of ``parts.tests``, not read of a
+        multiway feature.
+    seen : outcomes of a multiway test that occur.
     mass : of the rows rows[low:high] that it divides.
+    ahead : their literals; none are looked at where its ``words`` is 0.
     """
     table, form, heuristic, parts = task.table, task.form, task.heuristic, task.parts
     multiway = table.features[f].family == MULTIWAY
@@ -264,8 +271,11 @@ def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
 
 @inner
 def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
-    """List all tests that divide the rows, from ``at`` on; returns (end, least upper bound, its
-    test).
+    """List all tests that divide rows[low:high] on the stack of tests, from ``at`` on; returns
+    (end, least upper bound, its test or −1).
+
+    mass : of the rows; whole : their heuristic impurity, 0 without a heuristic.
+    ahead : their literals, ``words`` 0 where nothing is looked ahead.
     """
     table, parts, rows = task.table, task.parts, stacks.rows
     best, best_test = np.inf, np.int64(-1)
@@ -292,8 +302,10 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
 
 @inner
 def keep_best_tests(first, end, width, stacks):
-    """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new
-    end.
+    """Keep the ``width`` tests of least rank among places first … end − 1 of the stack (ties to the
+    first), in that order; returns the new end.
+
+    The last place of the stack is overwritten.
     """
     tests, spare = stacks.tests, len(stacks.tests) - 1
     kept = min(width, end - first)
@@ -314,7 +326,11 @@ def search_subtables(task, width, unwind, limit, stacks):
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row
     visits (PAUSED).
 
-    unwind : open nothing any more, take what is known up to the root.
+    task : Task, with memory and heuristic.
+    width : tests per subtable; 0: all, by their floors.
+    unwind : open nothing any more, take what is known up to the root; then limit and room do not
+        count.
+    stacks : Stacks, written; another call goes on where this one stopped.
     """
     table = task.table
     form = task.form
@@ -382,7 +398,7 @@ def search_subtables(task, width, unwind, limit, stacks):
             for k in range(seen):
                 c = parts.touched[k]
                 leaf = part_is_leaf(table, parts, c, rows, a, b, f, index, c)
-                x, y = bounds_of_part(task, c, leaf, np.int64(-1), nowhere)
+                x, y = bounds_of_part(task, c, leaf, -1, nowhere)
                 least, greatest = (
                     combine_branches(form, least, x),
                     combine_branches(form, greatest, y),
@@ -446,7 +462,8 @@ def pop_frame(state, frame):
 def heuristic_impurity_of_rows(rows, low, high, table, mass, heuristic, totals):
     """Return how mixed rows[low:high] are, as ``heuristic_impurity`` of ``bound_kernels``.
 
-    totals : scratch, float64[classes].
+    mass : of the rows; heuristic : not −1.
+    totals : float64[classes], overwritten.
     """
     totals[:] = 0.0
     spread = 0.0
@@ -461,8 +478,12 @@ def heuristic_impurity_of_rows(rows, low, high, table, mass, heuristic, totals):
 
 @inner
 def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
-    """Put one part of the topmost subtable on the stacks, and in the memory if it is new there
-    with its bound ``least``.
+    """Put one part of the topmost subtable on the stacks, and in the memory if it is new there with
+    its bound ``least``.
+
+    f, index, outcome : feature, test and outcome that lead to it.
+    words : its fingerprint, two uint64.
+    allowed : its budget, at least ``least``.
     """
     state, rows = stacks.state[0], stacks.rows
     frame, below = stacks.frames[state.frames - 1], stacks.frames[state.frames]

@@ -25,6 +25,9 @@ Invariants:
   same place.
 - ``by_code`` is all 0 between features.
 - ``late`` holds state.late notes; its last entry is no note: it takes what only loads the slots.
+
+Where nothing else is said, table is a Table, graph a Graph and base a Base, the last two written; f
+is a feature, c and s are sets of rows of the base.
 """
 
 from typing import NamedTuple
@@ -173,7 +176,9 @@ def set_of_first_rows(n):
 
 @inner
 def fill_base(table, rows, low, high, base):
-    """Fill in what a base holds of rows[low:high]."""
+    """Fill in what a base holds of rows[low:high], at most 64; ``base.epoch`` rises, so that its
+    cache is empty.
+    """
     n, by_code, touched = high - low, base.by_code, base.touched
     for f in range(table.codes.shape[0]):
         seen = 0
@@ -209,7 +214,8 @@ def fill_base(table, rows, low, high, base):
 def subset_is_leaf(c, low, table, rows, vector):
     """Return whether the leaf rule makes a leaf of a set of rows of several classes of the base.
 
-    vector : float64[classes], scratch.
+    c : the set, a word of bits; low : first row of the base in ``rows``.
+    vector : float64[classes], overwritten.
     """
     counts, mass, rest, rule = 0, 0.0, c, table.rule
     vector[:] = 0.0
@@ -229,6 +235,10 @@ def node_of_subset(c, low, table, ruled, track, graph, base, at):
     """Return the node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2,
     and ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
     hides what each waits for memory.
+
+    c : the set, not empty, a word of bits; low : first row of the base in ``graph.rows``.
+    ruled : whether the leaf rule may make leaves of several classes.
+    track : whether distinct leaves are counted.
     """
     pure = c & base.row[lowest(c)].other == NONE
     if pure and not track:
@@ -257,7 +267,11 @@ def node_of_subset(c, low, table, ruled, track, graph, base, at):
 
 @inline(wraps=True)
 def look_up_noted_subsets(low, table, graph, base):
-    """Find nodes of the noted subsets, entered and put on the pending stack where they are new."""
+    """Find nodes of the noted subsets, entered and put on the pending stack where they are new, and
+    write them into the stream and the cache.
+
+    low : first row of the base in ``graph.rows``.
+    """
     state, slots, late = graph.state[0], graph.slots, base.late
     mask, found = np.uint64(slots.shape[0] - 1), NONE
     for k in range(state.late):  # all slots are on their way before the first is needed
@@ -281,8 +295,10 @@ def look_up_noted_subsets(low, table, graph, base):
 
 @inline
 def enter_node(graph, node, size, mass):
-    """Write what is known of a new node, and put it on the pending stack; returns its place
-    there.
+    """Write what is known of a new node, and put it on the pending stack; returns its record there,
+    of which the caller fills in how its rows are found.
+
+    node : its number, ``state.nodes``; size, mass : its objects and their weight.
     """
     state = graph.state[0]
     graph.size[node], graph.mass[node] = size, mass
@@ -302,7 +318,10 @@ def place_in_cache(c):
 
 @inline
 def next_code(s, pieces, j):
-    """Return the code that follows in a set that of piece j, which is not its last."""
+    """Return the code that follows in set s that of piece j, which is not its last.
+
+    pieces : PIECE[64], of a two-way feature, ascending.
+    """
     j += 1
     while s & pieces[j].subset == NONE:
         j += 1
@@ -311,7 +330,11 @@ def next_code(s, pieces, j):
 
 @inline
 def write_bundles_of_subset(s, low, table, ruled, track, graph, base, at):
-    """Write all bundles of a set of rows of the base; returns the end of the stream."""
+    """Write all bundles of a set of rows of the base; returns the end of the stream.
+
+    s : the set, a word of bits; other arguments as of ``node_of_subset``.
+    at : where in ``graph.stream`` they begin.
+    """
     first_row, stream, price, same = lowest(s), graph.stream, table.price, base.same
     graph.state[0].late = 0
     for f in range(same.shape[0]):

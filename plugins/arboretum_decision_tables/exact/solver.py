@@ -192,6 +192,9 @@ class SubtableDP:
     def _choose_optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
         """Choose among the optimal trees of a finished graph, which prove the minimum; each further
         complexity keeps, of the trees that those before it left, the best.
+
+        costs : the run's complexity, then those of ``then``.
+        Trees are counted and listed as the solver's fields say.
         """
         space, cost = graph.space, costs[0]
         stages, notes, kept = {}, self._write_notes(graph, costs), graph
@@ -346,6 +349,8 @@ def _budget_of_graph(context: Context, costs: Sequence[Cost]) -> Context:
     """Return the context with the part of the budget that the graph may spend: a share of the
     seconds and half of the bytes; all of it where no branch and bound can follow (F without a
     form).
+
+    costs : that one graph serves.
     """
     if any(cost.form is None for cost in costs):
         return context
@@ -365,8 +370,10 @@ def _branch_and_bound(
     """Search by branch and bound where the graph did not fit, with what is left of the budget,
     shared by the complexities that are left; F without a form takes what the graph knows.
 
-    start : when the graph was begun.
-    walk : a search to go on with.
+    start : ``time.monotonic()`` value when the graph was begun.
+    walk : a search to go on with; None: a new one.
+    costs_left : complexities among which the seconds are shared.
+    Without a deadline it takes as long as the graph did, or LEAST_SECONDS.
     """
     if cost.form is None:
         return _solution_of_unfinished_graph(graph, cost, Ended(graph.stopped))
@@ -404,7 +411,10 @@ def _branch_and_bound(
 
 
 def _solution_of_unfinished_graph(graph: Graph, cost: Cost, ended: Ended) -> Solution:
-    """Return the best tree that an unfinished graph knows, with the best bound that it proves."""
+    """Return the best tree that an unfinished graph knows, with the best bound that it proves.
+
+    ended : how the work did, for the note.
+    """
     known = values_of_nodes(graph, cost)
     tree = best_known_tree(graph, cost, known)
     return ended.solution(

@@ -184,7 +184,7 @@ class Space:
         return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
 
     def node_impurity(self, weights: np.ndarray) -> float:
-        """Return the run's impurity; NaN without one."""
+        """Return the run's impurity of class weights, float64[classes]; NaN without one."""
         return math.nan if self.impurity is None else float(self.impurity.value(weights))
 
     def is_leaf(self, rows: np.ndarray) -> bool:
@@ -220,8 +220,11 @@ PER_ROW, PER_CODE, BYTES = 600, 5, 20
 def space_of(
     problem: Problem, *, refuse_inconsistent: bool = False, context: Context = Context()
 ) -> Space:
-    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none
-    for this solver, and OutOfTime.
+    """Read a problem, equal objects of one class merged.
+
+    refuse_inconsistent : whether objects with equal values and different classes raise DataError.
+    Raises CapabilityError or DataError, with the way out, where the problem is none for this
+    solver, BudgetError or OutOfTime where the context leaves too little for equal rows to be found.
     """
     from arboretum.kernels.solving.fingerprints import random_words
 
@@ -266,8 +269,8 @@ def space_of(
 
 
 def _merge_equal_objects(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (codes of the merged objects by their first occurrence, label not included; the first
-    object of each; object → merged object).
+    """Return codes of the merged objects, uint[n, F], in the order of their first occurrence, label
+    not included; int64[n], the first object of each; and the merged object of every object.
     """
     labelled = np.concatenate(
         [objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe"

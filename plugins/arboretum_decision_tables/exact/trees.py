@@ -16,6 +16,8 @@ from arboretum_decision_tables.exact.values import Cost, bundle_value_in_python,
 def split_by_test(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
     """Return (outcome, objects int64[·]) of a test, by outcome; outcomes without objects are left
     out.
+
+    rows : int64[·], objects; test : by its global index.
     """
     outcome = space.outcomes_of_test(rows, test)
     return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
@@ -78,7 +80,7 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
     """Return the tree of an unfinished graph: its optimum below every node that it knows a tree
     for, greedy tests above.
 
-    value : float64[n], ∞ where no tree is known.
+    value : float64[n], ψ of the best tree of every node; ∞ where no tree is known.
     """
     space = graph.space
 
@@ -96,7 +98,7 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
                 min(
                     bundles,
                     key=lambda bundle: bundle_value_in_python(graph, cost, node, bundle, value),
-                )[0]
+                ).at
             ]
         )
 
@@ -155,7 +157,11 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
 
 
 def cheapest_test(space: Space, one: int, other: int) -> int:
-    """Return the cheapest test that tells two objects apart; −1 when none does."""
+    """Return the cheapest test that tells two objects apart, the first of equal ones; −1 when none
+    does.
+
+    one, other : numbers of the objects.
+    """
     best, least = -1, math.inf
     for f in np.flatnonzero(space.codes[:, one] != space.codes[:, other]).tolist():
         low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))

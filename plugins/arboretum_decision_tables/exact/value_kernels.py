@@ -27,9 +27,11 @@ from arboretum.kernels.jit import inline, jit
 def bundle_value(stream, at, form, address, mass, price, value, buffer):
     """Return F of the bundle that begins at ``stream[at]``.
 
+    form : ClosedForm; only ``leaf`` counts where F is compiled.
     address : of a compiled F; 0: ``form`` says it.
+    mass : of the node; price : float64[tests].
     value : float64[nodes], ψ of the nodes below.
-    buffer : float64[widest], scratch.
+    buffer : float64[widest], overwritten by a compiled F's arguments.
     """
     test, leaves, edges = stream[at], stream[at + 1], stream[at + 2]
     if address == 0:
@@ -49,12 +51,11 @@ def values_of_nodes(order, start, stream, mass, price, form, address, buffer, ou
     """Write ψ of every node for one complexity, given by form or address, to ``out``; returns the
     first node at which F is NaN, or −1.
 
-    order : int32[n].
-    start : int64[n, 2].
+    order : int32[n]; start : int64[n, 2]; stream : int32.
     mass : float64[n].
     price : float64[tests].
-    buffer : float64[widest].
-    out : float64[n]; what stands there stays where a node was never expanded.
+    form, address, buffer : as of ``bundle_value``.
+    out : float64[n]; what stands there stays where a node was never expanded, and is read as its ψ.
     """
     for i in order:
         at, end = start[i, 0], start[i, 1]
@@ -78,10 +79,11 @@ def copy_optimal_bundles(
     """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's,
     below the root.  Returns the length of the copied stream.
 
-    buffer : float64[widest].
+    order, start, stream, mass, price, form, address, buffer : as of ``values_of_nodes``.
     value : float64[n], ψ of every node.
-    kept_start : int64[n, 2] of −1, which stays where no optimal tree comes by.
-    kept_stream : as long as ``stream``.
+    slack : relative.
+    kept_start : out, int64[n, 2] of −1, which stays where no optimal tree comes by.
+    kept_stream : out, as long as ``stream``.
     """
     kept_start[0, 0] = top = 0  # 0 or more: it is reached
     for j in range(len(order) - 1, -1, -1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import numpy as np
@@ -81,11 +81,11 @@ class Cost:
 
 
 def values_of_nodes(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
-    """Return ψ of the best tree of every node, float64[n].  Raises CapabilityError when F returns
-    NaN.
+    """Return ψ of the best tree of every node, float64[n].
 
-    Where the graph is not finished: ∞ for a node below which no tree is known; with ``bound`` a
-    lower bound of ψ.
+    bound : of a graph that is not finished return a lower bound of ψ; else ∞ for a node below which
+        no tree is known.
+    Raises CapabilityError when F returns NaN.
     """
     from arboretum_decision_tables.exact import value_kernels as kernels
 
@@ -127,32 +127,45 @@ def _bounds_of_unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
     )
 
 
-def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
-    """Return (position in the stream, leaves, nodes) of every bundle of a node."""
+class Bundle(NamedTuple):
+    """A way to divide a node, see :class:`.graph.Graph`.
+
+    at : its place in the stream, where its test stands.
+    leaves : number of branches that are leaves.
+    below : nodes of the others.
+    """
+
+    at: int
+    leaves: int
+    below: list[int]
+
+
+def bundles_of(graph: Graph, node: int) -> list[Bundle]:
+    """Return the bundles of a node; none of one that was never expanded, or that nothing
+    divides.
+    """
     at, end = graph.start[node].tolist()
     found = []
     while at < end:
         edges = int(graph.stream[at + 2])
         found.append(
-            (at, int(graph.stream[at + 1]), graph.stream[at + 3 : at + 3 + edges].tolist())
+            Bundle(at, int(graph.stream[at + 1]), graph.stream[at + 3 : at + 3 + edges].tolist())
         )
         at += 3 + edges
     return found
 
 
 def bundle_value_in_python(
-    graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray
+    graph: Graph, cost: Cost, node: int, bundle: Bundle, value: np.ndarray
 ) -> float:
     """Return F of a node that is divided by one of its bundles.
 
-    bundle : (position in the stream, leaves, nodes), as of :func:`bundles_of`.
     value : float64[n], ψ of every node.
     """
-    at, leaves, below = bundle
-    children = np.concatenate([np.full(leaves, cost.complexity.leaf()), value[below]])
+    children = np.concatenate([np.full(bundle.leaves, cost.complexity.leaf()), value[bundle.below]])
     return float(
         cost.complexity.node(
-            float(graph.mass[node]), float(graph.space.price[graph.stream[at]]), children
+            float(graph.mass[node]), float(graph.space.price[graph.stream[bundle.at]]), children
         )
     )
 
@@ -226,6 +239,8 @@ def keep_optimal_bundles(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
     """Return the part of a finished graph that optimal trees use: below T, the bundles whose value
     is their node's.
 
+    value : float64[n], ψ of every node for this complexity.
+
     It describes the trees all of whose subtrees are optimal.  Where F rises strictly with every
     branch (sums) these are all optimal trees; for maxima (depth) a tree may be optimal though a
     subtree off its longest path is not, and is left out.
@@ -284,7 +299,7 @@ def count_trees(graph: Graph) -> dict[int, int]:
     """Return the number of trees that a graph's bundles describe, for every node; exact, however
     many.
 
-    Where only optimal bundles are kept (:func:`.values.keep_optimal`), these are the optimal trees.
+    Where only optimal bundles are kept (:func:`keep_optimal_bundles`), these are the optimal trees.
     ``graph.order`` has children before their parents; a node without bundles is a leaf, one tree.
     """
     number: dict[int, int] = {}
