@@ -17,6 +17,8 @@ Invariants: costs of a set are ascending, at first[s] … last[s] − 1 of ``cos
 of a set come before it in the order of counting.  Between two sets all slots of the bag are FREE.
 A set is counted whole or not at all: NEED_ROOM comes before its costs are written, and it is begun
 anew.  At most about half of the bag is in use.  Counts are exact below 2⁵³, or mod ``modulus``.
+
+graph is a Graph of :mod:`.graph`, only read; s is a set of it, e or edge one of its edges.
 """
 
 from typing import NamedTuple
@@ -242,14 +244,12 @@ def list_trees(graph, counted, nodes, state, tests, starts):
         at, edge, a, b = state[0] - 1, np.int64(-2), np.int64(0), np.int64(0)
         if at < 0:
             nodes[0].set, nodes[0].cost = root, state[1]
-            edge, a, b = split_of_cost(graph, counted, root, state[1], np.int64(-1), np.int64(-1))
+            edge, a, b = split_of_cost(graph, counted, root, state[1], -1, -1)
             at = 0
         while edge == -2 and at >= 0 and state[0] > 0:  # the last node that can be something else
             s, place, now = nodes[at].set, nodes[at].cost, nodes[at].edge
             if now < 0:
-                edge, a, b = split_of_cost(
-                    graph, counted, s, place, graph.set[s].first_edge, np.int64(-1)
-                )
+                edge, a, b = split_of_cost(graph, counted, s, place, graph.set[s].first_edge, -1)
             else:
                 edge, a, b = split_of_cost(graph, counted, s, place, now, nodes[at].left + 1)
             at -= edge == -2

@@ -48,6 +48,9 @@ Invariants:
 - numba checks no index: NEED_ROOM comes before a set is taken (2 · tests sets and as many edges as
   tests have to fit) and before one is expanded (a number for every level, and two for every
   test; half of ``slots`` stays free).
+
+Where nothing else is said, table is a GraphTable, only read; levels and scratch are GraphLevels and
+GraphScratch, memo is a Memo, graph a Graph and state a record of STATE, all written.
 """
 
 from typing import NamedTuple

@@ -22,6 +22,9 @@ One beats another only if it has no more leaves and costs no more.  Segments of 
 steepest first, those of one slope joined.  ``origin`` leads from a partial solution to those of its
 sides, so that a tree can be laid.  NEED_ROOM comes before one is written, and the set is begun
 anew.
+
+graph is a Graph of :mod:`.graph`, only read; s is a set of it, e one of its edges; a and b are
+numbers of partial solutions.
 """
 
 from typing import NamedTuple

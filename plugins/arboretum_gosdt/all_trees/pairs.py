@@ -14,6 +14,9 @@ What d, i, j and side are: :mod:`.graph`.
 Invariants: low ≤ least cost of a side ≤ high; low = high: it is solved.  Columns of ``sums`` go by
 the tests that divide the set, in the order of ``levels.test[d]``.  ``both`` and ``near`` hold rows
 of the open tests only.  numba checks no index: ``levels`` and ``scratch`` have room for all tests.
+
+Where nothing else is said, table is a GraphTable, only read; levels and scratch are GraphLevels and
+GraphScratch, memo is a Memo, graph a Graph and state a record of STATE, all written.
 """
 
 import numpy as np

@@ -17,6 +17,10 @@ max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).  W
 Invariants: bounds of what is closed are taken into ``frame.lb``, so that this bounds all of it.
 Nodes of a column are linked by ``after`` in the order of their ranks.  ``choose_cut`` leaves in
 ``frame.slack`` the weight between the outer two of the cuts that are not closed.
+
+Where nothing else is said, plan and tables are Plan and Tables of :mod:`.tables`, state is a State
+of :mod:`.parts`; tables and state are written; top is the place of a frame, which is its level,
+too.
 """
 
 import numpy as np
@@ -94,11 +98,11 @@ def start_column(plan, tables, state, top):
     column = frame.column
     size = tables.starts[column + 1] - tables.starts[column]
     n = collect_bounds(plan, tables, state, top, column)
-    a = add_node(state, top, column, NOTHING, np.int64(0), np.int64(0), frame.own)
+    a = add_node(state, top, column, NOTHING, 0, 0, frame.own)
     held, hint = NOTHING, NOTHING
     for k in range(n + 1):
         if k == n:
-            q = add_node(state, top, column, size - 1, frame.weight, frame.own, np.int64(0))
+            q = add_node(state, top, column, size - 1, frame.weight, frame.own, 0)
         elif seeds[k].low_left + seeds[k].low_right < frame.ub:
             hint = seeds[k].cut
             continue

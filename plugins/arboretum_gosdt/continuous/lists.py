@@ -13,6 +13,10 @@ while its frame works, at the end of its parent's room (``used``); a list that i
 columns.  Room is asked for before each entry: where there is none, the list is dropped and its room
 is free again.  ``seeds`` has at most one entry for each weight up to a cut, none at weight 0 or the
 whole.
+
+Where nothing else is said, plan and tables are Plan and Tables of :mod:`.tables`, state is a State
+of :mod:`.parts`; tables and state are written; top is the place of a frame, which is its level,
+too.
 """
 
 import numpy as np

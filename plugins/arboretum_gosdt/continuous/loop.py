@@ -44,6 +44,10 @@ Invariants:
   split is named, and what follows is the best leaf or split.  ``sides`` has those of both sides.
 - There is no NEED_ROOM: a column has at most as many nodes as cuts, and two; a set for whose list
   there is no room leaves none.
+
+Where nothing else is said, plan and tables are Plan and Tables of :mod:`.tables`, state is a State
+of :mod:`.parts`; tables and state are written; top is the place of a frame, which is its level,
+too.
 """
 
 import numpy as np
@@ -78,9 +82,7 @@ def search_intervals(plan, tables, state, limit):
     now = state.now[0]
     now.work = 0
     if now.top == UNBORN:
-        push_side(
-            plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), now.value
-        )
+        push_side(plan, tables, state, -1, 0, 0, 1, now.value)
     while now.top >= 0:
         if now.work >= limit:
             return PAUSED
@@ -112,12 +114,10 @@ def enter_frame(plan, tables, state, top):
     frame = state.frames[top]
     if plan.depth - top > 2:
         frame.phase = WHOLE_DONE
-        push_side(
-            plan, tables, state, top, np.int64(0), cut_above_all(plan), np.int64(1), frame.budget
-        )
+        push_side(plan, tables, state, top, 0, cut_above_all(plan), 1, frame.budget)
         start_list(plan, state, top + 1)
     else:
-        measure_sides(plan, tables, state, top, np.int64(0), cut_above_all(plan), frame.weight)
+        measure_sides(plan, tables, state, top, 0, cut_above_all(plan), frame.weight)
         state.best[top, 0, 0] = -1
         start_with_loss(state, top, state.out[0])
 

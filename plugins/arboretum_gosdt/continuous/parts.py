@@ -20,6 +20,9 @@ Invariants:
 - Lists and nodes are named by places, −1 where there is none.  ub never exceeds the budget.
 - ``now.top`` is the frame at work; frames above it are stale, but for ``best`` of the one
   above, which its parent copies first.
+
+Where nothing else is said, plan and tables are Plan and Tables of :mod:`.tables`, state is a State;
+tables and state are written; top is the place of a frame, which is its level, too.
 """
 
 from collections import namedtuple

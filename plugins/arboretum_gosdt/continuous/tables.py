@@ -16,6 +16,9 @@ first measured.  With per = lanes / blocks the columns of a vector::
 Invariants: a place without a row has the row n, which is rank 0 and weight 0, so that a pass may
 read all places.  ``write_layout`` forgets the level's ranks (``slot`` −1).  ``shape`` says how much
 of a level's arrays is in use; a child has no more rows, so that its table fits.
+
+Where nothing else is said, plan and tables are a Plan and Tables, the latter written; level is that
+of a table, column a feature.
 """
 
 from collections import namedtuple

@@ -47,6 +47,10 @@ Invariants:
   part of the fingerprint (TURN).  HUGE: no tree is known.  NEED_ROOM comes before CHILD, which
   enters at most one new set; half of ``slots`` stays free.  ``cells`` overwrite an entry
   where a line is full.
+
+Where nothing else is said, task is a Task of :mod:`.arrays`, whose levels, scratch, memory and
+state are written; v is the level of a set, f, g and h are features, and literal is 0 for outcome 1
+of one.
 """
 
 import numpy as np
@@ -189,9 +193,7 @@ def finish_feature(task, v, f):
     if both < frame.ub:
         frame.ub, frame.feature = both, f
     if task.setting.similarity:
-        read_row_of_pairs(
-            levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
-        )
+        read_row_of_pairs(levels.weight[v], 0, task.layout, f, task.scratch.shared, 0)
         propagate_to_siblings(
             task.scratch.shared,
             levels.total[v],
@@ -275,7 +277,7 @@ def bound_opened_set(task, v):
     frame, depth = levels.frame[v], setting.depth - v
     side = Side(levels.margin[v], levels.whole[v])
     leaf = loss_from_correct(setting, frame.weight, correct_of_leaf(setting, levels.whole[v]))
-    two = loss_from_correct(setting, frame.weight, correct_of_depth_two(task, v, side, np.int64(0)))
+    two = loss_from_correct(setting, frame.weight, correct_of_depth_two(task, v, side, 0))
     frame.ub, frame.feature = (two, PAIR) if two < leaf else (leaf, LEAF)
     node = frame.node
     if memory.upper[node] < frame.ub:
@@ -434,12 +436,10 @@ def search_limited(task, limit):
         kernel of its own would take as long to compile as half of this one.
     """
     if limit < 0:
-        open_set(task, np.int64(0))
+        open_set(task, 0)
         while limit == -1 and task.levels.frame[0].at < task.layout.features:
-            count_pairs_of_set(task, np.int64(0))
-        correct_of_depth_two(
-            task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0)
-        )
+            count_pairs_of_set(task, 0)
+        correct_of_depth_two(task, 0, Side(task.levels.margin[0], task.levels.whole[0]), 0)
         return FINISHED
     levels, setting, state, memory = task.levels, task.setting, task.state[0], task.memory
     work = np.int64(0)

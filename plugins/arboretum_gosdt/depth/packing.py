@@ -11,6 +11,9 @@ Invariants: a word has as many rows as a lane has bits: 16, 32 or 64.  A row's o
 ``chunks`` int32 words; lanes of features that are not there have its zeros.  The first ``ring``
 lanes are repeated behind the last feature.  Vectors are written whole: ``append_chosen_rows`` may
 overwrite as many rows behind its end as a word has.
+
+In the bodies lanes is the writer, a Lanes, which the decorator hands in: callers of a kernel do
+not pass it.
 """
 
 from llvmlite import ir

@@ -35,6 +35,11 @@ that a leaf is among the splits.  ``lanes`` has to be 0 before the first stretch
 grows from stretch to stretch; ``single`` is written once for each g.  ``count_pairs`` stores
 ``count`` and ``weight`` of its windows, ``count_pairs_of_sides`` only reads ``count``.  Counters of
 8 bits are emptied after SEGMENT words, before they overflow.
+
+In the bodies lanes is the writer, a Lanes, which the decorator hands in: callers of a kernel do
+not pass it.
+packed, layout, pairs and sides are Packed, Layout, Pairs and Side; g is a feature, h one of the
+lanes.
 """
 
 from __future__ import annotations

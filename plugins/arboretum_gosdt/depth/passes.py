@@ -35,6 +35,10 @@ Invariants:
   class 0.
 - ``append_chosen_rows`` may write up to a word behind the end; ``scratch.entries`` is a
   word longer.
+
+Where nothing else is said, task is a Task of :mod:`.arrays`, whose levels, scratch, memory and
+state are written; v is the level of a set, f, g and h are features, and literal is 0 for outcome 1
+of one.
 """
 
 import numpy as np

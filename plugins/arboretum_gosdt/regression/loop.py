@@ -46,6 +46,10 @@ Invariants:
 - numba checks no index: NEED_ROOM comes before a set is expanded where the memo could not take a
   set of every level; half of ``slots`` stays free.
 - With PAUSED and TOO_LONG, ``state.bound`` is what level 0 proves of the whole so far.
+
+Where nothing else is said, table is a RegressionTable, only read; levels and scratch are
+RegressionLevels and RegressionScratch, written; d is the level of a set, i and j are places of
+tests there, side is ONE or REST, and k is how many leaves a side may have.
 """
 
 from typing import NamedTuple

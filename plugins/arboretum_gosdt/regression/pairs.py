@@ -19,6 +19,10 @@ worst, two words of the fingerprint, rows; ``sum_sides_of_tests`` moves those of
 to the front.  Counting Σ w and Σ w y in one number needs ``shift`` bits below, which all weights
 together fit into.  Sums are whole numbers; only gains, and all of absolute errors, are floats
 before they are rounded.
+
+Where nothing else is said, table is a RegressionTable, only read; levels and scratch are
+RegressionLevels and RegressionScratch, written; d is the level of a set, i and j are places of
+tests there, side is ONE or REST, and k is how many leaves a side may have.
 """
 
 from typing import NamedTuple

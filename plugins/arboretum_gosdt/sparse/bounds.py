@@ -25,6 +25,10 @@ it holds only without a limit of depth.
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
 trees of three leaves and more.  All but ``raise_bounds_of_supersets`` write ``scratch.cells``.
 ``bound_three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
+
+Where nothing else is said, arguments are those of :mod:`.node`: data is a Data, only read; levels
+and scratch are SparseLevels and SparseScratch, written; d is the level of a node, i and f are lanes
+of its features, and side is 1 or 0.
 """
 
 import numpy as np

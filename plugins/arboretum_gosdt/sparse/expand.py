@@ -38,6 +38,10 @@ Invariants:
   That is above ``within``, so it is not asked.
 - ``alive[f]`` is 0 behind the last feature, and where f was found to divide the rows as one before
   it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
+
+Where nothing else is said, arguments are those of :mod:`.node`: data is a Data, only read; levels
+and scratch are SparseLevels and SparseScratch, written; d is the level of a node, i and f are lanes
+of its features, and side is 1 or 0.
 """
 
 import numpy as np

@@ -50,6 +50,10 @@ Invariants:
   child, the memo one number for every level, and at least half of ``slots`` stays free.  A log that
   could not take one entry for every level ends the slice (PAUSED).  The kernel returns only where
   the next call can go on.
+
+Where nothing else is said, arguments are those of :mod:`.node`: data is a Data, only read; levels
+and scratch are SparseLevels and SparseScratch, written; d is the level of a node, i and f are lanes
+of its features, and side is 1 or 0; memo is a Memo, and state a record of STATE.
 """
 
 from typing import NamedTuple

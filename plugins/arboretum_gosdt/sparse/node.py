@@ -3,8 +3,9 @@
 
 Costs are integers: q for a unit of loss, p for a leaf.  A *literal* is a feature with a side: 1,
 the rows that have it, or 0; child (side, f) of a node has the rows of that literal.  Arrays by
-literal have the side first: place ``side · stride + f``.  Kernels take d, the level of a node; i
-and f, lanes of its features; and side, 1 or 0.
+literal have the side first: place ``side · stride + f``.  The kernels of this folder take data, a
+Data, which is only read; levels and scratch, SparseLevels and SparseScratch, which are written; d,
+the level of a node; i and f, lanes of its features; and side, 1 or 0.
 
 With low and many the lower bounds of a child (of all its trees, and of those of three leaves and
 more), n(x) the weight of a class in the rows x, and S, i the node and a feature::

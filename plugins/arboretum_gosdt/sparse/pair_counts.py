@@ -24,6 +24,10 @@ feature; it keeps those of i and of all f at once, so that half of the pairs is 
 begin at i's vector: lanes of ``both`` before it stay as they are.  Arrays reach to the end of the
 last vector of a stride; ``append_rows_with_feature`` clears a word's rows behind the end, and so
 needs room for them.
+
+In the bodies v is the writer, a Lanes, which the decorator hands in: callers of a kernel do not
+pass it.  node is a Words; stride, classes, summed and planes are as in it; k is a plane, i and f
+are lanes of features.
 """
 
 from __future__ import annotations

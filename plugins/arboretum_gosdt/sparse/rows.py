@@ -23,6 +23,10 @@ Invariants:
   before ``assign_lanes``).
 - ``words`` and ``counts`` of a child are there only after ``pack_words_of_node``, which
   ``bound_by_features`` calls unless the child must be a leaf.
+
+Where nothing else is said, arguments are those of :mod:`.node`: data is a Data, only read; levels
+and scratch are SparseLevels and SparseScratch, written; d is the level of a node, i and f are lanes
+of its features, and side is 1 or 0.
 """
 
 import numpy as np

@@ -29,6 +29,9 @@ Invariants:
   ``out`` holds is then worth nothing.  The lists are never changed.
 - ``cap`` and NEVER are above every error that is kept; ``test`` is carried along, and of a sum it
   is that of either point.
+
+Where nothing else is said, form is a Form and buffers are Buffers, overwritten; lists are POINT[·],
+of which low and high bound what counts.
 """
 
 from typing import NamedTuple

@@ -38,6 +38,10 @@ Invariants:
   feature.
 - Room is asked for before a branch is taken.  Where a list grows too long, NEED_ROOM comes after
   part of the work; uniting twice changes nothing, so that the step is simply done again.
+
+Where nothing else is said, table is a MaxCostTable of :mod:`arboretum_maxcost.optimal.parts`, form
+a Form and buffers are Buffers of :mod:`.lists`, stacks are Stacks, written; frame is a record of
+FRAME, low and high bound rows of ``stacks.rows``.
 """
 
 from typing import NamedTuple
@@ -579,5 +583,5 @@ def begin_round(table, form, stacks, n_rows, left):
     node = find_or_enter_node(
         table, stacks, 0, n_rows, left - form.stop if form.stop > -EXACT else np.int64(0)
     )
-    open_frame(table, form, stacks, np.int64(0), np.int64(n_rows), node, left)
+    open_frame(table, form, stacks, 0, np.int64(n_rows), node, left)
     return node

@@ -25,6 +25,9 @@ Invariants:
 - ``head[node]`` is the first fact or −1, ``next`` the one after it or −1.  Facts are overwritten in
   place and never removed.
 - ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
+
+Where nothing else is said, table is a MaxCostTable, parts are MaxCostParts, task is a Task and
+memory a Memory; slot, to and other are places of ``parts.sets``.
 """
 
 from typing import NamedTuple

@@ -55,6 +55,9 @@ Invariants:
 - Each turn first sees that there is room for one more frame, subtable, copy of the rows, list of
   all tests and one, and as many facts and two; ``slots`` is at most half full.  The caller
   enlarges.
+
+Where nothing else is said, task is a Task of :mod:`.parts` and stacks are Stacks, both written;
+frame is a record of FRAME, first the place of its first test on the stack.
 """
 
 from typing import NamedTuple
@@ -201,7 +204,7 @@ def push_tests(task, frame, all_of_it, whole, alpha, stacks):
         if seen > 1 and family == MULTIWAY:
             for k in range(seen):
                 chosen[k].slot = touched[k]
-            push_test(task, frame, f, np.int64(0), seen, whole, alpha, stacks)
+            push_test(task, frame, f, 0, seen, whole, alpha, stacks)
         elif seen > 1:
             ordered = family == THRESHOLDS
             sort_few(touched, seen)
@@ -223,7 +226,7 @@ def push_tests(task, frame, all_of_it, whole, alpha, stacks):
                     index = cheapest(table.price, first, touched[k], touched[k + 1])
                 elif seen == 2 and table.price[first + touched[1]] < table.price[first + index]:
                     index = touched[1]
-                push_test(task, frame, f, index, np.int64(2), whole, alpha, stacks)
+                push_test(task, frame, f, index, 2, whole, alpha, stacks)
         clear_parts(parts, seen)
 
 
@@ -296,9 +299,7 @@ def give_up_unaffordable_tests(task, frame, whole, needed, stacks):
     allowed = setting.most * (1.0 + ROUNDING) if setting.without_error else 0.0
     slack, nothing = ROUNDING * whole, np.int64(-1)
     required = whole - slack - allowed
-    dear, placed = knapsack_cover_price(
-        task, first, n, required, nothing, frame.left, np.int64(0), stacks
-    )
+    dear, placed = knapsack_cover_price(task, first, n, required, nothing, frame.left, 0, stacks)
     if dear > frame.left:
         give_up_test(frame, needed, dear - 1)
         return True
