@@ -8,7 +8,9 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
+from contextvars import Context
+from functools import cache, partial
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -121,16 +123,27 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Tests of what kernels are for interpret those that are compiled nowhere, until one has taken
-    as long as compiling it might: most tables of tests are tiny.
+    as long as compiling it might: most tables of tests are tiny.  Each file has patience anew: a
+    kernel that others have compiled takes no function of a new criterion that is not compiled, too.
     """
     commands = not ROOMS[3].isdisjoint(pyfuncitem.path.parts)  # which say so themselves
     if KERNELS is None and not commands and not _compiles(pyfuncitem):
-        pyfuncitem.obj = partial(_interpreting, pyfuncitem.obj)
+        own = _context_of(pyfuncitem.path)
+        pyfuncitem.obj = partial(_interpreting, own, pyfuncitem.obj)
 
 
-def _interpreting(test: Callable[..., None], /, **given: object) -> None:
-    with interpreted(PATIENCE):
-        or_compiled(lambda: test(**given))
+@cache
+def _context_of(file: Path) -> Context:
+    """Where no kernel has been interpreted before the first test of a file."""
+    return Context()
+
+
+def _interpreting(own: Context, test: Callable[..., None], /, **given: object) -> None:
+    def call() -> None:
+        with interpreted(PATIENCE):
+            or_compiled(lambda: test(**given))
+
+    own.run(call)
 
 
 def _compiles(item: pytest.Item) -> bool:
