@@ -43,7 +43,7 @@ class TestConformance(SolverSuite):
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(180),
+        range(tries(300)),
         *(
             pytest.param(range(k, k + tries(500)), marks=pytest.mark.slow)
             for k in range(1000, 6000, 500)
@@ -76,7 +76,7 @@ def test_error_is_that_of_brute_force_for_every_depth_and_support(seeds):
             ) and solution.tree.counts.min() >= min(least, solution.tree.counts[0])
 
 
-def noise(seed, solver, n_rows=120, n_columns=9, **limits):
+def noise(seed, solver, n_rows=60, n_columns=7, **limits):
     return drawn_problem(
         seed, Accuracy(lam=0.0), n_rows=n_rows, n_columns=n_columns, solver=solver, **limits
     )

@@ -131,7 +131,7 @@ def tiny(seed, kind, **limits):
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(60), pytest.param(range(1000, 1000 + tries(150)), marks=pytest.mark.slow)],
+    [range(tries(200)), pytest.param(range(1000, 1000 + tries(150)), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))

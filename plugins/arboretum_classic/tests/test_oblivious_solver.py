@@ -121,9 +121,9 @@ def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
     """
     monkeypatch.setattr("arboretum_classic.oblivious.solver.WORK", 1)
     objective, least, roots = Loss(lam), 0, 0
-    for seed in range(12):
+    for seed in range(6):
         objects = toy_objects(
-            toy_table(seed, 4 + 2 * seed, TreeParts(weighted=seed % 2 == 1)), multiway=seed % 3 == 0
+            toy_table(seed, 6 + 3 * seed, TreeParts(weighted=seed % 2 == 1)), multiway=seed % 3 == 0
         )
         parts = Parts(
             None,
@@ -141,7 +141,7 @@ def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
         assert solution.value == pytest.approx(best, abs=1e-9) and solution.status is Status.optimal
         least = least + sum(low < value for low, value in told)
         roots = roots + (solution.tree.n_leaves == 1)
-    assert roots == 12 if lam == 1.0 else roots < 12
+    assert roots == 6 if lam == 1.0 else roots < 6
     assert least > 0 or lam == 1.0, "some bounds were told before the end"
 
 
@@ -158,10 +158,10 @@ def test_out_of_time_it_says_what_it_knows():
 
 
 def test_interrupted_it_keeps_the_best_tree_and_what_it_knows(monkeypatch):
-    table = toy_table(3, 60)
+    table = toy_table(3, 40)
     objects = toy_objects(table)
     parts = Parts(
-        None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(3),)
+        None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(2),)
     )
     problem = Problem(objects, prices_of(objects), parts)
     monkeypatch.setattr("arboretum_classic.oblivious.solver.WORK", 1)

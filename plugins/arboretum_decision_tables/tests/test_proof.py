@@ -93,6 +93,6 @@ def test_a_budget_that_the_graph_does_not_fit_leaves_no_proof_and_a_note(tmp_pat
     problem = random_problem(1, 60, 10, values=3)
     solver = SubtableDP(proof=str(tmp_path / "log"))
     parts = attrs.evolve(problem.parts, complexity=Nodes(), objective=ZeroError(), solver=solver)
-    found = solver.solve(attrs.evolve(problem, parts=parts), Context(memory_bytes=300_000))
+    found = solver.solve(attrs.evolve(problem, parts=parts), Context(memory_bytes=30_000))
     assert not (tmp_path / "log").exists()
     assert any(note.startswith("no proof is written") for note in found.notes)

@@ -114,7 +114,7 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
         )
         space = space_of(problem)
         graph = build_graph(space)
-        for complexity in FORMS:
+        for complexity in FORMS[seed::3]:
             best = float(values_of_nodes(graph, Cost.of(complexity))[0])
             found = minimise_complexity(space, complexity.FORM)
             assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)

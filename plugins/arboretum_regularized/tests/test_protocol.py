@@ -155,14 +155,19 @@ def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(services)
 # -- measures --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prices", ["unit", "random"])
+@pytest.fixture(scope="module", params=["unit", "random"])
+def study_of_iris(services, request):
+    """Prices, and what the study notes of all algorithms under them."""
+    key = {"dataset": "iris", "seed": 2, "prices": request.param, "variant": "paper"}
+    return request.param, study(services, {**key, "times": False}, 0)["algorithms"]
+
+
 @pytest.mark.parametrize("algorithm", ["C4.5", "CART", "ASR", "IP", "BAL"])
-def test_numbers_of_the_study_are_those_of_an_ordinary_run(services, algorithm, prices):
+def test_numbers_of_the_study_are_those_of_an_ordinary_run(study_of_iris, algorithm):
     """Raw-column rules, the run's own encoding and metrics: nothing in common but data, growth
     and the split's seed.
     """
-    key = {"dataset": "iris", "seed": 2, "prices": prices, "variant": "paper", "times": False}
-    noted = study(services, key, 0)["algorithms"][algorithm]
+    prices, noted = study_of_iris[0], study_of_iris[1][algorithm]
     record = arboretum.run(
         [
             "dataset=iris",

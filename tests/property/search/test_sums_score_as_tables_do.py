@@ -77,7 +77,7 @@ def both(problem, compiled):
         {
             "seed": st.integers(0, 10_000),
             "weights": st.sampled_from(sorted(WEIGHTS)),
-            "rows": st.integers(2, 120),
+            "rows": st.integers(2, 60),
             "lacking": st.sampled_from([0.0, 0.0, 0.1, 0.9]),
             "values": st.sampled_from([2, 5, 12, 1_000]),
             "float32": st.booleans(),
