@@ -138,8 +138,11 @@ class Comparison:
 def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA) -> Comparison:
     """Rank the methods, test whether any differ, and which.
 
-    control : the method that the others are held against (Bonferroni–Dunn).   Raises DataError for
-        fewer than two methods or data sets, an unknown control, or alpha outside (0, 1).
+    control : the method that the others are held against (Bonferroni–Dunn); None: no such test.
+    alpha : level of significance of all tests.
+
+    A test that the scores cannot be given to is left out, with a note.  Raises DataError for fewer
+    than two methods or data sets, an unknown control, or alpha outside (0, 1).
     """
     n, k = scores.values.shape
     everyone = nemenyi(scores, alpha)
@@ -205,8 +208,8 @@ def rank_rows(found: Comparison) -> list[Facts]:
 
 
 def group_letters(test: Pairwise) -> list[str]:
-    """Per method the letters of its groups ("a" holds the best); a method that differs from all
-    has one of its own.
+    """Return, per method of a test of all pairs, the letters of its groups ("a" holds the best); a
+    method that differs from all has one of its own.
     """
     groups = test.groups()
     groups += [(m,) for m in range(len(test.methods)) if not any(m in group for group in groups)]
@@ -262,6 +265,8 @@ def verdict_lines(found: Comparison) -> list[str]:
 def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "") -> RankDiagram:
     """Return a critical-difference diagram: bars over groups that do not differ, or the interval
     around a control.
+
+    test : of all pairs, or against a control.
     """
     words, notes = f"{test.test}, alpha = {test.alpha:g}", test.notes
     ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
@@ -285,9 +290,11 @@ def bar_chart(
     own_scales: bool = False,
     **words: str | Sequence[str],
 ) -> Panels:
-    """Bars per data set with standard errors.
+    """Return bars per data set with standard errors.
 
     base : where bars start, such as 0.5 for areas.
+    log : of the scale of the scores.
+    own_scales : each data set has a scale of its own.
     words : ``subtitle`` and ``notes``.
     """
     axis = Axis(scores.measure, log, scores.higher_is_better)
@@ -302,6 +309,7 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Li
     """Return two measures of the same methods, each the mean over the data sets where every method
     has both, and their front.
 
+    log_x : the scale of x is logarithmic.
     Raises DataError where methods or data sets are not the same, or no data set is complete.
     """
     if (x.methods, x.datasets) != (y.methods, y.datasets):
@@ -328,8 +336,8 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Li
 
 
 def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
-    """Return a line per data set over a swept value; the "methods" of ``scores`` are the swept
-    values, in the same order.
+    """Return a line per data set over a swept value, which ``axis`` names; the "methods" of
+    ``scores`` are the swept values, in the same order.
 
     Raises DataError where their numbers differ.
     """
@@ -351,8 +359,8 @@ def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: st
 
 
 def time_chart(times: Scores, title: str) -> LineChart:
-    """Running times: a row per method, a dot per data set, the geometric mean as a mark and a
-    number.
+    """Return running times in seconds: a row per method, a dot per data set, the geometric mean as
+    a mark and a number.
 
     Raises DataError for times of 0 or less.
     """
@@ -376,12 +384,12 @@ def time_chart(times: Scores, title: str) -> LineChart:
 
 
 def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis: str) -> LineChart:
-    """Running time against a size of the data set, both logarithmic, with a fitted power law per
-    method.
+    """Return running time against a size of the data set, both logarithmic, with a fitted power law
+    per method.
 
-    sizes : data set → its size.   The slope with its standard error stands in the legend; a method
-        with results on fewer than two sizes has no line.   Raises DataError for a data set without
-        a size.
+    sizes : data set → its size, which ``axis`` names.
+    The slope with its standard error stands in the legend; a method with results on fewer than two
+    sizes has no line.   Raises DataError for a data set without a size.
     """
     if absent := [name for name in times.datasets if name not in sizes]:
         raise DataError(f"the data set {absent[0]!r} has no size; add it to sizes")

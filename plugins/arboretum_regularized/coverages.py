@@ -104,7 +104,11 @@ class Probability(_Coverage):
     def at_root(
         self, total: float, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """Return float64[len(rows)].   total : weight of all objects."""
+        """Return float64[len(rows)], f of each object in its set.
+
+        total : weight of all objects.
+        rows, start : int64, objects of all sets; set k is rows[start[k]:start[k + 1]].
+        """
         weight, size = objects.weight[rows], np.diff(start)
         share = np.repeat(np.add.reduceat(weight, start[:-1]) / total, size)
         target = np.maximum(weight / total, self.theta)
@@ -134,7 +138,11 @@ class UnlikePairs(_Coverage):
     def at_root(
         self, pairs: int, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """Return float64[len(rows)].   pairs : φ(X)."""
+        """Return float64[len(rows)], f of each object in its set.
+
+        pairs : φ(X), unlike pairs of all objects; 0: all is covered.
+        rows, start : int64, objects of all sets; set k is rows[start[k]:start[k + 1]].
+        """
         n = _by_class(objects, rows, start)
         here = (n.sum(axis=1) ** 2 - (n * n).sum(axis=1)) // 2
         return np.repeat((pairs - here) / pairs if pairs else np.ones(len(n)), np.diff(start))
@@ -159,8 +167,10 @@ class OthersExcluded(_Coverage):
     def at_root(
         self, all_others: np.ndarray, objects: Encoded, rows: np.ndarray, start: np.ndarray
     ) -> np.ndarray:
-        """Return float64[len(rows)].   all_others : int64[classes], objects of another class than
-        that.
+        """Return float64[len(rows)], f of each object in its set.
+
+        all_others : int64[classes], objects of another class than that.
+        rows, start : int64, objects of all sets; set k is rows[start[k]:start[k + 1]].
         """
         n, label, size = _by_class(objects, rows, start), objects.label[rows], np.diff(start)
         others = n.sum(axis=1)[:, None] - n

@@ -64,8 +64,8 @@ class Weighting(enum.IntEnum):
 
 
 def form_of(impurity: Impurity | None) -> str | None:
-    """Return how kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel);
-    None without a kernel.
+    """Return how kernels sum an impurity: "entropy", "gini", "mean" or "total" (any other with a
+    kernel); None without a kernel, or without impurity.
     """
     kernel = getattr(impurity, "kernel", None)
     if impurity is None or kernel is None:
@@ -74,8 +74,9 @@ def form_of(impurity: Impurity | None) -> str | None:
 
 
 def paid(tables: Tables, name: str) -> np.ndarray:
-    """Return float64[tests]: prices that a score may divide by.  Raises DataError on a price that
-    is not positive.
+    """Return float64[tests]: prices that a score may divide by.
+
+    name : of the criterion, for the message.  Raises DataError on a price that is not positive.
     """
     if tables.n_tests and not (tables.price > 0).all():
         price = float(tables.price[~(tables.price > 0)][0])
@@ -88,9 +89,11 @@ def paid(tables: Tables, name: str) -> np.ndarray:
 
 
 def reduction(tables: Tables, node: Node, form: Weighting, name: str) -> np.ndarray:
-    """D, float64[tests]: the impurity reduction, as a share of the root's weight times the
+    """Return D, float64[tests]: the impurity reduction, as a share of the root's weight times the
     impurity.
 
+    form : the paper's or the authors' weights of the outcomes.
+    name : of the criterion, for the message.
     Raises CapabilityError for the authors' form with an impurity that is a total.
     """
     if tables.impurity_scale == "total":

@@ -102,7 +102,11 @@ def guarantee_of(
     lam: float,
     impurity: Impurity | None,
 ) -> Guarantee:
-    """Return the promise for a run with these coverages and this impurity."""
+    """Return the promise for a run with these coverages and this impurity, or the reason why there
+    is none.
+
+    theta : mass up to which a node is covered; lam : λ, the weight of D in the score.
+    """
     n = objects.n_objects
 
     def nothing(reason: str) -> Guarantee:
@@ -169,6 +173,8 @@ def least_increment(coverage: Coverage, objects: Encoded, theta: float) -> float
     """Return a lower bound of the positive values of 1 − f_i and of their differences, for one
     component; NaN if unknown.
 
+    theta : mass up to which a node is covered.
+
     The product over the components bounds the increments of their disjunction: with a = 1 − f, b =
     1 − g and a ≥ a', b ≥ b', ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' <
     b, and b (a − a') where b' = b.
@@ -185,6 +191,8 @@ def least_increment(coverage: Coverage, objects: Encoded, theta: float) -> float
 def _least_increment_of_probability(weight: np.ndarray, theta: float) -> float:
     """Return the least increment of p(S): it changes by p_min at least, and above θ it lies at
     least the distance to the next possible weight above.
+
+    weight : float64[objects]; theta : θ, a share of its sum.
 
     Returns NaN if weights that may lie below θ are no whole numbers, or if nothing lies above θ.
     """
@@ -229,6 +237,8 @@ def largest_part(impurity: Impurity | None, objects: Encoded) -> float:
 def broken(problem: Problem, lam: float) -> str:
     """Return what the theorem presupposes and this run does otherwise, with the way out; "" where
     it presupposes nothing else.
+
+    lam : λ of the criterion.
     """
     method = problem.parts.method
     name = getattr(method, "name", "greedy")
@@ -249,7 +259,9 @@ def broken(problem: Problem, lam: float) -> str:
 
 
 def _missing(objects: Encoded) -> str:
-    """A test must give every object an outcome that does not depend on the node."""
+    """Return why objects without a value break the theorem, "" without any: a test must give every
+    object an outcome that does not depend on the node.
+    """
     if not objects.incomplete:
         return ""
     first = objects.incomplete[0]
@@ -261,7 +273,9 @@ def _missing(objects: Encoded) -> str:
 
 
 def _other_leaves(problem: Problem) -> str:
-    """Return where the leaf rule and the coverages differ."""
+    """Return where the leaf rule and the coverages differ, with the way out; "" where they
+    do not.
+    """
     parts, objects = problem.parts, problem.objects
     others = tuple(rule for rule in parts.stopping if type(rule) is not Covered)
     try:
@@ -316,17 +330,21 @@ def _lightest_mixed_set(objects: Encoded, amount: np.ndarray) -> float:
 
 
 def _same_level(level: float, weight: np.ndarray, mass: float) -> float:
-    """Return the same level for all θ that the same sets of several classes stay below.
+    """Return the same level of mass for all θ that the same sets of several classes stay below.
 
-    mass : of the lightest such set.
+    weight : float64[objects]; mass : of the lightest such set.
     """
     unit = _unit(weight)
     return 0.0 if level < mass else level // unit * unit if unit else level
 
 
 def _hidden(problem: Problem, lam: float) -> str:
-    """B + E of a test that divides a node is at least p_min: ties, and the rounding of λD and of
-    sums, must stay far below.
+    """Return why ties or rounding may hide a test's worth, "" where they cannot.
+
+    lam : λ of the criterion.
+
+    B + E of a test that divides a node is at least p_min: ties, and the rounding of λD and of sums,
+    must stay far below.
     """
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     total, lightest = float(objects.weight.sum()), float(objects.weight.min())

@@ -43,7 +43,10 @@ LESS = 0.5
 
 @impurity_kernel
 def tsallis(weights):
-    """Return Σ_ℓ q_ℓ (1 − q_ℓ^(a−1)) / (a − 1), LESS = a − 1; −Σ q_ℓ ln q_ℓ for a = 1."""
+    """Return Σ_ℓ q_ℓ (1 − q_ℓ^(a−1)) / (a − 1), LESS = a − 1; −Σ q_ℓ ln q_ℓ for a = 1.
+
+    weights : float64[classes], of which q_ℓ is a share.
+    """
     mass = 0.0
     for w in weights:
         mass += w
@@ -83,7 +86,9 @@ def excess_weight(weight, label, node):
 
 @kernel_part
 def mean_after(weights, impurity_of):
-    """Return Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``."""
+    """Return Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``, ``weights``
+    float64[outcomes, classes].
+    """
     found = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
@@ -96,7 +101,9 @@ def mean_after(weights, impurity_of):
 
 @kernel_part
 def total_after(weights, impurity_of):
-    """Return Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``."""
+    """Return Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``, ``weights`` float64[outcomes,
+    classes].
+    """
     found = 0.0
     for o in range(weights.shape[0]):
         found += impurity_of(weights[o])
@@ -138,7 +145,11 @@ def unlike_pairs_together(counts):
 
 @kernel_part
 def balance_term(weights, counts, node):
-    """B: the share of all outcomes but the one with the most objects (the first of several)."""
+    """Return B: the share of all outcomes but the one with the most objects (the first of several),
+    of the root's weight.
+
+    weights : float64[outcomes, classes]; counts : int64[outcomes, classes].
+    """
     most = -1.0
     kept = 0.0
     for o in range(weights.shape[0]):
@@ -155,11 +166,13 @@ def balance_term(weights, counts, node):
 
 @kernel_part
 def efficiency_term(weights, counts, extra, node, by_probability, by_pairs, by_others):
-    """E with a disjunction of f^p, f^φ and "objects of other classes excluded": Σ_v Σ_ℓ [p_ℓ(S_v) −
-    C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], see :mod:`arboretum_regularized.criteria`; the classes of an
-    outcome are one where others are not counted.
+    """Return E with a disjunction of f^p, f^φ and "objects of other classes excluded": Σ_v Σ_ℓ
+    [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], see :mod:`arboretum_regularized.criteria`; the
+    classes of an outcome are one where others are not counted.
 
+    weights : float64[outcomes, classes]; counts : int64[outcomes, classes].
     ``extra[:, ℓ]`` holds what heavy objects (of class ℓ) add to W_vℓ.
+    by_probability, by_pairs, by_others : which of the three there are, constants of the kernel.
     """
     theta = node.params[1] * node.total_mass
     room = node.mass - theta
@@ -198,8 +211,8 @@ impurity_after = entropy_after
 
 
 def score(weights, counts, price, extra, node):
-    """Z = (B + E + λD) / c, (B + E) / c or D / c; the authors' D weighs h(S_v) by p(S_v) where
-    the paper weighs it by p(S_v) / p(S).
+    """Return Z = (B + E + λD) / c, (B + E) / c or D / c, as the constants of the kernel say; the
+    authors' D weighs h(S_v) by p(S_v) where the paper weighs it by p(S_v) / p(S).
     """
     found = 0.0
     if BALANCED:

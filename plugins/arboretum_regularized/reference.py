@@ -34,7 +34,10 @@ def gini(weights: Numbers) -> float:
 
 
 def excess_weight(weight: float, label: int, node: KernelNode) -> float:
-    """Return the difference of the two fractions, which the kernel has written as one."""
+    """Return the difference of the two fractions, which the kernel has written as one.
+
+    weight : of an object; of its label nothing is read.
+    """
     theta = node.params[1] * node.total_mass
     if weight <= theta or node.mass <= theta or node.mass <= weight:
         return 0.0
@@ -54,7 +57,9 @@ def efficiency_term(
     """Return Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight;
     without ``excluded`` an outcome's classes are one.
 
-    names : of the coverages.
+    names : of the coverages: probability, pairs, excluded.
+    weights, counts : [outcomes, classes]; extra : float64[outcomes, 1 or classes], Σ of
+        ``excess_weight``.
     """
     share, theta = node.mass / node.total_mass, node.params[1]
     whole, by_probability = [int(n) for n in np.sum(counts, axis=0)], "probability" in names
@@ -83,8 +88,11 @@ def efficiency_term(
 def discrimination_term(
     weights: np.ndarray, node: KernelNode, impurity: Callable[..., float], scale: str = "mean"
 ) -> float:
-    """p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the
+    """Return p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the
     fraction.
+
+    weights : float64[outcomes, classes].
+    scale : "total": h counts as it is, not weighed by p; else "mean".
     """
     if scale == "total":
         return (node.impurity - math.fsum(impurity(row) for row in weights)) / node.total_mass
@@ -126,7 +134,11 @@ def score_of(
 def balance(
     weights: np.ndarray, counts: np.ndarray, price: float, extra: np.ndarray, node: KernelNode
 ) -> float:
-    """min p(S_v) − max p(S_v) over the outcomes with weight, p the share of the root's weight."""
+    """Return min p(S_v) − max p(S_v) over the outcomes with weight, p the share of the root's
+    weight.
+
+    weights : float64[outcomes, classes].
+    """
     shares = [math.fsum(row) / node.total_mass for row in weights if math.fsum(row) > 0]
     return min(shares) - max(shares)
 
@@ -143,6 +155,7 @@ def impure_pairs(
     """
 
     def weigh(rows: np.ndarray) -> float:
+        """Return the share of the root's weight, or 1 where φ is not weighed."""
         return math.fsum(np.ravel(rows)) / node.total_mass if node.params[1] else 1.0
 
     before = weigh(weights) * pairs(np.sum(counts, axis=0))

@@ -77,11 +77,14 @@ class Scores:
         *,
         higher_is_better: bool = True,
     ) -> Scores:
-        """Means and standard errors over repeats.
+        """Return means and standard errors over repeats.
 
+        measure, higher_is_better : its name, and which way it is better.
         values : float64[datasets, methods, repeats]; a NaN is a repeat that is missing and is left
-            out of mean and error. The standard error is s/√r with s by r − 1; NaN where r < 2.
-            Raises DataError as the class does.
+            out of mean and error.
+
+        The standard error is s/√r with s by r − 1; NaN where r < 2.  Raises DataError as the class
+        does.
         """
         values = np.asarray(values, dtype=np.float64)
         if values.ndim != 3:
@@ -101,8 +104,11 @@ class Scores:
     def of_rows(
         measure: str, rows: Iterable[tuple[str, str, float]], *, higher_is_better: bool = True
     ) -> Scores:
-        """From (data set, method, value) of single runs, in any order; names in the order in
+        """Return means and standard errors from single runs, in any order; names in the order in
         which they are first met.
+
+        measure, higher_is_better : its name, and which way it is better.
+        rows : (data set, method, value) of a run.
         """
         found: dict[tuple[str, str], list[float]] = {}
         for dataset, method, value in rows:

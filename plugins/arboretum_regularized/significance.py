@@ -45,9 +45,12 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
     Davenport 1980).
 
     χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and F =
-    (N−1)χ² / (N(k−1) − χ²), which is less conservative.   correct_ties : divide χ² by 1 −
-    Σ(t³−t)/(Nk(k²−1)) over ties of t values (scipy); False gives the plain form that Demšar (2006)
-    and many papers print.   Raises DataError for fewer than three methods or two data sets.
+    (N−1)χ² / (N(k−1) − χ²), which is less conservative.
+
+    correct_ties : divide χ² by 1 − Σ(t³−t)/(Nk(k²−1)) over ties of t values (scipy); False gives
+        the plain form that Demšar (2006) and many papers print.
+
+    Raises DataError for fewer than three methods or two data sets.
     """
     from scipy.stats import chi2, f, friedmanchisquare
 
@@ -75,8 +78,8 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
 
 
 def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
-    """Return the quantile of the studentized range of k methods with infinitely many degrees of
-    freedom, divided by √2.
+    """Return the quantile, at level of significance ``alpha``, of the studentized range of k
+    methods with infinitely many degrees of freedom, divided by √2.
     """
     from scipy.stats import studentized_range
 
@@ -230,7 +233,7 @@ def _size_of_comparison(scores: Scores, alpha: float) -> tuple[int, int]:
 
 
 def _check_level(k: int, alpha: float) -> None:
-    """Raise DataError for fewer than two methods, or a level of significance outside (0, 1)."""
+    """Raise DataError for fewer than two methods (k), or a level of significance outside (0, 1)."""
     if k < LEAST:
         raise DataError(f"a comparison needs two or more methods, not {k}")
     if not 0.0 < alpha < 1.0:

@@ -129,6 +129,8 @@ class Grid(_Tuner):
     def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
         """Return the first of the values with the best score; a value that a budget left without a
         tree is never kept for another.
+
+        fit : field → value ↦ the solution with it.
         """
         score = ValidationScore.on(valid)
         tried: list[Trial] = []

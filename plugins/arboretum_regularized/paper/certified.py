@@ -45,7 +45,7 @@ COST = 200.0
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """Return one per table, price setting and reading."""
+    """Return one piece per table, price setting and reading that ``paper`` asks for."""
     return [
         Piece({"chapter": "certified", "dataset": name, "prices": p, "variant": v}, COST)
         for name, proven in PROVEN.items()
@@ -57,8 +57,8 @@ def pieces(paper: Regularized) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Expected cost of each method's tree, the proven least, and what the theorem promises (None:
-    nothing).
+    """Return "methods": method → "expected_cost" of its tree and what the theorem has "promised"
+    (None: nothing), "least": the proven least, "theta" and the number of "objects".
 
     Raises VerificationError when a tree is not what it says, or costs less than the least.
     """
@@ -106,23 +106,11 @@ def _least_expected_cost(
 
 
 def judge(results: Keyed) -> Judgement:
-    """Ratios to the least per table; geometric means per price setting and reading; Theorem 1's
-    promise, with a verdict.
+    """Return ratios to the least per table; geometric means per price setting and reading; Theorem
+    1's promise, with a verdict.
     """
-    rows = [
-        [
-            "table",
-            "objects",
-            "theta",
-            "prices",
-            "variant",
-            "method",
-            "expected_cost",
-            "least",
-            "ratio",
-            "theorem_1",
-        ]
-    ]
+    heads = "table objects theta prices variant method expected_cost least ratio theorem_1"
+    rows = [heads.split()]
     ratios: dict[tuple[str, str], dict[str, list[float]]] = {}
     promised: dict[str, list[tuple[float, float]]] = {}
     for key, found in results:
@@ -141,6 +129,7 @@ def judge(results: Keyed) -> Judgement:
             rows.append(
                 [key["dataset"], found["objects"], f"{found['theta']:g}", *place, method, *numbers]
             )
+    tables = {"certified.csv": csv_text(rows)}
     chapters = [
         Chapter(
             f"ratio to the least, {variant} variant, {prices} prices",
@@ -150,7 +139,7 @@ def judge(results: Keyed) -> Judgement:
                 for method, own in by_method.items()
                 for what, number in _summary(own).items()
             },
-            {"certified.csv": csv_text(rows)},
+            tables,
         )
         for (prices, variant), by_method in ratios.items()
     ]
@@ -165,22 +154,20 @@ def judge(results: Keyed) -> Judgement:
         + "."
         for (prices, variant), own in ratios.items()
     ]
-    return Judgement(
-        (),
-        [_claim_theorem(promised)] if promised else (),
-        {"certified.csv": csv_text(rows)},
-        {},
-        chapters,
-        notes,
-    )
+    claims = [_claim_theorem(promised)] if promised else []
+    return Judgement(claims=claims, tables=tables, chapters=chapters, notes=notes)
 
 
 def _summary(ratios: Sequence[float]) -> dict[str, float]:
+    """Return the geometric "mean" of ratios, and what they are at "most"."""
     return {"mean": math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), "most": max(ratios)}
 
 
 def _claim_theorem(promised: Mapping[str, Sequence[tuple[float, float]]]) -> Claim:
-    """A ratio above its promise fails."""
+    """Return the claim that no ratio is above its promise.
+
+    promised : method → (ratio to the least expected cost, promised ratio) of each tree.
+    """
     holds = all(ratio <= most for pairs in promised.values() for ratio, most in pairs)
     words = (
         f"{method} at most {max(ratio for ratio, _ in pairs):.3f} ({len(pairs)} proven), "

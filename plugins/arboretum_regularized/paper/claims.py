@@ -102,7 +102,10 @@ class Case:
         return dict(zip(FAMILY[self.base], map(float, test.ranks), strict=True)), reach
 
     def pairs(self, one: str, other: str, measure: str) -> dict[str, tuple[float, float]]:
-        """Data set → (mean of one, mean of the other), where both are known."""
+        """Return data set → (mean of one, mean of the other algorithm), where both are known.
+
+        measure : "roc_auc", "expected_cost", "n_nodes" or "seconds".
+        """
         means = {
             name: (
                 self.found.mean(self.part, name, one, measure),
@@ -113,7 +116,7 @@ class Case:
         return {name: both for name, both in means.items() if not np.isnan(both).any()}
 
     def times(self, one: str, other: str) -> dict[str, tuple[float, float]]:
-        """Data set → seconds of both, where both can be measured."""
+        """Return data set → seconds of both algorithms, where both can be measured."""
         return {
             name: pair
             for name, pair in self.pairs(one, other, "seconds").items()
@@ -125,7 +128,7 @@ Question = Callable[[Case], Answer | None]
 
 
 def claims(found: Results) -> list[Claim]:
-    """Return every sentence that the results at hand can judge."""
+    """Return every sentence that the results at hand can judge, with why where it fails."""
     made = []
     asked = [
         (prices, base, words, ask)
@@ -171,7 +174,11 @@ def claims(found: Results) -> list[Claim]:
 def _reason_of_authors(
     prices: str, base: str, question: Question, answers: Mapping[str, Answer]
 ) -> str:
-    """Return why a sentence does not hold by the authors' reading, "" where nothing explains it."""
+    """Return why a sentence does not hold by the authors' reading, "" where nothing explains it.
+
+    prices, base : of the case; question : of the sentence.
+    answers : variant → what our trees say.
+    """
     if prices == RANDOM:
         return DRIFT if len(answers) == 2 and answers[PAPER].holds else ""
     printed = None if question in BEYOND_THE_MEANS else question(Case(as_published(), JUDGED, base))
@@ -282,7 +289,8 @@ def _compare_two(
 ) -> Answer:
     """Return what the difference of two average ranks says.
 
-    holds : difference, critical difference → whether.
+    one, other : algorithms.
+    holds : rank of one − rank of other, critical difference → whether the sentence does.
     """
     ranks, reach = x.ranks(measure)
     return Answer(
@@ -357,7 +365,10 @@ def _claim_largest(
     unit: float = 1.0,
 ) -> Answer | None:
     """Return whether the largest value is as large as that, certain on all twenty data sets; the
-    first three in words.
+    first three in words; None without values.
+
+    values : data set → number; holds : number → whether.
+    what : words before them; reported : format of a number, multiplied by ``unit``.
     """
     top = sorted(values, key=values.__getitem__)[::-1][:3]
     words = what + ", ".join(f"{name} {reported.format(unit * values[name])}" for name in top)
@@ -419,7 +430,11 @@ def rarely_homogeneous(x: Case) -> Answer | None:
 
 
 def _claim_on_times(times: Plain, holds: bool, words: str) -> Answer:
-    """Return no verdict on too few data sets."""
+    """Return the answer, without a verdict where times of fewer than TIMED data sets can be
+    measured.
+
+    times : data set → seconds.
+    """
     if len(times) >= TIMED:
         return Answer(holds, words)
     return Answer(

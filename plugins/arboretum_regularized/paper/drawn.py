@@ -38,8 +38,8 @@ LEAF, TAUGHT = 0.01, 0.7
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """Return one per data set and split, one split where no caption has numbers; none without unit
-    prices.
+    """Return one piece per data set and split, one split where no caption has numbers; none where
+    ``paper`` leaves out unit prices.
     """
     captioned = {name for name, _ in published().captions}
     return [
@@ -51,8 +51,8 @@ def pieces(paper: Regularized) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Preset → test AUC, average depth, leaves, and of the first split the drawing; each of a
-    verified run.
+    """Return preset → "roc_auc" on test rows, "height" (average depth), "leaves", and of the first
+    split the drawing, "svg"; each of a verified run.
     """
     return {preset: _run_on_drawn_data(services, key, seed, preset) for preset in METHODS}
 
@@ -95,20 +95,10 @@ def judge(results: Keyed) -> Judgement:
                 for measure in ("roc_auc", "height", "leaves")
             )
             spread = [
-                f"{values.std(ddof=1):.4g}" if len(values) > 1 else "" for values in (auc, height)
+                [f"{x.mean():.4g}", f"{x.std(ddof=1):.4g}" if len(x) > 1 else ""]
+                for x in (auc, height)
             ]
-            rows.append(
-                [
-                    dataset,
-                    preset,
-                    len(own),
-                    f"{auc.mean():.4g}",
-                    spread[0],
-                    f"{height.mean():.4g}",
-                    spread[1],
-                    f"{leaves.mean():.4g}",
-                ]
-            )
+            rows.append([dataset, preset, len(own), *spread[0], *spread[1], f"{leaves.mean():.4g}"])
             if len(own) >= published().runs and (dataset, preset) in published().captions:
                 printed = zip(
                     published().captions[dataset, preset],
@@ -116,20 +106,10 @@ def judge(results: Keyed) -> Judgement:
                     PRINTED.items(),
                     strict=True,
                 )
-                cells += [
-                    sure(
-                        cell_of_runs(
-                            f"captions of drawn trees: {word}",
-                            dataset,
-                            preset,
-                            value,
-                            values,
-                            1,
-                            rounding=digit,
-                        )
-                    )
-                    for value, values, (word, digit) in printed
-                ]  # a caption is of one tree
+                for value, values, (word, digit) in printed:
+                    place = f"captions of drawn trees: {word}", dataset, preset
+                    # a caption is of one tree
+                    cells.append(sure(cell_of_runs(*place, value, values, 1, rounding=digit)))
     cells.sort(key=lambda cell: cell.table)
     reported: Facts = {
         "metrics": {"trees": float(len(pictures))},

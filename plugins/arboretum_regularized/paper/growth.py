@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -43,8 +43,22 @@ from arboretum_regularized.paper.results import PAPER, UNIT
 from arboretum_regularized.paper.study import recipe
 from arboretum_regularized.scores import Scores
 
-Row = Sequence[Any]
-"""What is noted of a growth."""
+
+class Growth(NamedTuple):
+    """What is noted of a growth, or its mean over the splits.   A file of results holds lists.
+
+    cut : "objects" or "tests", of which a part was left out.
+    objects, tests : that were left.
+    seconds : of processor time, to grow.
+    depth : average depth of the tree.
+    """
+
+    method: str
+    cut: str
+    objects: float
+    tests: float
+    seconds: float
+    depth: float
 
 
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
@@ -66,8 +80,7 @@ def pieces(paper: Regularized) -> list[Piece]:
 
 
 def work(key: Key, seed: int, services: Services) -> Facts:
-    """Return the rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds,
-    average depth], the seconds of growing.
+    """Return "rows", the fields of a :class:`Growth` each.
 
     Cut are rows at random, and columns at random with all their tests; λ of EC4.5 is 100, as when
     it is not tuned.  Useless tests do not compete: where columns are missing some objects cannot be
@@ -106,7 +119,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """Return a training split of some of the training rows; validation and test rows stay."""
+    """Return a training split of a share of the training rows; validation and test rows stay."""
     rows = np.sort(
         np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
     )
@@ -117,8 +130,8 @@ def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
 
 
 def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """Return the same objects with some of the columns; objects that no test tells apart any more
-    stay two.
+    """Return the same objects with a share of the columns, one at least; objects that no test tells
+    apart any more stay two.
     """
     n = len(whole.objects.features)
     kept = np.sort(np.random.default_rng([seed, 15]).permutation(n)[: max(1, round(share * n))])
@@ -128,8 +141,8 @@ def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSpl
 
 
 def judge(results: Keyed) -> Judgement:
-    """Exponents with their 95 % intervals, and three sentences by them; no verdict on one data
-    set or on short times.
+    """Return the exponents with their 95 % intervals, three sentences by them, a table and charts;
+    no verdict on one data set or on short times.
     """
     found = {
         name: _average_over_splits(
@@ -139,39 +152,10 @@ def judge(results: Keyed) -> Judgement:
     }
     found = {name: own for name, own in found.items() if own}
     laws = {
-        (name, method): _fitted_exponents([line for line in own if line[0] == method])
+        (name, method): _fitted_exponents([line for line in own if line.method == method])
         for name, own in found.items()
         for method in METHODS
     }
-    both = len(found) == len(DATASETS)
-    slow = (
-        both
-        and min(
-            max(line[4] for line in own if line[0] == method)
-            for own in found.values()
-            for method in METHODS
-        )
-        > MEASURABLE
-    )
-    quick = (
-        "quick for many objects or many tests, but not both: seconds grow with either (exponents "
-        "above 0)"
-    )
-    worse = "the dependence on objects is slightly worse than that on tests"
-    height = "the tree's height is about the logarithm of the number of objects (exponent 1)"
-    claims = [
-        _claim_of_growth(quick, laws, OVER[:2], slow, lambda n, m: min(n.low, m.low) > 0.0),
-        _claim_of_growth(
-            worse,
-            laws,
-            OVER[:2],
-            slow,
-            lambda n, m: True if n.low > m.high else False if n.high < m.low else None,
-        ),
-        _claim_of_growth(
-            height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high
-        ),
-    ]
     rows = [
         [name, *line[:2], *(f"{x:.6g}" for x in line[2:])]
         for name, own in found.items()
@@ -192,16 +176,63 @@ def judge(results: Keyed) -> Judgement:
         for (name, method), own in laws.items()
         for over, law in zip(OVER, own, strict=True)
     }
-    reported: Facts = {"claims": claims, "tables": tables, "pictures": pictures}
     return Judgement.of_chapter(
-        "growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **reported
+        "growing time (Figure 15)",
+        {"datasets": ",".join(found)},
+        metrics,
+        claims=_claims(found, laws),
+        tables=tables,
+        pictures=pictures,
     )
 
 
-def _average_over_splits(splits: Sequence[Sequence[Row]]) -> list[Row]:
-    """Return the rows with their numbers averaged over the splits, which all have the same rows."""
+def _claims(
+    found: Mapping[str, Sequence[Growth]], laws: Mapping[tuple[str, str], Sequence[Exponent]]
+) -> list[Claim]:
+    """Return the sentences on times, where the slowest growth of each method can be measured, and
+    on the height.
+
+    found : data set → growths.
+    laws : (data set, method) → an exponent per word of :data:`OVER`.
+    """
+    both = len(found) == len(DATASETS)
+    slow = (
+        both
+        and min(
+            max(line.seconds for line in own if line.method == method)
+            for own in found.values()
+            for method in METHODS
+        )
+        > MEASURABLE
+    )
+    quick = (
+        "quick for many objects or many tests, but not both: seconds grow with either (exponents "
+        "above 0)"
+    )
+    worse = "the dependence on objects is slightly worse than that on tests"
+    height = "the tree's height is about the logarithm of the number of objects (exponent 1)"
     return [
-        [*lines[0][:2], *np.mean([line[2:] for line in lines], axis=0).tolist()]
+        _claim_of_growth(quick, laws, OVER[:2], slow, lambda n, m: min(n.low, m.low) > 0.0),
+        _claim_of_growth(
+            worse,
+            laws,
+            OVER[:2],
+            slow,
+            lambda n, m: True if n.low > m.high else False if n.high < m.low else None,
+        ),
+        _claim_of_growth(
+            height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high
+        ),
+    ]
+
+
+def _average_over_splits(splits: Sequence[Sequence[Sequence[Any]]]) -> list[Growth]:
+    """Return the growths with their numbers averaged over the splits, which all have the same.
+
+    splits : the "rows" of each, as :func:`work` returns them.
+    """
+    return [
+        Growth(*lines[0][:2], *np.mean([line[2:] for line in lines], axis=0).tolist())
         for lines in zip(*splits, strict=True)
     ]
 
@@ -233,18 +264,21 @@ class Exponent:
         return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def _of(own: Sequence[Row], kind: str) -> list[Row]:
-    """Return the rows of one cut; the whole table belongs to both."""
-    return [line for line in own if line[1] == kind or line[2:4] == own[0][2:4]]
+def _of(own: Sequence[Growth], kind: str) -> list[Growth]:
+    """Return the growths of one cut, "objects" or "tests"; the first, of the whole table, belongs
+    to both.
+    """
+    whole = own[0].objects, own[0].tests
+    return [line for line in own if line.cut == kind or (line.objects, line.tests) == whole]
 
 
-def _fitted_exponents(own: Sequence[Row]) -> list[Exponent]:
-    """Return one per word of :data:`OVER`."""
+def _fitted_exponents(own: Sequence[Growth]) -> list[Exponent]:
+    """Return an exponent per word of :data:`OVER`, by the growths of one method."""
     n, m = _of(own, "objects"), _of(own, "tests")
     over = (
-        [(line[2], line[4]) for line in n],
-        [(line[3], line[4]) for line in m],
-        [(math.log(line[2]), line[5]) for line in n],
+        [(line.objects, line.seconds) for line in n],
+        [(line.tests, line.seconds) for line in m],
+        [(math.log(line.objects), line.depth) for line in n],
     )
     return [Exponent.of(points) for points in over]
 
@@ -256,8 +290,11 @@ def _claim_of_growth(
     ready: bool,
     holds: Callable[..., bool | None],
 ) -> Claim:
-    """Holds where it does for both methods on both data sets.
+    """Return the claim that a sentence holds, for both methods on both data sets.
 
+    laws : (data set, method) → an exponent per word of :data:`OVER`.
+    over : the words of those that the sentence is about.
+    ready : whether times can be measured; if not it is undecided.
     holds : exponents → True, False, or None where it is not shown.
     """
     shown = {
@@ -276,14 +313,13 @@ def _claim_of_growth(
     )
 
 
-def _draw_chart(name: str, own: Sequence[Row], kind: str) -> LineChart:
-    """Return the seconds over objects or tests, with the fitted powers."""
-    by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
-    sizes = {
-        f"part {number}": line[2 if kind == "objects" else 3]
-        for number, line in enumerate(by_method[0])
-    }
-    seconds = np.array([[line[4] for line in lines] for lines in by_method]).T
+def _draw_chart(name: str, own: Sequence[Growth], kind: str) -> LineChart:
+    """Return the seconds over "objects" or "tests" (``kind``) of a data set, with the fitted
+    powers.
+    """
+    by_method = [_of([line for line in own if line.method == method], kind) for method in METHODS]
+    sizes = {f"part {number}": getattr(line, kind) for number, line in enumerate(by_method[0])}
+    seconds = np.array([[line.seconds for line in lines] for lines in by_method]).T
     return comparing.growth_chart(
         Scores("seconds to grow", METHODS, list(sizes), seconds, False),
         sizes,

@@ -35,7 +35,10 @@ def known_between(
 ) -> Known:
     """Predict what lies between two of our means, each widened by :data:`REACH` standard errors.
 
-    at : float64[n] each, the values behind these means.   behind : as for :func:`standard_error`.
+    reason, source : in words, why the published mean differs and where the prediction is from.
+    means : the lower, the higher.
+    at : float64[n] each, the values behind these means.
+    behind : as for :func:`standard_error`.
     """
     low, high = (standard_error(values, behind) for values in at)
     return Known(reason, means[0] - REACH * low, means[1] + REACH * high, source)

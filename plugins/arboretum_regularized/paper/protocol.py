@@ -97,7 +97,8 @@ class TrainingSplit:
 
 
 def theta_of(n_train: int) -> float:
-    """Return 0.005, or on a small table the mass of two objects, rounded up to two decimals.
+    """Return θ for so many training rows: 0.005, or on a small table the mass of two objects,
+    rounded up to two decimals.
 
     (iris: 105 training rows, 2/105 = 0.0190… → 0.02, as the authors have it.)
     """
@@ -300,8 +301,10 @@ class Measured:
         return float((tree.price[alone] * tree.mass[alone]).sum() / tree.mass[0])
 
     def auc(self, tally: np.ndarray, *, trained: bool = False) -> float:
-        """Area under the ROC curve on the rows tallied; see :func:`area`.
+        """Return the area under the ROC curve on the rows tallied, NaN where there is none; see
+        :func:`area`.
 
+        tally : int64[distinct rows, classes], how often each occurs.
         trained : leave out classes that no training object is labelled with, as the authors'
             program does: its trees do not know that such a class exists (on firewall, 54 of 65,532
             rows, never the majority among equal rows).
@@ -315,7 +318,7 @@ class Measured:
 
 
 def rests(tree: Tree, data: Coded) -> np.ndarray:
-    """Return int64[distinct rows]: the node at which each comes to rest."""
+    """Return int64[distinct rows]: the node at which each row of a data set comes to rest."""
     place = np.array([data.place[rule] for rule in tree.rules] or [(-1, 0)], np.int64)
     feature, index = np.where(tree.is_leaf, -1, place[tree.test, 0]), place[tree.test, 1]
     rest = np.empty(data.whole.n_objects, np.int64)

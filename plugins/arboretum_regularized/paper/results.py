@@ -193,8 +193,11 @@ class Results(Observed):
         return tuple(part for part in PARTS if part in known)
 
     def scores(self, part: Part, measure: str, algorithms: Sequence[str]) -> Scores:
-        """Means per data set, with their standard errors; seconds without the pruned trees'
+        """Return means per data set, with their standard errors; seconds without the pruned trees'
         cutting.
+
+        part : price setting and reading; algorithms : the "methods" of the scores, as they are
+            called there.
         """
         names, (words, higher) = self.datasets(part), WORDS[measure]
         means, errors = (

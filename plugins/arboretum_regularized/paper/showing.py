@@ -31,7 +31,8 @@ FEWEST = 2
 
 
 def rank_tables(found: Results) -> dict[str, str]:
-    """File name → CSV: average ranks of each family by each measure, with what the tests say.
+    """Return file name → CSV: average ranks of each family by each measure, with what the tests
+    say.
 
     No heading names the measure or the control, so that rows of several tables fit together.
     """
@@ -97,8 +98,10 @@ def pictures_of(found: Results) -> Facts:
 
 
 def _rank_diagrams(found: Results, part: Part, base: str, *, everyone: bool) -> Panels:
-    """Figures 3 and 4 (against the pruned enhanced one), 12 and 13 (everyone against everyone),
-    with tree size beside.
+    """Return Figures 3 and 4 (against the pruned enhanced one), 12 and 13 (everyone against
+    everyone), with tree size beside.
+
+    part : price setting and reading; base : the family, "C4.5" or "CART".
     """
     charts = []
     for measure in RANKED:

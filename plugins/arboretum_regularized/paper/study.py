@@ -60,8 +60,8 @@ ORDERS = 2
 
 
 def preset(algorithm: str, prices: str) -> str:
-    """Return the preset of method; with random prices C4.5 and CART are the cost-benefit ones,
-    "plain C4.5" is still C4.5.
+    """Return the preset of an algorithm; with random prices C4.5 and CART are the cost-benefit
+    ones, "plain C4.5" is still C4.5.
     """
     if prices == UNIT or algorithm.startswith("plain "):
         return (PRESETS | PLAIN)[algorithm.removeprefix("plain ")]
@@ -72,6 +72,8 @@ def preset(algorithm: str, prices: str) -> str:
 def recipe(services: Services, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
     """Return the parts of an algorithm: the preset's, with θ, and with the authors' ways where they
     are asked for.
+
+    prices, variant : UNIT or RANDOM, PAPER or AUTHORS.
     """
     values: Facts = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if variant == AUTHORS:
@@ -109,7 +111,10 @@ class Piece:
         )
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
-        """Grow and verify a tree; (it, seconds of processor time to grow it)."""
+        """Grow and verify a tree; return (it, seconds of processor time to grow it).
+
+        lam : λ in place of the preset's.
+        """
         parts = recipe(
             self.services, algorithm, self.prices, self.variant, self.training_split.theta
         )
@@ -160,8 +165,9 @@ class Piece:
     def sweep(
         self, algorithm: str, trees: Mapping[float | None, Measured]
     ) -> list[list[float | None]]:
-        """Figure 2: λ, validation AUC, test AUC, expected cost and nodes of each λ; those at
-        hand are not grown again.
+        """Return Figure 2: λ, validation AUC, test AUC, expected cost and nodes of each λ.
+
+        trees : λ → tree of the algorithm; those at hand are not grown again.
         """
         found = {
             lam: trees[lam] if lam in trees else self.grow(algorithm, lam)[0]
@@ -203,7 +209,9 @@ class Piece:
 
     def cut(self, found: Measured) -> tuple[Measured, float, list[list[float | None]]]:
         """Return the tree cut back by the α that ranks validation rows best, the smallest of equal
-        ones; α; numbers of each α.
+        ones; α; numbers of each α, itself first.
+
+        found : the tree as grown.
         """
         chosen: Sequence[int] = ()
         best, auc = math.nan, -math.inf
@@ -235,7 +243,7 @@ class Piece:
         return found.auc(tally, trained=self.variant == AUTHORS)
 
     def numbers(self, found: Measured) -> list[float | None]:
-        """Validation AUC, test AUC (None: not a number), expected cost."""
+        """Return validation AUC, test AUC (None: not a number), expected cost of a tree."""
         areas = [
             self.auc(found, tally)
             for tally in (self.training_split.valid, self.training_split.test)
@@ -243,7 +251,9 @@ class Piece:
         return [*(None if math.isnan(area) else area for area in areas), found.expected_cost]
 
     def noted(self, found: Measured, seconds: float | None) -> Facts:
-        """Measures of a tree; seconds of the growing alone, where times are asked for."""
+        """Return the measures of a tree by name; with ``seconds`` of the growing alone, where times
+        are asked for.
+        """
         times = {"seconds": round(seconds, 6)} if self.clock and seconds is not None else {}
         valid, test, cost = self.numbers(found)
         shape = {"n_nodes": found.tree.n_nodes, "pure": found.pure, "useless": found.useless}

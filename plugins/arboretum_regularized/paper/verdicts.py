@@ -65,8 +65,8 @@ SHOWN = {
 
 
 def pieces(paper: Regularized) -> list[Piece]:
-    """Return one per data set, price setting, reading and split; those of one data set side by
-    side.
+    """Return one piece per data set, price setting, reading and split that ``paper`` asks for;
+    those of one data set side by side.
     """
     return [
         Piece(
@@ -154,8 +154,8 @@ def cells(found: Results) -> list[Cell]:
 
 
 def known(found: Results, dataset: str, algorithm: str, measure: str, value: float) -> Known | None:
-    """Return the reason for a difference from the published value: the first that explains it, else
-    the first that was looked into.
+    """Return the reason for a difference from the published value of a measure: the first that
+    explains it, else the first that was looked into; None without any.
     """
     if algorithm == "BAL":
         return _of_ties(found, dataset, measure)
@@ -180,8 +180,8 @@ def known(found: Results, dataset: str, algorithm: str, measure: str, value: flo
 
 
 def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
-    """BAL has many tests that score alike: what other orders of the columns make of it, on the
-    splits where they were tried.
+    """Return what other orders of the columns make of a mean of BAL, which has many tests that
+    score alike, on the splits where they were tried; None where they were not.
     """
     place = PLACE[measure] - 1
     tried = [one for one in found.found.get((JUDGED, dataset, "BAL"), ()) if "orders" in one]
@@ -200,15 +200,15 @@ def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
 def _of_choice(
     found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str
 ) -> Known | None:
-    """Return λ and α are chosen by the AUC of few validation rows, so that another split keeps
-    another value.
+    """Explain a mean by the choice of λ or α: both are chosen by the AUC of few validation rows, so
+    that another split keeps another value.
 
     noted : where the numbers of each value stand in what is noted of the algorithm's tree.
     what : the choice, in words.
 
     The published mean then lies between what the values in reach give here, as means over our
     splits; a value is in reach when on one split its validation AUC is within :data:`NO_DROP` of
-    the best.
+    the best.  None where fewer than two are.
     """
     by_value: dict[float, list[float]] = {}
     in_reach: set[float] = set()
@@ -238,6 +238,8 @@ def _of_choice(
 def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
     """Return whether the algorithms of a data set agree with the published means taken together,
     differences that are explained apart.
+
+    made : the cells, of which those that are KNOWN are left out.
 
     Each algorithm's difference is divided by its standard deviation over our splits; the mean over
     the algorithms has an error of its own, from the same splits, which knows how far they go
