@@ -196,6 +196,11 @@ def _next_dividing_test(
 ) -> tuple[Place, np.ndarray | None, float]:
     """Return the place of the next test that divides the objects, their outcomes int64[·], and its
     price; (·, None, 0.0) where they are a leaf's.
+
+    here : the objects, and where they are in the tree that is followed; from ``worst`` on it is
+        never left.
+    budget : most that a path may have paid in the other tree.
+    pure : the objects are of one class.
     """
     while not (pure or here.tree.is_leaf[here.node]):
         rule = here.tree.rule(here.node)
@@ -215,6 +220,7 @@ class Listed:
     """What tests cost on a path, and the rows that objects are read from."""
 
     def __init__(self, problem: Problem) -> None:
+        """Number the tests of a problem by their rules, as its price list does."""
         objects = problem.objects
         self.table, self.row, self._list = objects.table, objects.row_of_object, problem.prices
         self._fixed: dict[TestRule, int] = {
@@ -223,7 +229,9 @@ class Listed:
         self._raw = {feature.column: f for f, feature in enumerate(objects.raw_features)}
 
     def price_below(self, rule: TestRule, asked: frozenset[str], paid: float) -> float:
-        """Return the price of a test below a path that has asked these columns and paid so much."""
+        """Return the price of a test below a path that has asked these columns and paid so much; 0
+        where the column was paid for.
+        """
         if self._list.once_per_column and asked.issuperset(rule.columns):
             return 0.0
         here: Prices = self._list.at(asked, paid)

@@ -68,7 +68,11 @@ class Guarantee:
 
 
 def guarantee_of(problem: Problem, shift: float) -> Guarantee:
-    """Return what Theorem 2.2 promises of the greedy tree of [F − shift]₊, before it is grown."""
+    """Return what Theorem 2.2 promises of the greedy tree of [F − shift]₊, before it is grown; or
+    the reason why it promises nothing.
+
+    shift : δ of the criterion, on the scale of F.
+    """
     if reason := next(_broken_premises(problem), ""):
         return Guarantee(reason=reason)
     objects, impurity, prices = problem.objects, problem.parts.impurity, problem.prices
@@ -196,7 +200,7 @@ def refute_admissibility(impurity: Impurity | None, n_classes: int) -> str:
 @lru_cache(maxsize=64)
 def refute_least_positive(impurity: Impurity | None, n_classes: int) -> str:
     """Return why ``least_positive`` is above some positive value, by sets of at most two objects of
-    each of three classes; "" where it is not.
+    each of three of ``n_classes`` classes; "" where it is not, or nothing is declared.
     """
     if impurity is None or not hasattr(impurity, "least_positive"):
         return ""
@@ -216,6 +220,7 @@ def _least_positive_value(problem: Problem, delta: float, level: float, until_pu
     """Return β, the least positive value of [F − δ]₊, or a number below it; NaN where it is not
     known.
 
+    delta : δ; 0: F itself.
     level : impurity at or below which a node is a leaf.
     until_pure : whether only pure nodes are leaves.
     """

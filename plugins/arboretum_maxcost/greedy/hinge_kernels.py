@@ -17,7 +17,9 @@ ROUNDING = 2.0**-50
 
 @kernel_part
 def hinged_product(a, b, alpha, squared):
-    """Return [[a − α]₊ [b − α]₊ − α²]₊, or without − α²."""
+    """Return [[a − α]₊ [b − α]₊ − α²]₊, or without − α² (not ``squared``), of the weights of two
+    classes.
+    """
     if a <= alpha or b <= alpha:
         return 0.0
     found = a * b - alpha * (a + b) if squared else (a - alpha) * (b - alpha)
@@ -28,6 +30,8 @@ def hinged_product(a, b, alpha, squared):
 def worst_case_hinged(weights, counts, price, extra, node):
     """Return −max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``, − α² by ``[1]``; −∞ where
     F(G) = 0 (a leaf), and next to it where some F(G_i) = F(G).
+
+    weights : float64[outcomes, classes]; price : c.
     """
     alpha = node.params[0]
     squared = node.params[1] > 0.0

@@ -139,8 +139,8 @@ class HingedPairs(Admissible):
         return kernels.hinged_pairs_of(self.alpha, self.subtract_square)
 
     def for_objects(self, objects: Encoded) -> HingedPairs:
-        """Return itself with α as an amount; a share whose amount is a whole number but for
-        rounding is that number.
+        """Return itself with α as an amount of the objects' weight; a share whose amount is a whole
+        number but for rounding is that number.
         """
         total, meant = float(objects.weight.sum()), self
         if self.epsilon is not None:

@@ -44,7 +44,7 @@ def powers(weights):
     mass of the classes before i,
 
     and each of these is m n Σ_{j=0}^{l−2} C(l, j+1) m^j n^(l−2−j), by Horner's rule in m; TOP = l −
-    2, COEFFICIENTS C(l, 1 … l−1).
+    2, COEFFICIENTS C(l, 1 … l−1), constants of the kernel.   weights : float64[classes], n.
     """
     before = 0.0
     total = 0.0
@@ -64,6 +64,8 @@ def powers(weights):
 def hinged_pairs(weights):
     """Return Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊, level α² or 0; with α² the product is n_i
     n_j − α (n_i + n_j).
+
+    weights : float64[classes], n.   ALPHA, LEVEL are constants of the kernel.
     """
     total = 0.0
     for i in range(weights.shape[0]):
@@ -80,7 +82,10 @@ def hinged_pairs(weights):
 
 @impurity_kernel
 def polynomial(weights):
-    """Return Σ_t γ_t Π_k n_k^p_tk; a class beyond the exponents counts in no term."""
+    """Return Σ_t γ_t Π_k n_k^p_tk; a class beyond the exponents counts in no term.
+
+    weights : float64[classes], n.   GAMMA, EXPONENTS are constants of the kernel.
+    """
     total = 0.0
     for t in range(len(GAMMA)):
         found = GAMMA[t]
@@ -123,6 +128,9 @@ def _tag(*values: object) -> str:
 def worst_case(weights, counts, price, extra, node):
     """Return −max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that
     nobody has lowers g to 0, hence is no maximum.
+
+    weights : float64[outcomes, classes]; price : c.   NaN where F has no kernel, NO_PROGRESS where
+        an outcome does not lower g.
     """
     whole = max(node.impurity - node.params[0], 0.0)
     least = whole
@@ -136,7 +144,7 @@ def worst_case(weights, counts, price, extra, node):
 
 @criterion_kernel
 def worst_case_rt(weights, counts, price, extra, node):
-    """Return the same with F = rt."""
+    """Return what :func:`worst_case` does, with F = rt: Σ_{i<j} n_i n_j, written out."""
     whole = max(node.impurity - node.params[0], 0.0)
     least = whole
     for o in range(weights.shape[0]):
@@ -152,7 +160,10 @@ def worst_case_rt(weights, counts, price, extra, node):
 
 @kernel_part
 def gain_of(weights):
-    """Return ΔI, bits: entropy of the outcomes together less the mean of theirs; at least 0."""
+    """Return ΔI, bits: entropy of the outcomes together less the mean of theirs; at least 0.
+
+    weights : float64[outcomes, classes], not all 0.
+    """
     mass = 0.0
     parts = 0.0
     for k in range(weights.shape[1]):

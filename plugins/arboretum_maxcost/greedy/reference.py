@@ -21,8 +21,8 @@ def powers(weights: Sequence[float], l: int) -> float:
 
 
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
-    """Return Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without −
-    α².
+    """Return Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without − α²
+    (not ``subtract_square``).
     """
 
     def positive_part(x: float) -> float:
@@ -38,7 +38,10 @@ def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) 
 def polynomial(
     weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]
 ) -> float:
-    """Return Σ_t γ_t Π_k n_k^p_tk of class weights (equation 8), as many as exponents in a row."""
+    """Return Σ_t γ_t Π_k n_k^p_tk of class weights (equation 8), as many as exponents in a row.
+
+    gamma : γ_t; exponents : p_tk, a row per term.
+    """
     return math.fsum(
         g * math.prod(w**p for w, p in zip(weights, row, strict=False))
         for g, row in zip(gamma, exponents, strict=True)
@@ -67,7 +70,9 @@ def gain_of(weights: Sequence[Sequence[float]] | np.ndarray) -> float:
 def _worst_case(
     impurity: Callable[..., float], weights: np.ndarray, price: float, node: KernelNode
 ) -> float:
-    """Return −max_i c / (g(G) − g(G_i)), see :func:`worst_case`, with F(G_i) = ``impurity``."""
+    """Return −max_i c / (g(G) − g(G_i)), see :func:`worst_case`, with F(G_i) = ``impurity``, of
+    each row of ``weights``, and c = ``price``.
+    """
 
     def positive_part(value: float) -> float:
         return max(value - float(node.params[0]), 0.0)

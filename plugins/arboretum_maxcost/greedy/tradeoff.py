@@ -213,6 +213,7 @@ def grow_for_hinges(
 
     problem : of the run; its criterion is ``worst_case`` and its impurity ``hinged_pairs`` without
         ε, whose α is not looked at.
+    alphas : float64[·], amounts of weight; a forest for some of them at a time, in their order.
     """
     parts = problem.parts
     if (sure(parts.criterion).name, getattr(parts.impurity, "name", "")) != HINGED:
@@ -245,7 +246,7 @@ def curve_over_alpha(problem: Problem, alphas: Sequence[float] | np.ndarray) -> 
 def curve_of_forests(
     alphas: Sequence[float] | np.ndarray, forests: Sequence[tuple[api.bulk.Forest, np.ndarray]]
 ) -> Curve:
-    """Return the curve of what :func:`grow_for_hinges` found."""
+    """Return the curve of what :func:`grow_for_hinges` found for these α, in their order."""
     measures = np.concatenate([forest.measures for forest, _ in forests])
     max_cost, expected, leaves = (
         measures[:, api.bulk.MEASURES.index(name)]

@@ -135,7 +135,10 @@ def _known_difference(what: str, one: Plain) -> Known:
 
 
 def _claim_one_attribute_less(name: str, printed: int, one: Plain) -> Claim:
-    """Return the undecided claim that a data set has one attribute less than its file."""
+    """Return the undecided claim that a data set has one attribute less than its file.
+
+    printed : attributes by the paper; one : what :func:`work` returned.
+    """
     evidence = (
         f"the file has {one['attributes']}; which is left out cannot be told: without any one of "
         f"{one['as_many']} there are {one['objects']} objects, too"

@@ -112,8 +112,10 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _decreases_of_tests(services: Services, impurity: str, fields: Plain) -> Facts:
-    """Return F of the root and of the outcomes, and the least decrease by an outcome of either
-    test: the 1/R of price 1.
+    """Return "F" of the root, that of the outcomes of "t1" and "t2", and as "gains" the least
+    decrease by an outcome of either test: the 1/R of price 1.
+
+    impurity, fields : F's component, and its fields.
     """
     drawn, value = published()["figure1"], services.component("impurity", impurity, fields).value
     whole = float(value(np.array(drawn["classes"], float)))
@@ -127,54 +129,8 @@ def _decreases_of_tests(services: Services, impurity: str, fields: Plain) -> Fac
 
 def judge(results: Keyed) -> Judgement:
     """Return the verdict on every printed number; R by its denominator, a whole number."""
-    found, paper, computed = results[0][1], published()["figure1"], published()["computed"]
-    own, hinged, (by_10, without) = found["functions"], paper["hinged"], HINGED
-    cells = [
-        *_compare_with_print("Figure 1", "Pairs", own["Pairs"], paper["pairs"]),
-        *_compare_with_print("Figure 1", without, own[without], hinged),
-        *_compare_with_print("Figure 1", by_10, own[by_10], hinged, own[without]),
-        *_compare_with_print(
-            "Figure 1, from the text", by_10, own[by_10], computed["figure1_equation_10"]
-        ),
-        *(
-            c
-            for l, r in computed["figure1_powers"].items()
-            for c in _compare_with_print(
-                "Figure 1, from the text", f"Powers({l})", own[f"Powers({l})"], {"R": r}
-            )
-        ),
-        *(
-            Cell.judged(
-                "Figure 1",
-                name,
-                f"errors after {one['chosen']}",
-                paper["errors"][one["chosen"]],
-                one["errors"],
-                0.0,
-            )
-            for name, one in own.items()
-            if one["gains"][0] != one["gains"][1]
-        ),
-    ]
-    claims = [
-        Claim.judged(
-            f"Figure 1: {name} prefers {test}", own[name]["chosen"] == test, _evidence_of(own[name])
-        )
-        for name, test in (("Pairs", paper["pairs"]["chosen"]), (without, hinged["chosen"]))
-    ]
-    tie_from, leaf_from = (
-        computed["figure1_equation_10"][name] for name in ("tie_from", "leaf_from")
-    )
-    tie, leaf = (bool(found[name]) and min(found[name]) for name in ("tie", "leaf"))
-    claims.append(
-        Claim.judged(
-            f"Figure 1: by equation (10) no α prefers t1; t2 below {tie_from:g}, a tie from "
-            "there on",
-            not found["first"] and (tie, leaf) == (tie_from, leaf_from),
-            f"α = 0, {STEP:g}, … 15: t1 at {found['first'] or 'none'}, a tie from {tie:g} "
-            f"on, F = 0 from {leaf:g} on",
-        )
-    )
+    found = results[0][1]
+    own = found["functions"]
     rows = [
         [
             name,
@@ -201,10 +157,75 @@ def judge(results: Keyed) -> Judgement:
         "Figure 1",
         {"objects": 60},
         metrics,
-        cells=cells,
-        claims=claims,
+        cells=_cells(own),
+        claims=_claims(found),
         tables={"figure1.csv": csv_text([header, *rows])},
     )
+
+
+def _cells(own: Plain) -> list[Cell]:
+    """Return the numbers of Figure 1, and those that follow from the text.
+
+    own : function F → its numbers, as :func:`work` returns them.
+    """
+    paper, computed, (by_10, without) = published()["figure1"], published()["computed"], HINGED
+    hinged = paper["hinged"]
+    return [
+        *_compare_with_print("Figure 1", "Pairs", own["Pairs"], paper["pairs"]),
+        *_compare_with_print("Figure 1", without, own[without], hinged),
+        *_compare_with_print("Figure 1", by_10, own[by_10], hinged, own[without]),
+        *_compare_with_print(
+            "Figure 1, from the text", by_10, own[by_10], computed["figure1_equation_10"]
+        ),
+        *(
+            c
+            for l, r in computed["figure1_powers"].items()
+            for c in _compare_with_print(
+                "Figure 1, from the text", f"Powers({l})", own[f"Powers({l})"], {"R": r}
+            )
+        ),
+        *(
+            Cell.judged(
+                "Figure 1",
+                name,
+                f"errors after {one['chosen']}",
+                paper["errors"][one["chosen"]],
+                one["errors"],
+                0.0,
+            )
+            for name, one in own.items()
+            if one["gains"][0] != one["gains"][1]
+        ),
+    ]
+
+
+def _claims(found: Plain) -> list[Claim]:
+    """Return which test the figure's functions prefer.   found : what :func:`work` returned."""
+    own, paper, computed = found["functions"], published()["figure1"], published()["computed"]
+    _, without = HINGED
+    claims = [
+        Claim.judged(
+            f"Figure 1: {name} prefers {test}", own[name]["chosen"] == test, _evidence_of(own[name])
+        )
+        for name, test in (
+            ("Pairs", paper["pairs"]["chosen"]),
+            (without, paper["hinged"]["chosen"]),
+        )
+    ]
+    tie_from, leaf_from = (
+        computed["figure1_equation_10"][name] for name in ("tie_from", "leaf_from")
+    )
+    tie, leaf = (bool(found[name]) and min(found[name]) for name in ("tie", "leaf"))
+    claims.append(
+        Claim.judged(
+            f"Figure 1: by equation (10) no α prefers t1; t2 below {tie_from:g}, a tie from "
+            "there on",
+            not found["first"] and (tie, leaf) == (tie_from, leaf_from),
+            f"α = 0, {STEP:g}, … 15: t1 at {found['first'] or 'none'}, a tie from {tie:g} "
+            f"on, F = 0 from {leaf:g} on",
+        )
+    )
+    return claims
 
 
 def _compare_with_print(

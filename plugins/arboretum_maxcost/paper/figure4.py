@@ -101,6 +101,8 @@ def _curve_of_powers(
 ) -> tuple[Curve, list[list[float]]]:
     """Return the curve of one tree, stopped everywhere, and how its top divides; what stays of it
     at the points of the curve is replayed.
+
+    exponent : l of Powers.
     """
     tree = grow_tree(objects, parts_of_greedytree(services, "powers", (("l", exponent),)))
     curve = curve_over_delta(tree)
@@ -115,8 +117,8 @@ def _curve_of_powers(
 
 
 def _curve_of_hinged_pairs(objects: Encoded, services: Services) -> tuple[Curve, list[list[float]]]:
-    """Return the curve of a tree per α, and how their tops divide; growing many checks each of
-    them.
+    """Return the curve of a tree per α on ``objects``, and how their tops divide, where they do;
+    growing many checks each of them.
     """
     problem = pose_problem(objects, parts_of_greedytree(services, "hinged_pairs"))
     alphas = hinge_values(np.bincount(objects.label).astype(float))
@@ -134,8 +136,10 @@ def _curve_of_hinged_pairs(objects: Encoded, services: Services) -> tuple[Curve,
 
 
 def _least_errors(objects: Encoded, services: Services) -> Facts:
-    """Return the least errors of any tree for every max cost, proven, each with a tree that has
-    them; a row of points has no setting.
+    """Return the least errors of any tree on ``objects`` for every max cost, proven, each with a
+    tree that has them, as a curve's piece does.
+
+    "points" : [max cost, errors, None for a setting, leaves, expected cost].
     """
     parts = attrs.evolve(
         parts_of_greedytree(services, "pairs"), stopping=()

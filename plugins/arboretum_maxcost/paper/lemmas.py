@@ -21,6 +21,7 @@ from arboretum.api import (
     Key,
     Keyed,
     Piece,
+    Plain,
     Services,
     Table,
     Target,
@@ -64,8 +65,10 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _count_broken_limits(services: Services, draw: np.random.Generator, part: int) -> Facts:
-    """Draw leaves where hinged Pairs are 0; return limit → how many drawn trees are beyond it, and
-    how many were drawn.
+    """Draw leaves where hinged Pairs are 0; return "beyond": limit → how many drawn trees are beyond
+    it, and how many were "drawn".
+
+    part : number of the piece; the first one has the tree that refutes Lemma 4.3, too.
     """
     beyond = dict.fromkeys(LIMITS, 0)
     cases: list[tuple[int, tuple[tuple[int, ...], ...]]] = [REFUTES] if part == 0 else []
@@ -88,6 +91,7 @@ def check_limits(alpha: int, leaves: Sequence[Sequence[int]]) -> dict[str, bool]
     """Return limit → whether leaves with P_α = 0 keep it, in whole numbers: ε = α / n, and errors
     are n times the share.
 
+    alpha : α, objects.
     leaves : class counts of each leaf.
 
     Of Lemma 4.4 every l heaviest leaves are tried, which are the bounds of all η.  Lemma 4.5,
@@ -120,8 +124,8 @@ def hinged_pairs(leaf: Sequence[int], alpha: int) -> int:
 
 
 def _compare_trees(services: Services, draw: np.random.Generator) -> Facts:
-    """Draw tables and grow a tree on each; return rows of [α, objects, cost of the greedy tree, its
-    errors, least cost with at most α errors, ln F + 1].
+    """Draw tables and grow a tree on each; return "rows" of [α, objects, cost of the greedy tree,
+    its errors, least cost with at most α errors, ln F + 1].
     """
     rows = []
     for _ in range(TABLES):
@@ -204,55 +208,7 @@ def judge(results: Keyed) -> Judgement:
     """Return the verdict: on the lemmas by their counts, on the theorem by every tree."""
     leaves = [one for key, one in results if key["what"] == "leaves"]
     rows = [row for key, one in results if key["what"] == "trees" for row in one["rows"]]
-    claims: list[Claim] = []
-    if leaves:
-        drawn = sum(one["drawn"] for one in leaves)
-        beyond = {name: sum(one["beyond"][name] for one in leaves) for name in LIMITS}
-
-        def claim(sentence: str, name: str, reason: str = "") -> Claim:
-            return Claim.judged(
-                sentence,
-                not beyond[name],
-                f"{beyond[name]} of {drawn:,} drawn trees with P_α = 0 at every leaf are beyond it",
-                reason,
-            )
-
-        missing = (
-            "the number of leaves l is missing, as in Lemma 4.5 it is not: k (k − 1) ε bounds "
-            "one leaf, and with the factor l no tree is beyond it"
-        )
-        claims = [
-            claim(
-                "Lemma 4.3: the error is at most k (k − 1) ε",
-                "4.3",
-                missing if not beyond["4.3 · l"] else "",
-            ),
-            claim(
-                "Lemma 4.4: the error is at most k (k − 1) l_η ε + (k − 1)/k η, for every η", "4.4"
-            ),
-            claim("Lemma 4.5: leaves with no more than ε n errors have P_εn = 0", "4.5, first"),
-            claim(
-                "Lemma 4.5: trees with P_εn = 0 have an error of at most k (k − 1) ε l",
-                "4.5, second",
-            ),
-        ]
-    if rows:
-        beyond_it = sum(
-            cost > (factor * least if least else 0) + 1e-9 for _, _, cost, _, least, factor in rows
-        )
-        most = max((cost / least for _, _, cost, _, least, _ in rows if least), default=0.0)
-        reported = (
-            f"beyond (ln F + 1) · OPT on {beyond_it} of {len(rows)} tables; cost over OPT is at "
-            f"most {most:.3g}"
-        )
-        claims.append(
-            Claim.judged(
-                "Theorem 4.6: GREEDYTREE with hinged Pairs, α = ε n, costs at most (ln F + "
-                "1) times the least cost with an error of ε",
-                not beyond_it,
-                reported,
-            )
-        )
+    claims = _claims_on_leaves(leaves) if leaves else []
     header = [
         "alpha",
         "objects",
@@ -265,6 +221,53 @@ def judge(results: Keyed) -> Judgement:
         "lemmas 4.3 to 4.6",
         {},
         {},
-        claims=claims,
+        claims=[*claims, _claim_on_trees(rows)] if rows else claims,
         tables={"lemmas.csv": csv_text([header, *rows])} if rows else {},
+    )
+
+
+def _claims_on_leaves(leaves: Sequence[Plain]) -> list[Claim]:
+    """Return the claims of the lemmas.   leaves : as :func:`_count_broken_limits` returns them."""
+    drawn = sum(one["drawn"] for one in leaves)
+    beyond = {name: sum(one["beyond"][name] for one in leaves) for name in LIMITS}
+
+    def claim(sentence: str, name: str, reason: str = "") -> Claim:
+        """Return the claim that no tree is beyond the limit ``name``; ``reason``: why some are."""
+        return Claim.judged(
+            sentence,
+            not beyond[name],
+            f"{beyond[name]} of {drawn:,} drawn trees with P_α = 0 at every leaf are beyond it",
+            reason,
+        )
+
+    missing = (
+        "the number of leaves l is missing, as in Lemma 4.5 it is not: k (k − 1) ε bounds "
+        "one leaf, and with the factor l no tree is beyond it"
+    )
+    return [
+        claim(
+            "Lemma 4.3: the error is at most k (k − 1) ε",
+            "4.3",
+            missing if not beyond["4.3 · l"] else "",
+        ),
+        claim("Lemma 4.4: the error is at most k (k − 1) l_η ε + (k − 1)/k η, for every η", "4.4"),
+        claim("Lemma 4.5: leaves with no more than ε n errors have P_εn = 0", "4.5, first"),
+        claim(
+            "Lemma 4.5: trees with P_εn = 0 have an error of at most k (k − 1) ε l", "4.5, second"
+        ),
+    ]
+
+
+def _claim_on_trees(rows: Sequence[Sequence[float]]) -> Claim:
+    """Return the claim of Theorem 4.6.   rows : as :func:`_compare_trees` returns them."""
+    beyond = sum(
+        cost > (factor * least if least else 0) + 1e-9 for _, _, cost, _, least, factor in rows
+    )
+    most = max((cost / least for _, _, cost, _, least, _ in rows if least), default=0.0)
+    return Claim.judged(
+        "Theorem 4.6: GREEDYTREE with hinged Pairs, α = ε n, costs at most (ln F + "
+        "1) times the least cost with an error of ε",
+        not beyond,
+        f"beyond (ln F + 1) · OPT on {beyond} of {len(rows)} tables; cost over OPT is at "
+        f"most {most:.3g}",
     )

@@ -70,6 +70,8 @@ def load_objects(
 ) -> Encoded:
     """Return a data set as the paper's objects: ten levels, one branch per value, equal objects are
     one with their most common label.
+
+    fields : (name, value) of the data set's own.
     """
     table = services.component("dataset", dataset, dict(fields)).load(0)
     return encode_objects(services, table)
@@ -104,8 +106,8 @@ class Measured:
 
     @staticmethod
     def walk(tree: Tree, objects: Encoded) -> Measured:
-        """Walk each object down a tree, and return the counts.  Raises VerificationError where an
-        object does not end at a leaf.
+        """Walk each of ``objects`` down a tree, and return the counts, each object counting once.
+        Raises VerificationError where one does not end at a leaf.
         """
         rest = tree.rest(objects.table)[objects.row_of_object]
         if not tree.is_leaf[rest].all():
@@ -123,7 +125,7 @@ class Measured:
 
 def verify_measures(tree: Tree, objects: Encoded, errors: float, max_cost: float) -> Tree:
     """Return the tree itself, verified.  Raises VerificationError where its objects do not find
-    that many errors and that maximum path cost.
+    that many ``errors`` and that maximum path cost ``max_cost``.
     """
     found = Measured.walk(tree, objects)
     if (found.errors, found.max_cost) != (round(errors), max_cost):

@@ -113,8 +113,9 @@ def _measure(tree: Tree, objects: Encoded) -> Facts:
 
 
 def _least_max_cost(services: Services, objects: Encoded, parts: Parts) -> float:
-    """Return the proven least maximum path cost of trees without errors.  Raises VerificationError
-    where it is not proven.
+    """Return the proven least maximum path cost of trees without errors on ``objects``, tests of
+    price 1, with the leaves that ``parts`` allow.  Raises VerificationError where it is not
+    proven.
     """
     choices = {
         "method": "exact",

@@ -277,7 +277,8 @@ def _claim_portfolio(sets: Sequence[DataSet]) -> Claim:
 
 def _claim_even_or_right(sets: Sequence[DataSet]) -> list[Claim]:
     """Return the claims that Powers and Pairs divide evenly, and that hinged Pairs puts more weight
-    on classification: by the first levels of tests.
+    on classification: by the first levels of tests, two numbers of each, and by the root, two
+    more.
     """
     over: list[tuple[str, int, Callable[[float, float], bool]]] = [
         (
@@ -319,7 +320,9 @@ def _claim_even_or_right(sets: Sequence[DataSet]) -> list[Claim]:
 
 
 def _portfolio_table(sets: Sequence[DataSet]) -> str:
-    """Return a CSV of the lowest errors within every budget, and the functions that have them."""
+    """Return a CSV of the lowest errors within every budget, the functions that have them, and the
+    least possible.
+    """
     rows = []
     for one in sets:
         lowest = one.lowest_errors(PORTFOLIO)
@@ -339,7 +342,7 @@ def _portfolio_table(sets: Sequence[DataSet]) -> str:
 
 
 def _draw_panels(sets: Sequence[DataSet]) -> Panels:
-    """Return the nine panels as in the paper."""
+    """Return the nine panels as in the paper, errors in % by max cost, one per data set."""
     x, y = Axis("tests on the costliest path, at most"), Axis("objects in error, %")
     charts = []
     for one in sets:
