@@ -60,7 +60,7 @@ class Lab:
         path = _notes()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({**_trusted(), self.folder: dict(self.checksums)}, indent=1)
+            text = json.dumps({**_trusted_labs(), self.folder: dict(self.checksums)}, indent=1)
             beside = path.with_name(f".{path.name}.{os.getpid()}")
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, path)
@@ -73,7 +73,7 @@ class Lab:
         """Each file with a word, "new", "changed" or "gone", since it was trusted last; all are
         new where it never was.
         """
-        before, now = _trusted().get(self.folder, {}), dict(self.checksums)
+        before, now = _trusted_labs().get(self.folder, {}), dict(self.checksums)
         words = {
             name: "new" if name not in before else "changed"
             for name in now
@@ -95,7 +95,11 @@ def current() -> Lab:
         return Lab()
     lab = read(folder)
     if changes := lab.changes():
-        seen = "has changed since you trusted it" if lab.folder in _trusted() else "is not trusted"
+        seen = (
+            "has changed since you trusted it"
+            if lab.folder in _trusted_labs()
+            else "is not trusted"
+        )
         files = ", ".join(changes[:3]) + f" and {len(changes) - 3} more" * (len(changes) > 3)
         where = folder / FILE
         raise ConfigError(
@@ -106,7 +110,7 @@ def current() -> Lab:
 
 
 def find() -> Path | None:
-    """The folder of the lab that holds here."""
+    """The folder of the lab that holds here; None where there is none, or VARIABLE says so."""
     if named := os.environ.get(VARIABLE):
         return None if named == NONE else Path(named).expanduser().absolute()
     try:
@@ -129,6 +133,7 @@ def read(folder: Path) -> Lab:
     path, sums = folder / FILE, {}
 
     def contents(file: Path) -> bytes:
+        """Read a file of the lab, and note its checksum in ``sums``."""
         try:
             content = file.read_bytes() if file.is_file() else None
         except OSError as error:
@@ -146,7 +151,7 @@ def read(folder: Path) -> Lab:
         said = yaml.safe_load(contents(path)) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
-    values = _checked(said, path)
+    values = _check_values(said, path)
     plugins = tuple(str(_inside(folder, name)) for name in values["plugins"])
     for file in plugins:
         contents(Path(file))
@@ -161,17 +166,17 @@ def read(folder: Path) -> Lab:
     if store.startswith(STORE) and not store.startswith(f"{STORE}/"):
         store = STORE + str(_inside(folder, store.removeprefix(STORE)))
     return Lab(
-        str(folder),
-        plugins,
-        conf,
-        data,
-        store,
-        json.dumps(values["defaults"]),
-        tuple(sorted(sums.items())),
+        folder=str(folder),
+        plugins=plugins,
+        conf=conf,
+        data=data,
+        store=store,
+        defaults=json.dumps(values["defaults"]),
+        checksums=tuple(sorted(sums.items())),
     )
 
 
-def _checked(said: object, path: Path) -> dict[str, Any]:
+def _check_values(said: object, path: Path) -> dict[str, Any]:
     """What the file says, with what it does not say; raises ConfigError naming the key."""
     kinds: Mapping[str, tuple[type[list[object] | str | dict[str, object]], str]] = {
         "plugins": (list, "a list of files"),
@@ -215,7 +220,7 @@ def _notes() -> Path:
     return base / "arboretum" / TRUSTED
 
 
-def _trusted() -> dict[str, dict[str, str]]:
+def _trusted_labs() -> dict[str, dict[str, str]]:
     """Folder of a lab → file → checksum; nothing where the note cannot be read."""
     try:
         found = json.loads(_notes().read_text(encoding="utf-8"))

@@ -67,7 +67,7 @@ _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
 """Kinds that are parameters of their own, beside the method."""
 
 
-def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
+def _show_kinds(init: Callable[..., None]) -> Callable[..., None]:
     """Show each kind as a keyword of ``__init__``, to scikit-learn, which reads parameters
     there, and to ``help``.
     """
@@ -168,7 +168,7 @@ class _BaseTree(BaseEstimator):
         )
         values = {
             key: value
-            for key, value in self._asked(ordered).items()
+            for key, value in self._requested_values(ordered).items()
             if not key.startswith("budget.")
         }
         try:
@@ -184,7 +184,7 @@ class _BaseTree(BaseEstimator):
         """What growing may spend."""
         asked = {
             key.removeprefix("budget."): value
-            for key, value in self._asked({}).items()
+            for key, value in self._requested_values({}).items()
             if key.startswith("budget.")
         }
         for name in asked:
@@ -196,9 +196,10 @@ class _BaseTree(BaseEstimator):
             raise ConfigError(str(error)) from None
 
     def _limits(self) -> Facts:
+        """Parameter → value, of scikit-learn's limits that are given."""
         return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
 
-    def _asked(self, ordered: Plain) -> Facts:
+    def _requested_values(self, ordered: Plain) -> Facts:
         """Everything that is asked for, by its key on the command line.
 
         ordered : what ``max_leaf_nodes`` asks for besides.
@@ -224,6 +225,9 @@ class _BaseTree(BaseEstimator):
         return values
 
     def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn asks of an estimator: NaN is allowed where method or encoder take
+        it.
+        """
         tags = super().__sklearn_tags__()
         try:
             parts = self._parts()
@@ -260,7 +264,7 @@ class _BaseTree(BaseEstimator):
         if (by_class := self._class_weights(target)) is not None:
             table = weigh_classes(table, by_class)
         table = with_weight(table)
-        parts = self._drawing(parts, len(columns))
+        parts = self._with_max_features(parts, len(columns))
         check.check_parts(parts)
         check.check_table(parts, table)
         scale = Scale.of(table, parts)
@@ -293,7 +297,7 @@ class _BaseTree(BaseEstimator):
         self.tree_ = sure(solution.tree)
         return self
 
-    def _drawing(self, parts: Parts, n_columns: int) -> Parts:
+    def _with_max_features(self, parts: Parts, n_columns: int) -> Parts:
         """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for
         so many columns.
         """
@@ -328,6 +332,7 @@ class _BaseTree(BaseEstimator):
         return attrs.evolve(parts, method=attrs.evolve(method, max_features=max(1, int(number))))
 
     def _seed(self) -> int:
+        """The seed of ``random_state``; drawn, where that is a generator or None."""
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -363,7 +368,10 @@ class _BaseTree(BaseEstimator):
         )
 
     def _refuse_merged(self, given: object, numbers: np.ndarray) -> None:
-        """Raise DataError where two integers of a column have become one number."""
+        """Raise DataError where two integers of a column have become one number.
+
+        given : rows as they came.   numbers : float[n_rows, n_columns], what they became.
+        """
         if getattr(getattr(given, "dtype", None), "kind", "O") == "f":
             return
         for j in np.flatnonzero((np.abs(numbers) >= EXACT).any(axis=0)):
@@ -380,6 +388,7 @@ class _BaseTree(BaseEstimator):
         )
 
     def _names(self) -> list[str]:
+        """Names of the columns seen by fit: the frame's, else x0, x1, …"""
         names = getattr(self, "feature_names_in_", None)
         return (
             [f"x{j}" for j in range(self.n_features_in_)]
@@ -515,7 +524,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     _task = Task.classification
 
-    @_taking_kinds
+    @_show_kinds
     def __init__(
         self,
         method: object = "cart",
@@ -536,6 +545,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
+        """The target of the training rows, whose classes are kept.   y : [n_rows]."""
         if np.asarray(y).dtype.kind not in "biu":
             check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -572,6 +582,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def __sklearn_tags__(self) -> Tags:
+        """The same, and whether all parts handle more than two classes."""
         tags = super().__sklearn_tags__()
         with suppress(ArboretumError):  # a wrong parameter is reported by fit
             parts = self._parts()
@@ -592,7 +603,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     _task = Task.regression
 
-    @_taking_kinds
+    @_show_kinds
     def __init__(
         self,
         method: object = "cart",
@@ -612,6 +623,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
+        """The target of the training rows.   y : [n_rows], numbers."""
         return Target(
             "y",
             Task.regression,

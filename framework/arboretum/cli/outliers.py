@@ -64,29 +64,23 @@ class Outliers:
         free = attrs.evolve(parts, stopping=(), pruner=None, tuner=None)
         rows = engine.pose(parts, table, record.seed).division.train
         train = table.take(rows)
-        label, none = train.target.codes, np.full(len(rows), np.nan)
-        wrong, paid = np.flatnonzero(tree.predict(train) != label), tree.prices_paid(train)
+        label, full = train.target.codes, np.full(len(rows), np.nan)
+        missed, unknown = np.isfinite(full), ""
         try:
             other = sure(engine.fit(free, table, record.seed).solution.tree)
         except CapabilityError as error:  # an exact solver may need the limit
-            return Outliers(
-                tree=tree,
-                train=train,
-                rows=rows,
-                wrong=wrong,
-                paid=paid,
-                full=none,
-                missed=np.isfinite(none),
-                unknown=f"what it would cost is not known: {error}",
-            )
+            unknown = f"what it would cost is not known: {error}"
+        else:
+            full, missed = other.prices_paid(train), other.predict(train) != label
         return Outliers(
             tree=tree,
             train=train,
             rows=rows,
-            wrong=wrong,
-            paid=paid,
-            full=other.prices_paid(train),
-            missed=other.predict(train) != label,
+            wrong=np.flatnonzero(tree.predict(train) != label),
+            paid=tree.prices_paid(train),
+            full=full,
+            missed=missed,
+            unknown=unknown,
         )
 
     def cells(self) -> list[Facts]:

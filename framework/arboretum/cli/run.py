@@ -182,8 +182,7 @@ class Application:
                 (word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir"
             )
             terminal.report(
-                f"arboretum: not taken over from {arguments.run}: "
-                f"{', '.join(start.left_out)}; "
+                f"arboretum: not taken over from {arguments.run}: {', '.join(start.left_out)}; "
                 f"where something is written is for the command to say: add {one}=…"
             )
         self.start = (

@@ -303,9 +303,8 @@ def restore(value: object, path: str, given: Collection[str] = ()) -> Any:
     )
     if name is None:
         raise ConfigError(
-            f"{path}={value} lacks its secret, which records leave out: put the whole address "
-            "into an environment variable "
-            f"(any name: export STORE=…), or say {path}=… anew"
+            f"{path}={value} lacks its secret, which records leave out: put the whole address into "
+            f"an environment variable (any name: export STORE=…), or say {path}=… anew"
         )
     return f"${{oc.env:{name}}}"
 

@@ -47,21 +47,31 @@ def examine_coverage(coverage: Coverage) -> dict[str, Finding]:
     first: dict[str, str] = {}
     count = 0
     for objects, sets in tables(coverage):
-        f, moved = values(coverage, objects, np.unique([*sets, sets[1] & sets[2]]))
         count += len(sets[0])
-        for name, (excess, members) in broken_by(f, moved, *sets).items():
-            excess = np.where(np.isnan(excess), -np.inf, excess)
-            at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
-            if excess[at] > NEAR and name not in first:
-                first[name] = counterexample(
-                    objects, f, int(at[1]), [int(member[at[0]]) for member in members]
-                )
+        first = find_counterexamples(coverage, objects, sets) | first
     return {
         name: Finding(
             name, says, name not in first, f"{count:,} pairs of sets", first.get(name, "")
         )
         for name, says in SAYS.items()
     }
+
+
+def find_counterexamples(coverage: Coverage, objects: Encoded, sets: np.ndarray) -> dict[str, str]:
+    """Axiom → the first counterexample to it, of the axioms that these sets break.
+
+    sets : int64[3, cases], as of :func:`tables`.
+    """
+    f, moved = values(coverage, objects, np.unique([*sets, sets[1] & sets[2]]))
+    found = {}
+    for name, (excess, members) in broken_by(f, moved, *sets).items():
+        excess = np.where(np.isnan(excess), -np.inf, excess)
+        at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
+        if excess[at] > NEAR:
+            found[name] = counterexample(
+                objects, f, int(at[1]), [int(member[at[0]]) for member in members]
+            )
+    return found
 
 
 def broken_by(

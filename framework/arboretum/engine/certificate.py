@@ -36,7 +36,7 @@ from arboretum.model.encoded import Encoded, Family
 from arboretum.model.plain import Facts
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.tree import LEAF, Tree
-from arboretum.model.walk import EPS, summed
+from arboretum.model.walk import EPS, sum_subtrees
 
 OF_VALUES = 1e-9  # relative: an objective adds up losses and prices in an order of its own
 WAY_OUT = "raise budget.seconds or budget.memory_mb"
@@ -475,7 +475,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     at = np.full(objects.n_objects, -1, np.int64)
     at[objects.object_of_row] = tree.apply(objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
-    there = summed(np.bincount(at[at >= 0], minlength=tree.n_nodes), tree)
+    there = sum_subtrees(np.bincount(at[at >= 0], minlength=tree.n_nodes), tree)
     for node in range(tree.n_nodes):
         weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
         mixed = (

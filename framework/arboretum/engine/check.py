@@ -83,9 +83,8 @@ def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
             or (np.nanmax(found, axis=1) != most).any()
         ):
             raise ContractError(
-                f"{label(cost)}: Prices.outcomes "
-                "must have a row of numbers ≥ 0 per test, whose largest is its price; use "
-                "Prices.by_outcome"
+                f"{label(cost)}: Prices.outcomes must have a row of numbers ≥ 0 per test, whose "
+                "largest is its price; use Prices.by_outcome"
             )
     for asked, below in _lists_below(prices, objects):
         for before, found in (

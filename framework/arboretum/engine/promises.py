@@ -31,10 +31,8 @@ from arboretum.engine.axioms import (
 from arboretum.engine.axioms_of_coverages import (
     NEAR,
     all_sets,
-    broken_by,
-    counterexample,
+    find_counterexamples,
     objects_of,
-    values,
 )
 from arboretum.engine.check import capabilities_of, label, lacks
 from arboretum.engine.ground import Ground
@@ -162,19 +160,12 @@ def _faults_of_coverage(coverage: Coverage, ground: Ground, _: object) -> Iterat
     classes = 2 if lacks(coverage, Capability.multiclass) else min(ground.n_classes, 3)
     for n, heavy in itertools.product((2, 3, 4), dict.fromkeys((1.0, *ground.weights[-1:]))):
         weight = np.where(np.arange(n) % 2, heavy, ground.weights[0])
-        objects, sets = objects_of(np.arange(n) % min(classes, n), weight, ground.task), all_sets(n)
-        f, moved = values(coverage, objects, np.unique([*sets, sets[1] & sets[2]]))
-        for name, (excess, members) in broken_by(f, moved, *sets).items():
-            excess = np.where(np.isnan(excess), -np.inf, excess)
-            at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
-            if excess[at] > NEAR:
-                reported = counterexample(
-                    objects, f, int(at[1]), [int(member[at[0]]) for member in members]
-                )
-                yield (
-                    f"is not {name}: {reported}; mend covered (arboretum lint "
-                    f"coverage.{coverage.name} tries more)"
-                )
+        objects = objects_of(np.arange(n) % min(classes, n), weight, ground.task)
+        for name, reported in find_counterexamples(coverage, objects, all_sets(n)).items():
+            yield (
+                f"is not {name}: {reported}; mend covered (arboretum lint "
+                f"coverage.{coverage.name} tries more)"
+            )
         yield from _forms_of_coverage(coverage, objects)
 
 

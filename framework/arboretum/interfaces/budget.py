@@ -35,7 +35,7 @@ class Budget:
     )
 
     def context(self, seed: int, progress: Callable[[float, float | None, str], None]) -> Context:
-        """Return the budget from now on."""
+        """Return the budget from now on.   progress : of the context."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
         return Context(
             seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress

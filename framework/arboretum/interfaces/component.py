@@ -181,6 +181,7 @@ def param(
         )
 
     def check(instance: object, attribute: "attrs.Attribute[object]", value: object) -> None:
+        """Raise ValueError unless the value, or every entry of a list or mapping, is allowed."""
         if value is None and attribute.default is None:
             return
         try:

@@ -101,8 +101,8 @@ class Parts:
         Raises CapabilityError, naming rule and limit, where trees are held to more than that (a
         depth, a number of leaves, a least size of branches or decrease, a pruner): a minimum over
         all trees would say nothing about them.  So, too, where a rule counts objects
-        (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits
-        that the caller takes care of.
+        (``min_objects``), unless the caller says that it counts them (``counting_objects``).
+        obeyed : names of limits that the caller takes care of.
         """
         for name, value in self.limits().given.items():
             if name not in obeyed:
@@ -146,6 +146,7 @@ class Problem:
     valid: Table | None = None
 
     def __attrs_post_init__(self) -> None:
+        """Put the impurity and the predicates that these objects and limits mean into ``parts``."""
         if (meant := getattr(self.parts.impurity, "for_objects", None)) is not None:
             impurity = meant(self.objects)
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))

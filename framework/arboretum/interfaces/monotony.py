@@ -46,7 +46,7 @@ class Monotony:
         self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]
     ) -> bool:
         """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so
-        where not.
+        where not.   cheaper, dearer : ψ of the branches, as many in both, none of which falls.
         """
         low, high = (
             float(self.complexity.node(mass, price, np.array(children)))
@@ -73,8 +73,8 @@ class Monotony:
 
     @staticmethod
     def on(complexity: Complexity, objects: Encoded, prices: Prices) -> Monotony:
-        """Also at the masses and prices of a table, from one object to all; a closed form is not
-        tried.
+        """Try a complexity, also at the masses and prices of a table, from one object to all; a
+        closed form is not tried.
 
         Raises CapabilityError, with the counterexample, where F is not monotone, and where ψ⁰ or F
         is no number ≥ 0.

@@ -45,6 +45,8 @@ def complexities(tree: Tree) -> dict[str, float]:
 def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dict[str, float]:
     """Return the complexities that depend on rows, over the rows of ``table`` by weight.
 
+    places : where the rows rest; None: they walk the tree here.
+
     Same names as :func:`complexities`, without the counts of nodes.  A row that is split over
     branches asks and pays the average over its shares.  An empty table has NaN.
     """
@@ -118,7 +120,11 @@ def covering_cost(
 def _join_entries(
     who: np.ndarray, share: np.ndarray, part: slice, weight: np.ndarray, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (objects, their weight by shares) of the entries of a subtree."""
+    """Return (objects, their weight by shares) of the entries of a subtree.
+
+    who, share : int64[m], float64[m], of all entries by node; ``part`` are those of the subtree.
+    whole : every share is 1, so that an object has one entry.
+    """
     objects, mass = who[part], weight[who[part]] * share[part]
     if whole:
         return objects, mass

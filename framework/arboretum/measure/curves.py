@@ -413,13 +413,17 @@ def _make_chart(
 
 
 def _diagonal() -> Line:
+    """From (0, 0) to (1, 1): chance, or perfect calibration."""
     return Line("", (0, 1), (0, 1), colour=DARK, marked=False, dashed=True, quiet=True)
 
 
 def _line_with_front(
     label: str, colour: int, x: np.ndarray, y: np.ndarray, front: np.ndarray, **look: Any
 ) -> Line:
-    """Return a line with marks at the points of its front."""
+    """Return a line with marks at the points of its front, MARKED of them where there are more.
+
+    x, y : float64[k].   front : int[f], places among them.
+    """
     shown = front[np.linspace(0, len(front) - 1, MARKED).astype(int)].tolist()
     return Line(
         label,

@@ -172,13 +172,16 @@ def _of_cuts(
     """Return a function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table,
     which walk the tree once.
 
+    measure : "roc_auc", "accuracy" or "r2".   places : of the rows; None: they walk here.
+
     But rows that are split over branches walk each cut tree anew, because their shares, summed in
     another order, would break ties that the cut tree has.
     """
     rest, weights, target = (places or tree.places(table)).whole, table.row_weights(), table.target
     whole, parted = np.flatnonzero(rest >= 0), np.flatnonzero(rest < 0)
 
-    def predicted(nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
+    def predict_cut(nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
+        """What the cut tree predicts of each row.   of_node : [n_nodes], what each node says."""
         found = np.zeros(table.n_rows, of_node.dtype)
         found[whole] = of_node[tree.nearest_kept(nodes)[rest[whole]]]
         if len(parted):
@@ -186,6 +189,7 @@ def _of_cuts(
         return found
 
     def roc_auc(nodes: Sequence[int] | np.ndarray) -> float:
+        """The area, by rows that rest together as one group."""
         codes = target.codes
         n_classes = max(len(tree.classes), int(target.codes.max(initial=0)) + 1)
         place = tree.nearest_kept(nodes)[rest[whole]] * n_classes + codes[whole]
@@ -200,9 +204,9 @@ def _of_cuts(
     return {
         "roc_auc": roc_auc,
         "accuracy": lambda nodes: metrics.accuracy(
-            target.codes, predicted(nodes, tree.label), weights
+            target.codes, predict_cut(nodes, tree.label), weights
         ),
-        "r2": lambda nodes: metrics.r2(target.values, predicted(nodes, tree.value), weights),
+        "r2": lambda nodes: metrics.r2(target.values, predict_cut(nodes, tree.value), weights),
     }[measure]
 
 

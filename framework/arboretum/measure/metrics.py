@@ -79,7 +79,7 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
 
 def _probability_of_true_class(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
     """Return float64[n_rows]: probability of the true class, 0 of one beyond the columns of
-    ``proba``.
+    ``proba``, float64[n_rows, n_classes].   codes : int[n_rows].
     """
     known = codes < proba.shape[1]
     return np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
@@ -90,6 +90,7 @@ def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float
     (2.2e-16).
 
     proba : float64[n_rows, n_classes]; a class beyond its columns has probability 0.
+    codes, weights : as in :func:`error`.
     """
     # + 0.0: a loss of nothing is 0, not −0
     return (
@@ -110,7 +111,7 @@ def brier(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
     """Weighted mean of Σ over classes of (probability − truth)²; of two classes half of it, as is
     customary.
 
-    proba : as in :func:`log_loss`.
+    codes, weights : as in :func:`error`.   proba : as in :func:`log_loss`.
     """
     apart = (proba**2).sum(axis=1) - 2 * _probability_of_true_class(codes, proba) + 1
     return float((weights * apart).sum() / weights.sum()) / (2 if proba.shape[1] == 2 else 1)

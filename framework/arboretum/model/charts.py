@@ -22,7 +22,9 @@ WIDEST = 760  # points that panels of bars take in a row
 
 @attrs.frozen
 class Axis:
-    """label : what it counts, with the unit.
+    """What a direction of a chart shows.
+
+    label : what it counts, with the unit.
 
     log : logarithmic; values are above 0.
     higher_is_better : None where neither. names : of the values 0, 1, …, which then alone have
@@ -198,6 +200,7 @@ class Panels:
     ) -> "Panels":
         """Return a panel of bars per group (data set).
 
+        axis : of all of them.   base : where bars start.
         values, errors : float[groups][series].
         own_scales : a scale per panel; else one for all.
         """

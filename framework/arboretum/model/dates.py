@@ -119,7 +119,10 @@ def fitting_unit(ticks: np.ndarray, step: int) -> str:
 
 
 def refuse_close(name: str, ticks: np.ndarray, numbers: np.ndarray) -> None:
-    """Raise DataError where two moments of a column have become one number."""
+    """Raise DataError where two moments of a column have become one number.
+
+    ticks : int[n], the moments.   numbers : float64[n], what they became.
+    """
     if len(set(ticks.tolist())) > len(np.unique(numbers)):
         raise DataError(
             f"column {name!r} holds moments less than a microsecond apart; give nanoseconds "

@@ -88,7 +88,7 @@ def legible(rules: Sequence[TestRule], table: Table | None = None) -> tuple[Test
             numbers, _column_digits([rules[number] for number in numbers], values), strict=True
         ):
             digits[number] = found
-    return _with(rules, digits)
+    return _with_given_digits(rules, digits)
 
 
 def legible_tree(tree: Tree, table: Table) -> Tree:
@@ -99,7 +99,8 @@ def legible_tree(tree: Tree, table: Table) -> Tree:
     return tree if digits_of(rules) == digits_of(tree.rules) else attrs.evolve(tree, rules=rules)
 
 
-def _with(rules: Sequence[Any], digits: Sequence[int]) -> tuple[TestRule, ...]:
+def _with_given_digits(rules: Sequence[Any], digits: Sequence[int]) -> tuple[TestRule, ...]:
+    """The tests with so many digits each; one without the field stays as it is."""
     return tuple(
         rule if n == getattr(rule, "digits", n) else attrs.evolve(rule, digits=n)
         for rule, n in zip(rules, digits, strict=True)
@@ -162,18 +163,19 @@ def _digits_that_replay(rule: TestRule, table: Table) -> int:
     where the test does.
     """
     rows = np.arange(table.n_rows)
-    sent = _sides(rule, table, rows)
+    sent = _where_rows_go(rule, table, rows)
     return next(
         (
             n
             for n in range(SIX, ALL)
-            if np.array_equal(_sides(_round_numbers(rule, n), table, rows), sent)
+            if np.array_equal(_where_rows_go(_round_numbers(rule, n), table, rows), sent)
         ),
         ALL,
     )
 
 
-def _sides(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
+def _where_rows_go(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
+    """int32[n] outcomes of rows; of a test of degrees bool[n, arity], which side has the most."""
     return rule.degrees(table, rows) > 0.5 if rule.fuzzy else rule.outcomes(table, rows)
 
 
@@ -182,6 +184,7 @@ def _round_numbers(rule: TestRule, digits: int) -> TestRule:
     unit = getattr(rule, "unit", "")
 
     def shown(value: object) -> object:
+        """A field with its numbers, those of a tuple too, as they are shown."""
         if isinstance(value, tuple):
             return tuple(map(shown, value))
         return as_shown(value, unit, digits) if isinstance(value, float) else value
@@ -207,4 +210,4 @@ def with_digits(rules: Sequence[TestRule], stored: Plain) -> tuple[TestRule, ...
         raise ValueError(
             f"digits must have one number per test, {len(rules)}; got {len(stored['digits'])}"
         )
-    return _with(rules, stored["digits"])
+    return _with_given_digits(rules, stored["digits"])

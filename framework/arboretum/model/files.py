@@ -38,11 +38,13 @@ def file_for(path: str | os.PathLike[str], key: str, mark: str) -> Path:
 
 
 def _head(path: Path) -> str:
+    """The first bytes of a file, as text."""
     with path.open("rb") as file:
         return file.read(HEAD_BYTES).decode(errors="replace")
 
 
 def _trouble(path: str | os.PathLike[str], key: str, error: OSError) -> StoreError:
+    """The error for a setting's file that cannot be written."""
     return StoreError(
         f"{key}={str(path)!r} cannot be written ({error.strerror or error}); name another "
         f"file with {key}"

@@ -26,7 +26,7 @@ from arboretum.model.dates import (
 from arboretum.model.missing import MISSING, missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
-from arboretum.model.table import Column, ColumnKind, Table, Target, recoded
+from arboretum.model.table import Column, ColumnKind, Table, Target, recode
 from arboretum.model.tree import ColumnSpec, Tree
 
 
@@ -95,6 +95,7 @@ def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
 
 
 def _no_target(tree: Tree, n_rows: int) -> Target:
+    """A target that no row has a value of."""
     if tree.is_regression:
         return Target("", tree.task, values=np.full(n_rows, np.nan))
     return Target("", tree.task, codes=np.full(n_rows, MISSING, np.int32), classes=tree.classes)
@@ -109,7 +110,7 @@ def _target_in_tree_order(tree: Tree, table: Table) -> Target:
         return target
     classes = (*tree.classes, *(c for c in target.classes if c not in tree.classes))
     return attrs.evolve(
-        target, codes=recoded(target.codes, target.classes, classes), classes=classes
+        target, codes=recode(target.codes, target.classes, classes), classes=classes
     )
 
 
@@ -130,7 +131,7 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
     if spec.is_continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
     found, codes = spelled(values)
-    return Column(spec.name, spec.kind, recoded(codes, found, spec.categories), spec.categories)
+    return Column(spec.name, spec.kind, recode(codes, found, spec.categories), spec.categories)
 
 
 def read_numbers(name: str, values: object) -> np.ndarray:
@@ -250,9 +251,8 @@ def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) ->
     ):
         return
     raise DataError(
-        f"column {name!r} holds dates or times ({found}) where numbers or categories are "
-        "asked for: "
-        "give what may matter of them as numbers, such as year, month, or days since a date"
+        f"column {name!r} holds dates or times ({found}) where numbers or categories are asked "
+        "for: give what may matter of them as numbers, such as year, month, or days since a date"
     )
 
 
@@ -308,7 +308,7 @@ def _recode_column(spec: ColumnSpec, column: Column) -> Column:
         return Column(
             spec.name,
             spec.kind,
-            recoded(column.values, column.categories, spec.categories),
+            recode(column.values, column.categories, spec.categories),
             spec.categories,
         )
     if column.unit == spec.unit:

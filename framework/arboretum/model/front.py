@@ -24,7 +24,10 @@ SCHEMA = "arboretum.front/1"
 
 @attrs.frozen
 class Point:
-    """values : one per axis.   tree : has these values; None where only the numbers were loaded."""
+    """One tree of a front.
+
+    values : one per axis.   tree : has these values; None where only the numbers were loaded.
+    """
 
     values: tuple[float, ...] = attrs.field(converter=tuple[float, ...])
     tree: Tree | None = attrs.field(default=None, eq=False, repr=False)
@@ -54,6 +57,7 @@ class Front:
     curves: Mapping[str, Sequence[tuple[float, ...]]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        """Raise ContractError unless points ascend, none beats another, and the bound is one."""
         if len(self.axes) < 2 or len(set(self.axes)) < len(self.axes) or not self.points:
             raise ContractError(
                 f"a front has two axes or more and a point; got {len(self.points)} points on "
@@ -188,8 +192,10 @@ def unbeaten(points: ArrayLike, slack: float = 0.0) -> np.ndarray:
 
 
 def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:
-    """Return float64[k]: the least first value of the points float64[n, axes] whose others are at
-    most float64[k, axes − 1]; ∞ where there is none.
+    """Return float64[k]: the least first value of the points whose others are at most each budget;
+    ∞ where there is none.
+
+    points : float64[n, axes].   budgets : float64[k, axes − 1].
     """
     if not len(points):
         return np.full(len(budgets), math.inf)
@@ -204,7 +210,9 @@ def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:
 
 def least_before(points: np.ndarray) -> np.ndarray:
     """Return float64[n]: of each of these points, which ascend in the others, the least first value
-    of those before it within its other values.
+    of those before it within its other values; ∞ where there is none.
+
+    points : float64[n, axes].
     """
     if points.shape[1] > 2:
         return np.array(

@@ -20,7 +20,30 @@ def check_tree(tree: Tree) -> None:
     Costs one pass over the nodes: about 10 ms for 30,000 of them, of which most is the ends of
     subtrees.
     """
-    n, rules, offset = tree.n_nodes, tree.rules, tree.child_offset
+    _check_shapes(tree)
+    rules = tree.rules
+    _demand(
+        tree.test.min() >= -1 and tree.test.max() < len(rules),
+        f"test must be -1 or below {len(rules)}, the number of rules",
+    )
+    known = {column.name for column in tree.columns}
+    for rule in rules:
+        for name in rule.columns:
+            if name not in known:
+                _refuse(
+                    f"the test {rule.describe()!r} reads the column {name!r}, which the tree "
+                    "does not list"
+                )
+    _check_children(tree)
+    _check_surrogates(tree)
+    _check_order(tree)
+
+
+def _check_shapes(tree: Tree) -> None:
+    """Raise ContractError where an array has another length than nodes and edges, or a label is
+    none.
+    """
+    n = tree.n_nodes
     _demand(n > 0, "it has no node; a tree has at least a leaf")
     width = len(tree.classes) if tree.is_classification else 3
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
@@ -37,20 +60,15 @@ def check_tree(tree: Tree) -> None:
             tree.label.min() >= 0 and tree.label.max() < width,
             f"label must lie between 0 and {width - 1}",
         )
-    _demand(
-        tree.test.min() >= -1 and tree.test.max() < len(rules),
-        f"test must be -1 or below {len(rules)}, the number of rules",
-    )
-    known = {column.name for column in tree.columns}
-    for rule in rules:
-        for name in rule.columns:
-            if name not in known:
-                _refuse(
-                    f"the test {rule.describe()!r} reads the column {name!r}, which the tree "
-                    "does not list"
-                )
+
+
+def _check_children(tree: Tree) -> None:
+    """Raise ContractError unless every node but the root is the child of one node, by an outcome
+    of its test.
+    """
+    n, offset = tree.n_nodes, tree.child_offset
     # one slot more: a leaf's test −1 reads arity 0
-    arity = np.array([*(rule.arity for rule in rules), 0], np.int64)[tree.test]
+    arity = np.array([*(rule.arity for rule in tree.rules), 0], np.int64)[tree.test]
     slots = offset[0] == 0 and offset[-1] == len(tree.child) and (np.diff(offset) == arity).all()
     _demand(
         slots,
@@ -69,8 +87,11 @@ def check_tree(tree: Tree) -> None:
         tree.child.min(initial=0) >= -1,
         "child must be a node's number, or -1 where an outcome has no branch",
     )
-    _check_surrogates(tree)
-    place = np.arange(n)
+
+
+def _check_order(tree: Tree) -> None:
+    """Raise ContractError unless nodes are numbered in depth-first preorder."""
+    place = np.arange(tree.n_nodes)
     after = tree.parent < place
     if not after.all():
         _refuse(
@@ -78,7 +99,7 @@ def check_tree(tree: Tree) -> None:
             "depth-first preorder"
         )
     span = tree.subtree_end - place
-    whole = np.bincount(tree.parent[1:], span[1:], n) == span - 1
+    whole = np.bincount(tree.parent[1:], span[1:], len(span)) == span - 1
     if not whole.all():
         _refuse(
             f"the nodes below node {whole.argmin()} do not follow it one after another, in "
@@ -112,6 +133,7 @@ def check_numbers(tree: Tree) -> None:
 
 
 def _demand(holds: bool | np.bool_, what: str) -> None:
+    """Refuse the arrays unless it holds.   what : must hold, as the message says it."""
     if not holds:
         _refuse(what)
 

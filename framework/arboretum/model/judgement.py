@@ -71,6 +71,7 @@ class Known:
     source: str
 
     def __attrs_post_init__(self) -> None:
+        """Raise ContractError for a reason without source or prediction."""
         if not (self.reason and self.source and -math.inf < self.low <= self.high < math.inf):
             raise ContractError(
                 "a known difference needs a reason, a source, and finite low ≤ high that it "
@@ -139,14 +140,15 @@ class Cell:
     ) -> Cell:
         """PASS within :attr:`LIMIT` standard errors; beyond, KNOWN if the reason's prediction
         holds, else FAIL.
+
+        known : a reason why the two differ, None without one.
+        error, n, aside, recomputed : as of the cell.
         """
-        if abs(ours - published) <= Cell.LIMIT * error:
-            return Cell(
-                table, row, column, published, ours, error, Verdict.PASS, n, "", aside, recomputed
-            )
-        verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
-        failed = "no explanation: " * (verdict is Verdict.FAIL)
-        reason = f"{failed}{known}, published is {published:.5g}" if known else ""
+        verdict, reason = Verdict.PASS, ""
+        if not abs(ours - published) <= Cell.LIMIT * error:
+            verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
+            failed = "no explanation: " * (verdict is Verdict.FAIL)
+            reason = f"{failed}{known}, published is {published:.5g}" if known else ""
         return Cell(
             table, row, column, published, ours, error, verdict, n, reason, aside, recomputed
         )
@@ -166,7 +168,7 @@ class Claim:
 
     @staticmethod
     def judged(sentence: str, holds: bool | None, evidence: str, reason: str = "") -> Claim:
-        """Of a sentence that holds, does not, or (None) is not shown.
+        """The claim of a sentence that holds, does not, or (None) is not shown.
 
         reason : why it does not; kept where it does not.
         """

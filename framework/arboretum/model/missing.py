@@ -48,7 +48,11 @@ def by_code(
     unseen: object = None,
     dtype: DTypeLike | None = None,
 ) -> np.ndarray:
-    """Return the entry of each code, ``missing`` for MISSING, ``unseen`` (if given) for UNSEEN."""
+    """Return the entry of each code, ``missing`` for MISSING, ``unseen`` for UNSEEN.
+
+    entries : by code.   codes : int[n].
+    unseen : None: as ``missing``.   dtype : of what is returned; None: that of the entries.
+    """
     ends = [missing if unseen is None else unseen, missing]
     listed = np.concatenate([np.asarray(entries, dtype), np.asarray(ends, dtype)])
     return np.asarray(listed[codes])  # negative codes count from the end

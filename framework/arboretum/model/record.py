@@ -136,7 +136,7 @@ class Solution:
     @staticmethod
     def from_json(data: Plain, tree: Tree | None = None) -> Solution:
         """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is
-        not one.
+        not one.   tree : None where only the numbers are loaded.
         """
         refuse_misfits(
             data,
@@ -481,7 +481,9 @@ class Record:
 
     @staticmethod
     def from_json(text: str, tree: Tree | None = None) -> Record:
-        """Rebuild a record; raises StoreError when the text is not one."""
+        """Rebuild a record; raises StoreError when the text is not one.   tree : that lies beside
+        it, None where only the numbers are loaded.
+        """
         try:
             data = document(text, SCHEMA)
         except ValueError as error:
@@ -522,6 +524,7 @@ class Record:
 
 
 def _number_or(number: float | None, unknown: float) -> float:
+    """The number that JSON holds, ``unknown`` where it holds none."""
     return unknown if number is None else number
 
 

@@ -25,7 +25,7 @@ from arboretum.model.digits import digits_shown, spell
 from arboretum.model.missing import MISSING, is_missing
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import built
-from arboretum.model.table import Table, recoded
+from arboretum.model.table import Table, recode
 
 # the value is missing, or was never seen: the tree decides what to do with the row
 NO_OUTCOME = MISSING
@@ -156,8 +156,9 @@ def _subclasses(cls: type[TestRule]) -> list[type[TestRule]]:
 def _demand(
     rule: str, holds: Callable[[Any, Any], bool]
 ) -> Callable[[TestRule, attrs.Attribute[Any], Any], None]:
-    """Return a validator.
+    """Return a validator of a field, which raises DataError.
 
+    rule : what the value must do, as the message says it.
     holds : called with the test, whose fields before this one are set, and the value.
     """
 
@@ -186,6 +187,7 @@ _rising = _demand(
 
 
 def _unit(instance: TestRule, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Validator of a field ``unit``: "" or one of dates."""
     if value not in UNITS:
         raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
 
@@ -522,8 +524,8 @@ class Interval(TestRule):
 
 
 def midpoints(edges: np.ndarray) -> np.ndarray:
-    """Return float64[m]: the threshold between the two neighbouring values in every row of float[m,
-    2], as scikit-learn computes it: in float64, whatever the column's type.
+    """Return float64[m]: the threshold between the two neighbouring values in every row of
+    ``edges``, float[m, 2], as scikit-learn computes it: in float64, whatever the column's type.
 
     The lower value where rounding reaches the upper one, so that "≤" separates the two in every
     case.  ∞ where the upper value is missing: the cut is after all that are known.
@@ -564,4 +566,4 @@ def category_codes(
         )
     if column.categories == categories:
         return np.asarray(np.maximum(column.values[rows], NO_OUTCOME))
-    return recoded(column.values[rows], column.categories, categories, NO_OUTCOME)
+    return recode(column.values[rows], column.categories, categories, NO_OUTCOME)

@@ -133,8 +133,7 @@ def refuse_merged(name: str, whole: Sequence[object] | np.ndarray, numbers: np.n
             value = int(value.partition(".")[0])
         if (other := known.setdefault(float(numbers[i]), value)) != value:
             raise DataError(
-                f"column {name!r}: {other} and {value} are one number in float64, exact up "
-                "to 2^53; "
-                "keep them as categories (dataset.kinds), leave the column out, or subtract what "
-                "they have in common"
+                f"column {name!r}: {other} and {value} are one number in float64, exact up to "
+                "2^53; keep them as categories (dataset.kinds), leave the column out, or subtract "
+                "what they have in common"
             )

@@ -87,8 +87,12 @@ def _outcomes_of_values(
 def _make_steps(
     tree: Tree, values: Mapping[str, np.ndarray], answers: Sequence[Answers | None]
 ) -> tuple[np.ndarray, ...]:
-    """Return what :class:`arboretum.kernels.walking.Steps` holds; a row that the kernel leaves
-    rests at node number n_nodes.
+    """Return what :class:`arboretum.kernels.walking.Steps` holds, in its order; a row that the
+    kernel leaves rests at node number n_nodes.
+
+    values : name → the column's numbers or codes, in one of FORMS; the steps hold their addresses,
+        so that they must outlive these.
+    answers : of each rule, None for one that the kernel leaves.
     """
     known = [one or ((), ()) for one in answers]
     # a leaf's test −1 reads the last

@@ -62,7 +62,9 @@ class HasTask:
 
 
 def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
-    """Return ``values`` as a C-contiguous read-only array (a view where possible)."""
+    """Return ``values`` as a C-contiguous read-only array (a view where possible).   dtype : None:
+    as it is.
+    """
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.flags.writeable:
         array = array.view()
@@ -71,6 +73,7 @@ def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarra
 
 
 def _taken(array: Given, rows: np.ndarray) -> Given:
+    """The array on some rows, read-only; None of None."""
     return None if array is None else frozen_array(array[rows])
 
 
@@ -80,7 +83,7 @@ def array_field(dtype: type, **options: Any) -> Any:
     return attrs.field(converter=converter, metadata={"dtype": dtype}, **options)
 
 
-def recoded(
+def recode(
     codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN
 ) -> np.ndarray:
     """Return int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what
@@ -238,12 +241,13 @@ class Table(HasTask):
 
 
 def _missing(values: np.ndarray, coded: bool) -> np.ndarray:
+    """bool[n]: which codes (``coded``) or numbers are missing."""
     gone: np.ndarray = values == MISSING if coded else np.isnan(values)
     return gone
 
 
 def _hash_floats(add: Callable[[bytes], None], values: np.ndarray) -> None:
-    """Hash floats by value: one NaN, one zero, little-endian float64."""
+    """Hash floats by value: one NaN, one zero, little-endian float64.   add : takes the bytes."""
     flat = np.array(values, dtype="<f8")
     flat[np.isnan(flat)] = np.nan
     flat += 0.0  # −0.0 becomes 0.0

@@ -172,6 +172,9 @@ class Tree(HasTask):
         check_tree(self)
 
     def __eq__(self, other: object) -> bool:
+        """By all fields, NaN equal to NaN; prices of branches that all cost their node's count as
+        none.
+        """
         if not isinstance(other, Tree):
             return NotImplemented
         return self is other or (
@@ -335,7 +338,7 @@ class Tree(HasTask):
         on it.
         Raises ContractError for a number that is no node.
         """
-        marked = self._marked(nodes).tolist()
+        marked = self._mark_nodes(nodes).tolist()
         parent, kept = self.parent.tolist(), list(range(self.n_nodes))
         for node in range(1, len(kept)):  # a parent comes before its children
             above = parent[node]
@@ -351,7 +354,7 @@ class Tree(HasTask):
         so its price is 0 and its score NaN.  Rules that nobody asks any more are dropped.  Raises
         ContractError for a number that is no node.
         """
-        marked = self._marked(nodes)
+        marked = self._mark_nodes(nodes)
         if not (marked & ~self.is_leaf).any():
             return self
         stands = self.nearest_kept(nodes) == np.arange(self.n_nodes)
@@ -385,8 +388,8 @@ class Tree(HasTask):
             **kept,
         )
 
-    def _marked(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return bool[n_nodes]."""
+    def _mark_nodes(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return bool[n_nodes]: True for these nodes.  Raises ContractError for what is no node."""
         numbers = np.asarray(nodes, np.int64).reshape(-1)
         wrong = numbers[(numbers < 0) | (numbers >= self.n_nodes)]
         if len(wrong):
@@ -481,7 +484,7 @@ class Tree(HasTask):
         """
         if self.is_regression:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
-        return (places or self.places(table)).averaged(self.distribution())
+        return (places or self.places(table)).average_over_shares(self.distribution())
 
     def predict(self, table: Table, places: Places | None = None) -> np.ndarray:
         """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.
@@ -493,23 +496,25 @@ class Tree(HasTask):
         """
         places = places or self.places(table)
         if self.is_regression:
-            return places.averaged(self.value)
+            return places.average_over_shares(self.value)
         result: np.ndarray = self.label[places.whole]
         if len(places.row):
-            result[places.row] = places.averaged(self.distribution())[places.row].argmax(axis=1)
+            result[places.row] = places.average_over_shares(self.distribution())[places.row].argmax(
+                axis=1
+            )
         return result
 
     def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:
         """Return float64[n_rows]: what each row pays for the tests on its path (a test without an
         answer is paid, too).
         """
-        return (places or self.places(table)).averaged(self.price_to + self.price)
+        return (places or self.places(table)).average_over_shares(self.price_to + self.price)
 
     def tests_asked(self, table: Table, places: Places | None = None) -> np.ndarray:
         """Return float64[n_rows]: number of tests on each row's path (a test without an answer is
         counted, too).
         """
-        return (places or self.places(table)).averaged(
+        return (places or self.places(table)).average_over_shares(
             self.depth_of + np.where(self.is_leaf, 0.0, 1.0)
         )
 

@@ -52,7 +52,7 @@ class Places:
         share = np.concatenate((np.ones(len(row)), self.share))
         return node, np.concatenate((row, self.row)), share
 
-    def averaged(self, per_node: np.ndarray) -> np.ndarray:
+    def average_over_shares(self, per_node: np.ndarray) -> np.ndarray:
         """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the
         average by its shares.
         """
@@ -140,6 +140,7 @@ class _Walk:
     """
 
     def __init__(self, tree: Tree, table: Table) -> None:
+        """``table`` : has all columns that the tree's tests read."""
         self.tree, self.table, self.policy = tree, table, policies(tree).tolist()
         self.surrogates = {
             node: tuple(one)
@@ -149,10 +150,13 @@ class _Walk:
     def below(
         self, node: int, rows: np.ndarray, share: np.ndarray | None
     ) -> Iterator[tuple[int, Some]]:
-        """Yield (child, what goes there) of an inner node, (the node itself, what rests there)."""
+        """Yield (child, what goes there) of an inner node, (the node itself, what rests there).
+
+        rows : int64[k], that come by.   share : float64[k], None where all are whole.
+        """
         rule, children = self.tree.rule(node), self.tree.children(node).tolist()
         degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
-        outcome = self._placed(
+        outcome = self._resolve_outcomes(
             node,
             rows,
             rule.outcomes(self.table, rows) if degrees is None else _whole_outcomes(degrees),
@@ -179,7 +183,7 @@ class _Walk:
             kept = part > 0.0
             yield child, (rows[split][kept], (part if share is None else share[split] * part)[kept])
 
-    def _placed(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+    def _resolve_outcomes(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         """Return int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already
         are left): an outcome, STOPS or SPLITS.
         """
@@ -222,8 +226,10 @@ class Arrivals:
 
     @staticmethod
     def of(tree: Tree, object_of_row: np.ndarray, n_objects: int, places: Places) -> Arrivals:
-        """Raises ContractError unless every object stands for some rows, and these share their
-        path.
+        """Order the objects by where they rest; raises ContractError unless every object stands for
+        some rows, and these share their path.
+
+        object_of_row : int64[n_rows].   places : of these rows.
         """
         first = np.full(n_objects, -1)
         first[object_of_row[::-1]] = np.arange(len(object_of_row))[::-1]
@@ -281,13 +287,13 @@ class Arrivals:
         else:
             y = objects.y[self.who] - shift
             own = np.stack([np.bincount(self.node, mass * y**k, n) for k in range(3)], axis=1)
-        return summed(own, self.tree)
+        return sum_subtrees(own, self.tree)
 
     def counts(self, count: np.ndarray) -> np.ndarray:
         """Return float64[n_nodes]: how many rows (``count`` per object) come by each node, by their
         shares.
         """
-        return summed(
+        return sum_subtrees(
             np.bincount(self.node, count[self.who] * self.share, self.tree.n_nodes), self.tree
         )
 
@@ -302,7 +308,7 @@ class Arrivals:
         return terms * (1 + 2 * int(self.tree.depth_of.max())) if self.split else terms
 
 
-def summed(own: np.ndarray, tree: Tree) -> np.ndarray:
+def sum_subtrees(own: np.ndarray, tree: Tree) -> np.ndarray:
     """Return the sums over subtrees of what each node has itself; own : float64[n_nodes] or
     [n_nodes, k].
     """

@@ -225,7 +225,7 @@ def tracker_of(
 
 def split_values(choices: Plain, values: Plain | Sequence[str]) -> tuple[Facts, Facts, Facts]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as
-    theta).
+    theta), a group's fields by their name, or by rule and name where a run may hold several.
     """
     chosen: Facts = dict(choices)
     fields: Facts = {}
@@ -298,8 +298,9 @@ class RegistryFactory:
 def exported(
     tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: object
 ) -> str | bytes:
-    """A tree in an installed form, written to ``path``, too.
+    """A tree in an installed form, written to ``path``, too, if there is one.
 
+    form : name of the export.
     fields : of the form.   Raises ConfigError where no plugin brings it, OSError.
     """
     written: str | bytes = build(_registry((), lab=current()).get("export", form), fields).write(
@@ -384,8 +385,8 @@ def _assemble_overrides(overrides: Plain, lab: Lab) -> Parts:
 
 
 def as_mapping(overrides: Plain | Sequence[str] | None) -> Plain:
-    """Facts by key, however they were written; raises ConfigError for what is neither a
-    mapping nor a list of texts.
+    """Facts by key, however they were written, none for None; raises ConfigError for what is
+    neither a mapping nor a list of texts.
     """
     if isinstance(overrides, Mapping):
         return overrides

@@ -140,7 +140,7 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
 
 def coerce(value: object, wanted: object, where: str) -> Any:
     """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError
-    naming field and value.
+    naming field and value.   wanted : a type as annotations write it.   where : the field's key.
     """
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is Any or wanted is object:
@@ -202,4 +202,5 @@ def _coerce_scalar(value: object, wanted: object, where: str) -> object:
 
 
 def _mismatch(where: str, expected: str, value: object) -> ConfigError:
+    """The error for a value of another type.   where : the field's key."""
     return ConfigError(f"{where} must be {expected}; got {value!r}")

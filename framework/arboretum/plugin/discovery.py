@@ -48,7 +48,7 @@ def read_preset(path: Path, owner: Owner) -> Preset:
     try:
         # the C form, where built: a tenth of the time
         data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        recipe, select = _selected(data, kind)
+        recipe, select = _read_selection(data, kind)
     except (yaml.YAMLError, ValueError) as error:
         raise PluginError(
             f"plugin {owner.plugin}: preset {kind}/{path.name}: {' '.join(str(error).split())}"
@@ -70,8 +70,10 @@ def read_preset(path: Path, owner: Owner) -> Preset:
     )
 
 
-def _selected(data: object, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:
-    """The recipe of a preset and what it selects; raises ValueError naming the rule."""
+def _read_selection(data: object, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:
+    """The recipe of a preset and what it selects, group → option or options; raises ValueError
+    naming the rule.   data : what its file holds.   kind : of its folder.
+    """
     if kind not in KINDS:
         raise ValueError(f"folder {kind!r} is not a kind")
     if (

@@ -114,6 +114,7 @@ class Registry:
     """Components and presets by kind and name."""
 
     def __init__(self) -> None:
+        """Begin with no component, plugin or failure."""
         self._items: dict[str, dict[str, Entry | Preset]] = {
             kind: {} for kind in (*EVERY_KIND, SWEEPER)
         }
@@ -147,6 +148,7 @@ class Registry:
         return self._all(Entry, kind)
 
     def _all(self, of: type[Item], kind: str | None) -> Iterator[Item]:
+        """Those of a type, by kind (None: of every kind), then by name."""
         for each in [kind] if kind else EVERY_KIND:
             yield from (
                 item for _, item in sorted(self._items[each].items()) if isinstance(item, of)
@@ -221,7 +223,9 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
 
 
 def _fault(cls: object) -> str | None:
-    """What makes a class no component, as the end of a sentence that names it."""
+    """What makes a class no component, as the end of a sentence that names it; None where it is
+    one.
+    """
     if not isinstance(cls, type):
         return " is no class; arboretum_components() returns the classes themselves, not instances"
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
@@ -268,7 +272,7 @@ def _fault(cls: object) -> str | None:
 
 def _field_fault(cls: type) -> str | None:
     """What is wrong with the fields of an attrs class: it must be frozen, and every field typed,
-    with a default of its own.
+    with a default of its own.  None where nothing is.
     """
     setter: object = cls.__setattr__
     if setter is object.__setattr__:

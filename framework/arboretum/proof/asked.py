@@ -16,7 +16,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
 from arboretum.model.tree import Tree
-from arboretum.model.walk import summed
+from arboretum.model.walk import sum_subtrees
 
 
 def refuse_unknown(problem: Problem, shape: str) -> None:
@@ -93,8 +93,10 @@ def beyond(tree: Tree, problem: Problem) -> str:
     shown = np.zeros((tree.n_nodes, objects.n_classes))
     of_object = at[objects.row_of_object]
     np.add.at(shown, (of_object, objects.label), objects.weight)
-    weights = summed(shown, tree)
-    rows, members = (summed(np.bincount(found, minlength=n), tree) for found in (at, of_object))
+    weights = sum_subtrees(shown, tree)
+    rows, members = (
+        sum_subtrees(np.bincount(found, minlength=n), tree) for found in (at, of_object)
+    )
     mass = weights.sum(axis=1)
     for limit, found in (("max_depth", int(tree.depth_of.max())), ("max_leaves", tree.n_leaves)):
         if (most := getattr(limits, limit)) is not None and found > most:

@@ -247,9 +247,8 @@ def _read_tree(text: str, record: Record) -> Tree:
         if not files or "type of test" not in str(error):
             raise
         raise DataError(
-            f"{error}; the run used the plugin file {files[0]!r}: "
-            f"look at it, then say --plugin {shlex.quote(files[0])} (in Python: load(RUN, "
-            "plugins=[FILE]))"
+            f"{error}; the run used the plugin file {files[0]!r}: look at it, then say --plugin "
+            f"{shlex.quote(files[0])} (in Python: load(RUN, plugins=[FILE]))"
         ) from None
 
 

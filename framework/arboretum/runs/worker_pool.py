@@ -36,8 +36,7 @@ POLL_SECONDS = 0.5
 LEAST_SECONDS = 2.0  # of work, before what is left is estimated from it
 DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is "
-    "finished is kept: "
-    "say the same again, perhaps with fewer --workers"
+    "finished is kept: say the same again, perhaps with fewer --workers"
 )
 
 

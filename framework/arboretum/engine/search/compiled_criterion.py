@@ -332,9 +332,8 @@ class CompiledCriterion:
             i = int(rows[picked[0]])
             of = "" if objects.label is None else f" and class {int(objects.label[i])}"
             raise ContractError(
-                f"criterion {component_name(self.criterion)!r}: column must be finite; it is "
-                "not for "
-                f"an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
+                f"criterion {component_name(self.criterion)!r}: column must be finite; it is not "
+                f"for an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
             )
         found = np.zeros((len(rows), self.width if self.by_class else 1))
         found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]

@@ -530,8 +530,7 @@ def _check_memory(
         count_memory(work) > (1 if usual is None else count_memory(usual)) for _ in range(REPEATED)
     ):
         raise ContractError(
-            f"{what}: its kernel {_locate(kernel)} takes memory each time it is called, which "
-            "a kernel must not; "
-            "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write "
-            "it in NumPy form"
+            f"{what}: its kernel {_locate(kernel)} takes memory each time it is called, which a "
+            "kernel must not; loop over numbers instead of np.zeros, lists and arithmetic of whole "
+            "rows, or write it in NumPy form"
         )

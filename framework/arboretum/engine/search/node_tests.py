@@ -170,9 +170,8 @@ class NodeTestEngine(TableEngine):
             or ((codes < 0) | (codes > most)).any()
         ):
             raise ContractError(
-                f"{who}: outcomes "
-                f"must be one whole number per row, below {most.max()}, where there is an "
-                f"outcome; got {codes.dtype}{list(codes.shape)}"
+                f"{who}: outcomes must be one whole number per row, below {most.max()}, where "
+                f"there is an outcome; got {codes.dtype}{list(codes.shape)}"
             )
         return codes
 

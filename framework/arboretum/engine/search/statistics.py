@@ -57,36 +57,26 @@ class Statistics:
         if count_objects and (count != 1).any():
             count, n_rows = frozen_array(np.ones(len(count), np.int64)), objects.count
         unit = bool((objects.weight == 1.0).all() and (count == 1).all())
+        n_classes, shift, y = 0, 0.0, frozen_array(np.zeros(0))
+        label = short = frozen_array(np.zeros(0, np.int32))
         if objects.is_classification:
-            classes = max(objects.n_classes, int(objects.label.max()) + 1)
-            short = (
-                frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
-            )
-            none = frozen_array(np.zeros(0))
-            return Statistics(
-                task=objects.task,
-                label=objects.label,
-                y=none,
-                weight=objects.weight,
-                count=count,
-                n_classes=classes,
-                shift=0.0,
-                unit=unit,
-                short_label=short,
-                n_rows=n_rows,
-            )
-        shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
-        none = frozen_array(np.zeros(0, np.int32))
+            label = short = objects.label
+            n_classes = max(objects.n_classes, int(label.max()) + 1)
+            if n_classes <= 256:
+                short = frozen_array(label.astype(np.uint8))
+        else:
+            shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
+            y = frozen_array(objects.y - shift)
         return Statistics(
             task=objects.task,
-            label=none,
-            y=frozen_array(objects.y - shift),
+            label=label,
+            y=y,
             weight=objects.weight,
             count=count,
-            n_classes=0,
+            n_classes=n_classes,
             shift=shift,
             unit=unit,
-            short_label=none,
+            short_label=short,
             n_rows=n_rows,
         )
 

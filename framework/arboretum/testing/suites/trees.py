@@ -18,7 +18,7 @@ from arboretum.api import (
 from arboretum.engine.verify import check_prices, check_tree
 from arboretum.errors import CapabilityError, sure
 from arboretum.model.plain import Facts
-from arboretum.model.walk import summed
+from arboretum.model.walk import sum_subtrees
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.suites.base import ComponentSuite, claims, copies_of, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
@@ -47,7 +47,9 @@ class PrunerSuite(ComponentSuite):
             assert pruned.counts[0] == train.n_rows and np.allclose(
                 pruned.weights[0], tree.weights[0], rtol=1e-12
             )
-            counts = summed(np.bincount(pruned.apply(train), minlength=pruned.n_nodes), pruned)
+            counts = sum_subtrees(
+                np.bincount(pruned.apply(train), minlength=pruned.n_nodes), pruned
+            )
             assert counts.tolist() == pruned.counts.tolist()
 
     def test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes(
