@@ -87,7 +87,10 @@ class InSlices:
         return found
 
     def run(self, room: int, context: Context, report: Callable[[], None] = lambda: None) -> Ended:
-        """Work to the end, in so many bytes; returns how that ended."""
+        """Work to the end, in ``room`` bytes; return how that ended.
+
+        report : called after every stretch of work.
+        """
         from arboretum.kernels.solving.slices import run_slices
 
         return Ended.of(

@@ -116,6 +116,11 @@ class Program:
     """
 
     def __init__(self, found: TwoWay, depth: int, tight: bool) -> None:
+        """Lay out the variables of the program: tests of nodes, labels of leaves, leaves of groups,
+        costs of leaves.
+
+        tight : see :class:`BinOct`.
+        """
         self._found, self._depth, self._tight = found, depth, tight
         self._own = found.cost - found.cost.min(axis=1, keepdims=True)
         held = self._own.any(axis=1)  # what no label helps goes anywhere
@@ -180,7 +185,10 @@ class Program:
     def _solve_once(
         self, constraints: LinearConstraint, seconds: float, presolve: bool
     ) -> OptimizeResult:
-        """Return what milp answers."""
+        """Return what milp answers within so many seconds.
+
+        presolve : whether it may simplify the program before.
+        """
         from scipy.optimize import Bounds, milp
 
         place, answers = np.arange(self.width), []
@@ -234,6 +242,7 @@ class Program:
         columns, values, ends, low, high = [], [], [0], [], []
 
         def add(where: np.ndarray, what: float | np.ndarray, least: float, most: float) -> None:
+            """Add the row least ≤ Σ what · variables ``where`` ≤ most."""
             ends.append(ends[-1] + len(where))
             columns.append(where.astype(np.int32))
             values.append(np.broadcast_to(np.asarray(what, float), len(where)))
@@ -297,6 +306,9 @@ class Program:
         outcome, cost = self._found.outcome, self._found.inevitable
 
         def grow(node: int, held: np.ndarray) -> int:
+            """Write the nodes from node ``node`` of the full tree down, for the groups ``held``
+            that reach it, int64[·]; return the number of the first.
+            """
             nonlocal cost
             while node < self._inner:
                 goes = outcome[chosen[node]][held]

@@ -17,7 +17,7 @@ def _names(label: str) -> tuple[str | None, ...]:
 
 
 def _by_column(objects: Encoded, price_of: dict[str, float]) -> Prices:
-    """Spread prices per column over the tests that read it."""
+    """Return the list of prices per column, spread over the tests that read it."""
     tests = [np.full(f.n_tests, price_of[f.column], np.float64) for f in objects.features]
     return Prices(
         tests=np.concatenate(tests) if tests else np.zeros(0),
@@ -26,7 +26,7 @@ def _by_column(objects: Encoded, price_of: dict[str, float]) -> Prices:
 
 
 def _known_columns(objects: Encoded, columns: Iterable[str], field: str) -> None:
-    """Raises DataError on a name that is no column of the table."""
+    """Raise DataError on a name that is no column of the table; ``field`` is where it was given."""
     names = [column.name for column in objects.table.columns]
     for name in columns:
         if name not in names:
@@ -39,8 +39,9 @@ def _check_price(where: str, price: float) -> None:
 
 
 def _column_prices(objects: Encoded, prices: dict[str, float], default: float) -> dict[str, float]:
-    """Return the price of every column; raises DataError on a name that is no column of the
-    table.
+    """Return the price of every column that has tests, ``default`` where ``prices`` name none;
+    raises DataError on a name that is no column of the table, and for a price that is no finite
+    number ≥ 0.
     """
     _known_columns(objects, prices, "prices")
     for name, price in prices.items():

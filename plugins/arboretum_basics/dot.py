@@ -28,6 +28,9 @@ def tree_dot(
 
 
 def _node_line(tree: Tree, item: outline.Item) -> str:
+    """Return the attributes of a node in Graphviz's words: what it says, its colour, dashed where
+    it is folded.
+    """
     listed = tree.is_classification and len(tree.classes) <= COUNTS
     weights = ["[" + ", ".join(map(outline.spell_short, item.weights)) + "]"] if listed else []
     text = "\n".join([*picture.lines_of(tree, item), *weights, *([item.note] if item.note else [])])

@@ -54,7 +54,7 @@ class Dimension:
         return (1 << len(self.values)) - 1
 
     def sent(self, rule: TestRule, otherwise: int) -> list[int]:
-        """Return the values that a test sends to each outcome, and last those that stop.
+        """Return the values that a test sends to each outcome, as bits, and last those that stop.
 
         otherwise : outcome of what has none, −1 to stop.
         """
@@ -78,7 +78,9 @@ class Dimension:
         return [self.full & ~held, *rest]
 
     def literal(self, held: int) -> str:
-        """ "x ≤ 3", "1 < x ≤ 3", "colour ≠ red", "colour in {blue, red}"."""
+        """Return the values whose bits are set in ``held`` in words: "x ≤ 3", "1 < x ≤ 3", "colour
+        ≠ red", "colour in {blue, red}".
+        """
         here = [k for k in range(len(self.values)) if held >> k & 1]
         if self.rule is not None:
             return _either([f"{self.subject} {self.rule.outcome_label(k)}" for k in here])
@@ -119,6 +121,7 @@ class Dimension:
         return spell(at, self.unit, self.digits[at])
 
     def _between(self, first: int, last: int) -> str:
+        """Return the intervals ``first`` … ``last`` between cuts in words."""
         low = None if first == 0 else self._spelled(first - 1)
         high = None if last == len(sure(self.cuts)) else self._spelled(last)
         if low is None or high is None:
@@ -254,8 +257,10 @@ def _boxes_of_classes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]
 def minimised(
     own: Sequence[Box], others: Sequence[Box], dimensions: Sequence[Dimension]
 ) -> list[Box]:
-    """Boxes that cover ``own`` and none of ``others``; none could be wider, nor, where that was
-    seen within PIECES, be left out.
+    """Return boxes that cover ``own`` and none of ``others``; none could be wider, nor, where that
+    was seen within PIECES, be left out.
+
+    dimensions : what the numbers of a box are bits of.
     """
     asked = [sum(box[at] != d.full for box in own) for at, d in enumerate(dimensions)]
     order = sorted(range(len(dimensions)), key=asked.__getitem__)  # what few leaves ask goes first
@@ -273,6 +278,9 @@ def minimised(
 def _widen_box(
     box: Box, others: Sequence[Box], dimensions: Sequence[Dimension], order: Sequence[int]
 ) -> Box:
+    """Return the widest box around ``box`` that meets none of ``others``, grown dimension by
+    dimension in ``order``; first by whole dimensions, which make a literal go.
+    """
     for whole in (True, False):  # first what makes a literal go, then what makes it weaker
         for at in order:
             # what boxes of other classes hold here, of those that meet this one everywhere else

@@ -45,6 +45,7 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
 
 
 def _draw_box(box: scene.Box, axes: Axes, order: int) -> None:
+    """Draw a box on ``axes``.   order : what is drawn on top has a higher one."""
     from matplotlib.patches import FancyBboxPatch
 
     corner = (
@@ -65,6 +66,7 @@ def _draw_box(box: scene.Box, axes: Axes, order: int) -> None:
 
 
 def _draw_label(label: scene.Label, axes: Axes, order: int) -> None:
+    """Draw a label on ``axes``.   order : what is drawn on top has a higher one."""
     from matplotlib.patheffects import withStroke
 
     axes.text(
@@ -85,6 +87,7 @@ def _draw_label(label: scene.Label, axes: Axes, order: int) -> None:
 
 
 def _draw_curve(curve: scene.Curve, axes: Axes, order: int) -> None:
+    """Draw a curve on ``axes``.   order : what is drawn on top has a higher one."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

@@ -134,6 +134,8 @@ def _short(values: np.ndarray) -> list[float]:
 def _questions(tree: Tree, words: dict[str, str]) -> Facts:
     """Return what is asked, and per test how an answer decides it.
 
+    words : column → its question, before the column's own.
+
     A column is asked for once, for all tests that read it alone; a test that is no function of one
     column's value is asked itself.
     """
@@ -177,8 +179,8 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
 
 
 def _edges_of_test(rule: TestRule) -> list[float] | None:
-    """Between which numbers the outcome of a test on one number can change; None: not known of
-    such tests.
+    """Return the numbers between which the outcome of a test on one number can change, ascending;
+    None: not known of such tests.
     """
     match rule:
         case Threshold():
@@ -193,7 +195,7 @@ def _edges_of_test(rule: TestRule) -> list[float] | None:
 
 
 def _of_column(spec: ColumnSpec, words: dict[str, str]) -> Facts:
-    """Ask for the value of a column."""
+    """Return the question for the value of a column.   words : column → its question."""
     said = words.get(spec.name) or spec.question
     answer = (
         {"options": [*map(visible, spec.categories)]}
@@ -204,7 +206,10 @@ def _of_column(spec: ColumnSpec, words: dict[str, str]) -> Facts:
 
 
 def _of_test(rule: TestRule, specs: Sequence[ColumnSpec], words: dict[str, str]) -> Facts:
-    """Ask a test as it stands; its columns' own questions explain it."""
+    """Return the question for a test as it stands; its columns' own questions explain it.
+
+    specs : of its columns; words : column → its question.
+    """
     options = (
         ["Yes", "No"] if rule.arity == 2 else [rule.outcome_label(k) for k in range(rule.arity)]
     )

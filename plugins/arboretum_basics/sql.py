@@ -65,6 +65,8 @@ def tree_sql(tree: Tree) -> str:
 def _deepest_outcomes(tree: Tree, policy: np.ndarray) -> list[int]:
     """Return, per node the outcome below which most CASEs are nested, ties to that of rows without
     an outcome; −1 at a leaf.
+
+    policy : int[nodes], the outcome that rows without one follow.
     """
     levels = [0] * tree.n_nodes
     last = [-1] * tree.n_nodes
@@ -85,6 +87,8 @@ def _case_expression(
 ) -> list[str | tuple[int, int]]:
     """Return a CASE, piece by piece; a pair (node, level) stands for what is still to be written.
 
+    level : how far it is indented.
+    policy : int[nodes], the outcome that rows without one follow.
     last : per node the outcome that comes last, where the branches below it continue the list;
         None: the last is the branch of rows without an outcome, with a CASE of its own.
     """
@@ -126,8 +130,11 @@ def _none_of(tests: Sequence[str], but: int = -1) -> str:
 
 
 def _outcome_conditions(rule: TestRule) -> list[str]:
-    """Per outcome the condition under which a row has it.  A rule that a plugin defines brings its
-    own by ``sql_conditions(name, text)``, from functions that write a column's name and a category.
+    """Return, per outcome, the condition under which a row has it.  A rule that a plugin defines
+    brings its own by ``sql_conditions(name, text)``, from functions that write a column's name
+    and a category.
+
+    Raises CapabilityError for a test without a form in SQL.
     """
     if hasattr(rule, "sql_conditions"):
         conditions: list[str] = rule.sql_conditions(_name, _text)
@@ -176,8 +183,10 @@ def _outcome_conditions(rule: TestRule) -> list[str]:
 def _interval_condition(
     column: str, low: float | None, high: float | None, rule: Threshold | Bins | Interval
 ) -> str:
-    """Numbers are written in full; dates as ISO text, which databases compare with their dates
-    and with text alike.
+    """Return the condition low < column ≤ high, None for no bound; without both the value is known.
+
+    Numbers are written in full; dates as ISO text, which databases compare with their dates and
+    with text alike.
     """
     spelled = (lambda bound: _text(spell(bound, rule.unit, rule.digits))) if rule.unit else repr
     parts = [] if low is None else [f"{column} > {spelled(low)}"]
@@ -186,6 +195,7 @@ def _interval_condition(
 
 
 def _answer_of_leaf(tree: Tree, node: int) -> str:
+    """Return what a node predicts, as a literal of SQL."""
     return (
         repr(float(tree.value[node]))
         if tree.is_regression

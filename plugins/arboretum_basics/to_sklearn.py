@@ -110,7 +110,9 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
 
 
 def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Return float32[n]: the nearest number of that type on the same side of every cut."""
+    """Return float32[n]: the number of that type nearest to each of ``values``, float64[n], on the
+    same side of every one of the ascending ``cuts``; NaN stays.
+    """
     between = np.searchsorted(cuts, values)
     with np.errstate(over="ignore"):
         near = values.astype(np.float32)
@@ -145,6 +147,9 @@ def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
 
 
 def _refuse_tree(tree: Tree) -> None:
+    """Raise CapabilityError for a tree that scikit-learn's trees cannot be: with surrogates,
+    degrees, other than two outcomes, or cuts too close for float32.
+    """
     if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
         raise CapabilityError(
             "scikit-learn's trees know neither surrogates nor tests that give degrees; "

@@ -166,7 +166,11 @@ class FileDataset:
 
 
 def _read_values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
-    """Return the values of one column as outside rows give them."""
+    """Return the values of one column as outside rows give them: numbers, NaN = missing, or words,
+    None = missing.
+
+    spec : the tree's column.  Raises DataError, naming row and path, for what is no number.
+    """
     if not spec.is_continuous or (spec.unit and cells.numbers is None):
         text = cells.as_text()
         return by_code(text.values, text.codes, None, dtype=object)
@@ -184,6 +188,8 @@ def _read_values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
 def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:
     """Return the column with the words that mean "missing" turned to missing, unless they are
     categories of the tree.
+
+    words : in lower case.
     """
     if cells.numbers is not None:
         return cells

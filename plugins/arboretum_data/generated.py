@@ -27,7 +27,11 @@ def table_of(
     kind: str = "categorical",
     orders: dict[str, tuple[str, ...]] | None = None,
 ) -> Table:
-    """Return a classification table from spelled-out rows whose last cell is the class."""
+    """Return a classification table from spelled-out rows whose last cell is the class.
+
+    header : names of all columns, the class last.
+    kind : of columns without an order; orders : name → its values, ascending, of ordinal columns.
+    """
     columns = [
         factorise(n, column, ("",))
         for n, column in zip(header, zip(*rows, strict=True), strict=True)
@@ -163,6 +167,7 @@ def random_cells(
     """Return the rows of :func:`random_table` as numbers: int64[rows, n_columns] values and
     int64[rows] decisions.
 
+    n_rows : drawn; equal ones become one.
     Rows stay in the order in which they were drawn.
     """
     draw = np.random.Generator(np.random.PCG64(seed))
@@ -184,8 +189,8 @@ def random_cells(
 
 
 def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
-    """Return the rows and decisions drawn uniformly; equal rows become one with their most common
-    decision (ties: smallest).
+    """Return n_rows rows and decisions drawn uniformly of n_values and n_classes; equal rows become
+    one with their most common decision (ties: smallest).
     """
     cells, decisions = random_cells(n_rows, n_columns, n_values, n_classes, seed)
     rows = [
@@ -244,8 +249,8 @@ def _path_of_file(file: str) -> Path:
 
 
 def _read_numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
-    """Return float64[rows, columns] of one of scikit-learn's CSVs, and its first line where that is
-    a header.
+    """Return float64[rows, columns] of one of scikit-learn's CSVs, packed or not, and its first
+    line where that is a header.
     """
     raw = _path_of_file(file).read_bytes()
     text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode()
@@ -261,6 +266,9 @@ def _classification_table(
     codes: np.ndarray,
     classes: tuple[str, ...],
 ) -> Table:
+    """Return a table of numbers, float64[rows, columns], with classes: codes int[rows] of
+    ``classes``.
+    """
     attributes = tuple(
         Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(columns)
     )

@@ -109,7 +109,9 @@ def home_names(home: Path) -> list[str]:
 
 
 def manifest_entry(home: Path, name: str) -> Plain:
-    """Return what ``manifest.json`` says of one data set; {} where it says nothing."""
+    """Return what ``manifest.json`` in the folder ``home`` says of one data set; {} where it says
+    nothing.  Raises DataError for what is no manifest.
+    """
     path = home / "manifest.json"
     if not path.exists():
         return {}
@@ -123,8 +125,10 @@ def manifest_entry(home: Path, name: str) -> Plain:
 def load_from_home(
     home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None
 ) -> Table:
-    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target``
-    or else the last one.
+    """Read ``NAME.csv.gz`` in the folder ``home``; kinds from the manifest, else inferred, with the
+    column ``target`` or else the last one.
+
+    extra_orders : column → its values, ascending, beyond those of the manifest.
     """
     path, entry = home / f"{name}{SUFFIX}", manifest_entry(home, name)
     cells = read_delimited(path, missing=("",)) if entry else read_delimited(path)

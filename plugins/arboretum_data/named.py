@@ -103,8 +103,10 @@ def canonical(name: str) -> Table:
 
 
 def check_content(table: Table, entry: Entry | None, where: str) -> Table:
-    """Return the table when it is the canonical content of its name (any content, if the name
-    has none).
+    """Return the table when it is the canonical content of its name (any content, if the name has
+    none: ``entry`` is None).
+
+    where : it was read, for the message.  Raises DataError for another content.
     """
     if entry is not None:
         found = table.sha256()
@@ -145,6 +147,9 @@ def component_of(name: str) -> type:
 
 
 def _describe(name: str, entry: Entry | None) -> str:
+    """Return a sentence on a data set: its size and where it comes from; ``entry`` is None without
+    a canonical content.
+    """
     if entry is None:
         return f"Data set {name} of the data home"
     where = "needs no download" if entry.name in LOCAL else "from the data home"

@@ -116,8 +116,10 @@ class OpenMLDataset:
 
 
 def fetch(asked: Plain, home: Path, target: str | None = None, named: str = "NAME") -> Fetched:
-    """Return one data set by ``data_id`` or by ``name`` (and ``version``).
+    """Return one data set by ``data_id`` or by ``name`` (and ``version``), as ``asked``.
 
+    home : folder in which it is kept.
+    target : its column; None: as OpenML says.
     named : what it is called in a data home.
 
     Raises DataError when OpenML cannot be reached, does not have it, or answers something else than
@@ -195,6 +197,10 @@ def writable(home: Path) -> Path:
 
 
 def _cells_of(bunch: Bunch, what: str, notes: tuple[str, ...]) -> Fetched:
+    """Return the columns of what scikit-learn has fetched.
+
+    what : was asked for, for the message.  Raises DataError for none or several targets.
+    """
     names = list(bunch.target_names or ())
     if len(names) != 1:
         raise DataError(
@@ -231,8 +237,10 @@ def _series_cells(name: str, series: Series) -> Cells:
 
 
 def fetch_named(entry: Entry, home: Path) -> Table:
-    """OpenML's copy of a named set, brought to the canonical names; only the canonical content is
-    accepted.
+    """Return OpenML's copy of a named set, brought to the canonical names; only the canonical
+    content is accepted.
+
+    home : folder in which it is kept.
 
     Columns are matched by name, else by position, classes by spelling, else by their numbers of
     rows.  The checksum decides whether that was right, so a wrong guess is refused, never returned.
@@ -273,8 +281,10 @@ def canonical_form(name: str) -> Facts:
 
 
 def adapt(fetched: Fetched, entry: Entry, form: Plain) -> Table:
-    """Return a table with the canonical names, kinds and classes.  Raises DataError where that
-    cannot be.
+    """Return a table with the names, kinds and classes of the canonical ``form``.  Raises DataError
+    where that cannot be.
+
+    entry : what is known of the data set, such as how many of OpenML's rows belong to it.
     """
     features = [c for c in fetched.cells if c.name != fetched.target]
     target = next(c for c in fetched.cells if c.name == fetched.target)
@@ -297,7 +307,7 @@ def adapt(fetched: Fetched, entry: Entry, form: Plain) -> Table:
 
 
 def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
-    """Return the first rows, with only the values that occur there."""
+    """Return the first rows, with only the values that occur there; n_rows None: all."""
     if n_rows is None or n_rows >= cells.n_rows:
         return cells
     if cells.numbers is not None:
@@ -308,8 +318,8 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
 
 
 def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the canonical name of each column: by name (letters and digits only), else by
-    position.
+    """Return the canonical name, one of ``wanted``, of each column: by name (letters and digits
+    only), else by position.  Raises DataError where their numbers differ.
     """
     if len(found) != len(wanted):
         raise DataError(f"it has {len(found)} columns instead of {len(wanted)}")
@@ -327,8 +337,8 @@ def _plain(name: str) -> str:
 
 
 def rename_classes(target: Cells, form: Plain) -> Cells:
-    """Return the target with canonical class names: same spelling, or the class of the same number
-    of rows.
+    """Return the target with the class names of the canonical ``form``: same spelling, or the class
+    of the same number of rows.  Raises DataError where neither decides.
     """
     wanted, counts = form["classes"], form["class_counts"]
     if set(target.values) == set(wanted):

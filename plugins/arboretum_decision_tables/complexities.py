@@ -60,6 +60,11 @@ class ClosedForm:
 def _of_form(
     title: str, name: str, form: Form, doc: str, *, paper: str = PAPER, per_object: bool = False
 ) -> type[Complexity]:
+    """Make the component of a complexity in closed form.
+
+    title : of the class; name : under which it is registered; doc : its docstring.
+    per_object : see the class.
+    """
     body = {"name": name, "FORM": form, "__doc__": doc, "paper": paper, "per_object": per_object}
     made: type[Complexity] = attrs.make_class(
         title, [], bases=(ClosedForm,), class_body=body, frozen=True

@@ -21,7 +21,7 @@ from arboretum.kernels import criterion_kernel, impurity_kernel
 
 @impurity_kernel
 def me(weights):
-    """Return N − max N_j."""
+    """Return N − max N_j.   weights : float64[classes], N_j; N their sum."""
     mass = 0.0
     top = 0.0
     for w in weights:
@@ -32,7 +32,7 @@ def me(weights):
 
 @impurity_kernel
 def rt(weights):
-    """Return Σ_{i<j} N_i N_j."""
+    """Return Σ_{i<j} N_i N_j.   weights : float64[classes], N_j."""
     before = 0.0
     pairs = 0.0
     for w in weights:
@@ -43,7 +43,12 @@ def rt(weights):
 
 @criterion_kernel
 def aggregated(weights, counts, price, extra, node):
-    """Return −I with the run's impurity."""
+    """Return −I with the run's impurity, in the aggregation ``node.params[0]``: 0: sum; 1: max; 2:
+    sum weighted by mass; 3: max of these.
+
+    weights, counts : [outcomes, classes], or moments and [outcomes, 1].   NaN where the impurity
+        has no kernel.
+    """
     by_mass = node.params[0] >= 2.0
     moments = counts.shape[1] < weights.shape[1]
     total = 0.0
@@ -66,7 +71,7 @@ def aggregated(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_gini(weights, counts, price, extra, node):
-    """Return −I with gini; N · gini = N − Σ N_k² / N."""
+    """Return :func:`aggregated` with gini; N · gini = N − Σ N_k² / N."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -87,7 +92,7 @@ def aggregated_gini(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_entropy(weights, counts, price, extra, node):
-    """Return −I with entropy; N · entropy = −Σ N_k log2(N_k / N)."""
+    """Return :func:`aggregated` with entropy; N · entropy = −Σ N_k log2(N_k / N)."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -111,7 +116,7 @@ def aggregated_entropy(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_me(weights, counts, price, extra, node):
-    """Return −I with me."""
+    """Return :func:`aggregated` with me, N − max N_k."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0
@@ -131,7 +136,7 @@ def aggregated_me(weights, counts, price, extra, node):
 
 @criterion_kernel
 def aggregated_rt(weights, counts, price, extra, node):
-    """Return −I with rt."""
+    """Return :func:`aggregated` with rt, Σ_{i<j} N_i N_j."""
     by_mass = node.params[0] >= 2.0
     total = 0.0
     top = 0.0

@@ -31,8 +31,8 @@ def check_file(path: str) -> None:
 
 
 def write_graph(path: str, search: PrintedSearch) -> tuple[str, ...]:
-    """Draw the graph into a file; returns a note where it is too large to be drawn.  Raises
-    StoreError.
+    """Draw the graph of a search into a file, ".svg" or for Graphviz; return a note where it is too
+    large to be drawn, else nothing.  Raises StoreError.
     """
     if search.known > MOST:
         return (
@@ -45,8 +45,8 @@ def write_graph(path: str, search: PrintedSearch) -> tuple[str, ...]:
 
 
 def lines_of(search: PrintedSearch, number: int) -> tuple[str, str, str]:
-    """Return what is said of a set: its training rows, its bounds in the objective's unit, what has
-    become of it.
+    """Return what is said of a set by its number: its training rows, its bounds in the objective's
+    unit, what has become of it.
     """
     found, graph = search.found, search.arrays()
     held = np.unpackbits(graph.rows[number].view(np.uint8), bitorder="little")[
@@ -67,7 +67,7 @@ def lines_of(search: PrintedSearch, number: int) -> tuple[str, str, str]:
 
 
 def edges_of(search: PrintedSearch) -> list[tuple[int, int, int, int]]:
-    """Return (set, test, outcome, set below) of all edges."""
+    """Return (set, test, outcome, set below) of all edges of a search's graph."""
     return [
         (number, test, side, int(child))
         for number in range(search.known)
@@ -78,7 +78,7 @@ def edges_of(search: PrintedSearch) -> list[tuple[int, int, int, int]]:
 
 
 def chosen_of(search: PrintedSearch) -> set[tuple[int, int]]:
-    """Return (set, test) of the nodes of the extracted tree."""
+    """Return (set, test) of the nodes of the tree that a search has extracted."""
     nodes, found, waiting = search.tree(), set(), [(0, 0)]
     while waiting:
         at, number = waiting.pop()
@@ -92,7 +92,7 @@ def chosen_of(search: PrintedSearch) -> set[tuple[int, int]]:
 
 
 def as_dot(search: PrintedSearch) -> str:
-    """For Graphviz; edges of the best tree are thick."""
+    """Return a search's graph for Graphviz; edges of the best tree are thick."""
     best = chosen_of(search)
     lines = [
         "digraph gosdt {",
@@ -115,8 +115,8 @@ def as_dot(search: PrintedSearch) -> str:
 
 
 def as_svg(search: PrintedSearch) -> str:
-    """Sets by the fewest tests that lead to them, a column per number of tests; edges of the
-    best tree are thick and say their outcome.
+    """Return a search's graph as a picture: sets by the fewest tests that lead to them, a column
+    per number of tests; edges of the best tree are thick and say their outcome.
     """
     from arboretum.api import scene
 

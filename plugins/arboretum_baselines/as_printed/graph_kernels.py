@@ -97,7 +97,7 @@ def earlier(graph, a, b):
 
 @inner
 def rise(graph, at):
-    """Restore the order of the heap from a place upward."""
+    """Restore the order of the heap upward from place ``at`` of ``graph.queue``."""
     n = graph.queue[at]
     while at > 0 and earlier(graph, n, graph.queue[(at - 1) // 2]):
         graph.queue[at] = graph.queue[(at - 1) // 2]
@@ -108,7 +108,7 @@ def rise(graph, at):
 
 @inner
 def pop(graph, state):
-    """Return the set whose turn it is."""
+    """Take the set whose turn it is out of the queue, which is not empty, and return it."""
     first, n = graph.queue[0], graph.queue[state.queued - 1]
     graph.place[first] = NONE
     state.queued -= 1
@@ -128,7 +128,10 @@ def pop(graph, state):
 
 @inner
 def push(graph, state, settings, n, high):
-    """Give a set a turn; one that waits already keeps its place, unless the new key is earlier."""
+    """Give set n a turn; one that waits already keeps its place, unless the new key is earlier.
+
+    high : it comes before all others.
+    """
     rule, key = settings.rule, 0.0
     if high:
         key = -np.inf
@@ -159,9 +162,10 @@ def push(graph, state, settings, n, high):
 def share_of(own, whole, rule):
     """Return a set's share of the weight, for ENTROPY and GINI times its impurity.
 
-    own : what each label costs.
+    own : int64[labels], what each label costs.
     whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j /
         (K − 1) − own_k.
+    rule : of scheduling, CURIOSITY … RANDOM.
     """
     total, impurity = np.float64(own.sum()), 0.0
     if total <= 0.0:
@@ -175,8 +179,11 @@ def share_of(own, whole, rule):
 
 @inner
 def create(graph, n, own, least, whole, settings):
-    """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is
-    not divided).
+    """Write the bounds of new set n: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail
+    it is not divided).
+
+    own : int64[labels], what each label costs; least : Σ of what each row costs at least.
+    whole : of all rows, Σ over labels.
     """
     best = own[0]
     for k in range(1, own.shape[0]):
@@ -191,8 +198,11 @@ def create(graph, n, own, least, whole, settings):
 
 @inner(wraps=True)
 def add_rows(data, rows, sums):
-    """Return the sum over the rows of a set, for every test those with outcome 1; and its own
-    costs. Returns (least, one, two, size) of the set.
+    """Sum over the rows of a set, for every test those with outcome 1, into ``sums``, and the set's
+    own costs; return (least, one, two, size) of the set.
+
+    rows : uint64[words], the set as bits.
+    least : Σ of what each row costs at least; one, two : its fingerprint.
     """
     n_tests = data.mask.shape[1]
     least = np.int64(0)
@@ -225,8 +235,11 @@ def add_rows(data, rows, sums):
 
 @inner(wraps=True)
 def expand(data, graph, sums, state, settings, p, whole):
-    """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among
-    their parents.
+    """Find or create the children of set p by every test (Algorithm 5, split, and FIND_OR_CREATE),
+    and enter it among their parents; there is room.
+
+    sums : scratch.
+    whole : of all rows, Σ over labels.
     """
     n_tests, n_labels = data.mask.shape[1], data.cost.shape[1]
     least, one, two, size = add_rows(data, graph.rows[p], sums)
@@ -269,7 +282,10 @@ def expand(data, graph, sums, state, settings, p, whole):
 
 @jit(borrow=True)
 def begin(data, graph, sums, state, settings):
-    """The root, all of whose rows are set, and its turn."""
+    """Make the root, all of whose rows are set, and give it a turn.
+
+    sums : scratch; state : STATE, 0 before.
+    """
     least, one, two, _ = add_rows(data, graph.rows[ROOT], sums)
     find_or_enter(graph.slots, one, two, ROOT)
     state.known = 1
@@ -279,7 +295,10 @@ def begin(data, graph, sums, state, settings):
 
 @jit(borrow=True)
 def search(data, graph, sums, state, settings, work):
-    """Algorithm 1.   work : sets to pop."""
+    """Run Algorithm 1 until ``work`` more sets are popped; return FINISHED, PAUSED or NEED_ROOM.
+
+    sums : scratch; state, settings : STATE, SETTINGS.
+    """
     until = state.iterations + work
     entries = 2 * data.mask.shape[1]
     whole = np.float64(data.cost.sum())

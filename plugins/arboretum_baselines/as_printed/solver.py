@@ -170,7 +170,7 @@ class PrintedSearch(InSlices):
     updates = property(lambda self: int(self._state["updates"]), doc="Changes of bounds.")
 
     def steps_of(self, iterations: int) -> int:
-        """Pop so many sets; returns how that ended."""
+        """Pop so many sets; return how that ended: FINISHED, PAUSED or NEED_ROOM."""
         found: int = self.kernels.search(
             self._data, self.arrays(), self._sums, self._state, self._settings, iterations
         )
@@ -186,8 +186,8 @@ class PrintedSearch(InSlices):
         return self._memo.room_for(wanted, memory_bytes, **edges)
 
     def children(self, number: int) -> np.ndarray:
-        """Return int64[tests, 2]: the sets of outcome 0 and 1, −1 where a test does not divide;
-        without rows for a set that was not expanded.
+        """Return int64[tests, 2]: the sets of outcome 0 and 1 of the set ``number``, −1 where a
+        test does not divide; without rows for a set that was not expanded.
         """
         start, tests = int(self._memo["start"][number]), len(self.found.outcome)
         return (
@@ -197,10 +197,11 @@ class PrintedSearch(InSlices):
         )
 
     def tree(self) -> np.ndarray:
-        """Algorithm 6, as :meth:`TwoWay.tree` reads it."""
+        """Return the tree of Algorithm 6, as :meth:`TwoWay.tree` reads it."""
         upper, leaf = self._memo["upper"], self._memo["leaf"]
 
         def divided(number: int) -> tuple[int, int, int] | None:
+            """Return the test of a set and those of its outcomes; None at a leaf."""
             below = self.children(number)
             splitting = np.flatnonzero(below[:, 0] >= 0)
             sums = upper[below[splitting]].sum(axis=1)

@@ -75,7 +75,10 @@ is tried (0: none yet), what the error must stay below, the best error, that of 
 
 @inline
 def error_of(sums, labels):
-    """Of a leaf: that of its best label, λ not counted."""
+    """Return the error of a leaf: that of its best label, λ not counted.
+
+    sums : int64[≥ labels], what each label costs.
+    """
     least = sums[0]
     for k in range(1, labels):
         least = min(least, sums[k])
@@ -84,8 +87,9 @@ def error_of(sums, labels):
 
 @inline
 def allowed(sums, labels, least):
-    """Return whether a branch holds enough rows (the lane after the labels, where that is asked),
-    and any that some label costs something.
+    """Return whether a branch holds enough rows, and any that some label costs something.
+
+    sums : int64[lanes], by label, then the rows, where these are asked for: ``least`` above 1.
     """
     weight = np.int64(0)
     for k in range(labels):
@@ -95,7 +99,11 @@ def allowed(sums, labels, least):
 
 @inner
 def stump(planes, rows, sums, one, settings):
-    """Return (least cost of a tree of one test, the test), −1 where a leaf is as good."""
+    """Return (least cost of a tree of one test, the test), −1 where a leaf is as good.
+
+    rows : uint64[words]; sums : int64[lanes], their weights.
+    one : int64[lanes], scratch.
+    """
     labels, least, lam, feature = settings.labels, settings.least, settings.lam, LEAF
     best = error_of(sums, labels) + lam
     for f in range(planes.bits.shape[0]):
@@ -112,7 +120,10 @@ def stump(planes, rows, sums, one, settings):
 
 @inner(wraps=True)
 def descend(planes, words, levels, level, side):
-    """Lay the branch of a level's test on the next level."""
+    """Lay the branch of a level's test on the next level.
+
+    words : uint64[2 · tests, 2], random; side : outcome, 0 or 1.
+    """
     f, rows, bits = levels.feature[level], levels.rows[level], planes.bits[levels.feature[level]]
     flip = np.uint64(0) if side else ~np.uint64(0)
     for w in range(rows.shape[0]):
@@ -127,7 +138,10 @@ def descend(planes, words, levels, level, side):
 
 @inner
 def known(cache, levels, level, state, settings):
-    """Return the number of a level's itemset; a new one is entered as a leaf."""
+    """Return the number of a level's itemset; a new one is entered as a leaf.
+
+    cache : written, with room for one more.
+    """
     one, two, n = levels.key[level, 0], levels.key[level, 1], state.known
     number = find_or_enter(cache.slots, one, two, n)
     if number == n:
@@ -151,7 +165,7 @@ def known(cache, levels, level, state, settings):
 @inner
 def enter(planes, cache, levels, level, state, settings, limit):
     """Ask for the least error of a level's itemset, below a limit: the error, NOTHING where none
-    is, OPENED where it has to be searched.
+    is, OPENED where it has to be searched, for which the level is laid out.
     """
     leaf = error_of(levels.sums[level], settings.labels) + settings.lam
     if level == settings.depth or leaf <= 2 * settings.lam:  # two leaves cost as much
@@ -175,7 +189,11 @@ def enter(planes, cache, levels, level, state, settings, limit):
 
 @inner
 def next_test(planes, levels, level, settings):
-    """Go on to the next test of a level that divides its rows; False when there is none."""
+    """Go on to the next test of a level that divides its rows into branches that are allowed; False
+    when there is none.
+
+    ``one`` of the level and ``sums`` of the next receive what both sides weigh.
+    """
     labels, least = settings.labels, settings.least
     sums, one, other = levels.sums[level], levels.one[level], levels.sums[level + 1]
     levels.feature[level] += 1
@@ -191,8 +209,8 @@ def next_test(planes, levels, level, settings):
 
 @jit(borrow=True)
 def search(planes, words, cache, levels, state, settings, work):
-    """DL8.5: depth first, with the best error so far as upper bound of what both branches may make
-    together.
+    """Run DL8.5: depth first, with the best error so far as upper bound of what both branches may
+    make together; return FINISHED, PAUSED or NEED_ROOM.
 
     words : uint64[2 · tests, 2], random.
     state, settings : STATE, SETTINGS.
@@ -253,8 +271,10 @@ def search(planes, words, cache, levels, state, settings, work):
 
 @jit(borrow=True)
 def enumerate_itemsets(planes, words, cache, levels, state, settings, work):
-    """DL8, first half: enter all frequent itemsets of at most so many outcomes, tests in
-    ascending order.
+    """Run the first half of DL8: enter all frequent itemsets of at most so many outcomes, tests in
+    ascending order; return FINISHED, PAUSED or NEED_ROOM.
+
+    words, state, settings, work : as in :func:`search`.
     """
     until, labels = state.steps + work, settings.labels
     if state.level < 0:
@@ -288,9 +308,12 @@ def enumerate_itemsets(planes, words, cache, levels, state, settings, work):
 
 @jit(borrow=True, wraps=True)
 def join(words, cache, state, order, work):
-    """DL8, second half: the best tree of every itemset from those of one outcome more.
+    """Run the second half of DL8: the best tree of every itemset from those of one outcome more;
+    return FINISHED or PAUSED.
 
+    words, state : as in :func:`search`.
     order : int64[itemsets], the largest first.
+    work : itemsets to join.
     """
     until = min(order.shape[0], state.next + work)
     while state.next < until:

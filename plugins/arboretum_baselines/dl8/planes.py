@@ -63,7 +63,10 @@ def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
 
 @inline
 def both(planes, rows, test, sums):
-    """sums[lane] = weight of the rows of a set that have outcome 1."""
+    """Write to sums[lane] the weight of the rows of a set that have outcome 1 of a test.
+
+    rows : uint64[words], the set as bits.
+    """
     bits = planes.bits[test]
     sums[:] = 0
     for b in range(planes.lane.shape[0]):
@@ -75,7 +78,10 @@ def both(planes, rows, test, sums):
 
 @inline
 def total(planes, rows, sums):
-    """sums[lane] = weight of a set."""
+    """Write to sums[lane] the weight of a set.
+
+    rows : uint64[words], the set as bits.
+    """
     sums[:] = 0
     for b in range(planes.lane.shape[0]):
         ones = np.int64(0)

@@ -41,7 +41,11 @@ to be divided, entries of a set.
 
 @inner
 def area_loss(room, k, settings):
-    """Return 1 − area under the curve of k segments, the steepest first."""
+    """Return 1 − area under the curve of k segments, the steepest first, up to ``settings.theta``
+    of the negatives.
+
+    room : ``rise`` and ``run``, int64[≥ k], positives and negatives of each.
+    """
     positives, negatives, area = np.int64(0), np.int64(0), 0.0
     for i in range(k):
         positives += room.rise[i]
@@ -61,8 +65,10 @@ def area_loss(room, k, settings):
 
 @inner
 def hull_loss(data, room, k):
-    """No labels of the k segments, however cut, lose less: the loss at the (FP, FN) of the
-    curve, FN rounded up.
+    """Return what no labels of the k segments, however cut, lose less than: the loss at the (FP,
+    FN) of the curve, FN rounded up.
+
+    room : ``rise`` and ``run``, int64[≥ k], positives and negatives of each, the steepest first.
     """
     x, y = np.int64(0), np.int64(data.loss.shape[1] - 1)
     least = data.loss[x, y]
@@ -80,6 +86,9 @@ def hull_loss(data, room, k):
 def labelled_loss(data, room, k):
     """Return the loss of k leaves with the labels that are best, whichever they are: of all labels
     those of least FN for each FP.
+
+    room : ``rise`` and ``run``, int64[≥ k], positives and negatives of each; ``front`` is
+        overwritten.
     """
     front, end, none = room.front, np.int64(0), np.int64(1 << 60)
     front[0] = 0
@@ -101,6 +110,9 @@ def labelled_loss(data, room, k):
 def bound_loss(data, leaves, room, size, settings, used):
     """Return a lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1,
     2.2, B.1; with EQUIVALENT, B.9 and C.3).
+
+    size : leaves of the set.
+    used : bits FIXED, EQUIVALENT …: which of the bounds.
 
     What is to be divided counts as if pure, or as its groups; without FIXED so do the other leaves.
     """
@@ -146,8 +158,8 @@ def bound_loss(data, leaves, room, size, settings, used):
 
 @inner
 def value_of(data, leaves, room, size, settings, most):
-    """R(d) of the leaves in ``room.item``; where that is not below ``most``, maybe only a bound
-    that is not either.
+    """Return R(d) of the ``size`` leaves in ``room.item``; where that is not below ``most``, maybe
+    only a bound that is not either.
     """
     for i in range(size):
         leaf = room.item[i] & LEAF
@@ -164,8 +176,9 @@ def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
     """Return the most that any tree gains by a leaf's division into a part of p_a, n_a with the
     greater share and the rest.
 
-    Its other leaves are ``others`` entries of ``room.sorted``, or what those that must be divided
-    become.
+    p, n : positives and negatives of the leaf.
+    others : entries of ``room.sorted`` that are its other leaves, or what those that must be
+        divided become.
     """
     p_b, n_b = p - p_a, n - n_a
     if data.loss.shape[0]:  # the parts are labelled + and −, the leaf is either
@@ -190,8 +203,8 @@ def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
 
 @inner
 def leaf_gain_bound(data, settings, p, n, divided):
-    """Return the most that a tree loses when a leaf is cut off and its rows join its sibling's
-    leaves; ``divided``: for all leaves of a subtree, summed.
+    """Return the most that a tree loses when a leaf of p positives and n negatives is cut off and
+    its rows join its sibling's leaves; ``divided``: for all leaves of a subtree, summed.
     """
     if data.loss.shape[0]:
         plus, minus = p * settings.greatest_fn, n * settings.greatest_fp

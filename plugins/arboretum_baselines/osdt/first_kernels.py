@@ -39,7 +39,10 @@ from arboretum_baselines.osdt.set_kernels import (
 
 @inner
 def grow(data, leaves, sets, room, state, settings, s, leaf, test):
-    """The set s with a leaf split by a test; if it is the best tree, it is kept as that."""
+    """Enter set s with a leaf split by a test; if it is the best tree, keep it as that.
+
+    leaf : an entry of the set, with its depth.   There is room, and the leaf's children are known.
+    """
     others(leaves, sets, room, s, leaf)
     at = leaves.start[leaf & LEAF] + 2 * test
     depth = leaf // LEVEL + (1 if settings.depth > 0 else 0)
@@ -58,8 +61,8 @@ def grow(data, leaves, sets, room, state, settings, s, leaf, test):
 
 @jit(borrow=True)
 def greedy(data, leaves, sets, sums, room, state, settings):
-    """Divide where Gini's index falls most, a leaf at a time; the best tree on the way is a
-    first one.  Goes on from the last set.
+    """Divide where Gini's index falls most, a leaf at a time; the best tree on the way is a first
+    one.  Goes on from the last set; returns FINISHED, or why not.
     """
     while True:
         s = state.sets - 1
@@ -96,8 +99,8 @@ def greedy(data, leaves, sets, sums, room, state, settings):
 
 @jit(borrow=True)
 def follow(data, leaves, sets, sums, room, state, settings):
-    """The tree that looking ahead from the root likes best; the best on the way is kept.  Goes
-    on from the last set.
+    """Grow the tree that looking ahead from the root likes best; the best on the way is kept.  Goes
+    on from the last set, which has room.
     """
     lam = settings.lam
     while True:
@@ -129,7 +132,9 @@ def follow(data, leaves, sets, sums, room, state, settings):
 
 @jit(borrow=True)
 def prepare(data, leaves, sums, state, settings, levels):
-    """Look ahead from the root; anew for all leaves where ``levels`` is 0."""
+    """Look ahead from the root, ``levels`` of tests; anew for all leaves where that is 0.  Returns
+    FINISHED, or why not.
+    """
     if levels == 0:
         for x in range(state.leaves):
             g = 0.0

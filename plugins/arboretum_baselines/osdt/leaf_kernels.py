@@ -101,7 +101,7 @@ Sums = namedtuple("Sums", "p n count all one two stack cursor")
 
 @inner
 def saving(data, p, n):
-    """g of a leaf."""
+    """Return g of a leaf of p positives and n negatives: what it saves at most."""
     g = 0.0
     for j in range(data.pieces.shape[0]):
         g += data.pieces[j, 0] * max(p - data.pieces[j, 1] * n, 0.0)
@@ -110,8 +110,8 @@ def saving(data, p, n):
 
 @inner
 def bound_leaf(data, leaves, settings, leaf):
-    """Bound what a leaf costs, and what its subtrees do: a split pays two leaves and saves at most
-    what its groups do.
+    """Write what a leaf costs at least, and what its subtrees do: a split pays two leaves and saves
+    at most what its groups do.
     """
     lam, own = settings.lam, saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
     leaves.split[leaf] = 2.0 * lam - leaves.all[leaf]
@@ -123,7 +123,10 @@ def bound_leaf(data, leaves, settings, leaf):
 
 @inner
 def room_for_leaves(data, leaves, state):
-    """Return whether the arrays can take the children of one more leaf by every test."""
+    """Return whether the arrays can take the children of one more leaf by every test.
+
+    state : how many leaves are known, and split.
+    """
     entries = 2 * data.mask.shape[1]
     return (
         state.leaves + entries <= leaves.p.shape[0]
@@ -133,7 +136,9 @@ def room_for_leaves(data, leaves, state):
 
 @inner(wraps=True)
 def split_leaf(data, leaves, sums, state, settings, leaf):
-    """Enter the children of a leaf by every test; both sides must hold so many training rows."""
+    """Enter the children of a leaf by every test; both sides must hold so many training rows as
+    ``settings`` say.  There is room; ``sums`` is overwritten.
+    """
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]
     for f in range(n_tests):
         sums.p[f] = sums.n[f] = sums.count[f] = 0
@@ -190,7 +195,7 @@ def split_leaf(data, leaves, sums, state, settings, leaf):
 
 @inner
 def ensure_split(data, leaves, sums, state, settings, leaf):
-    """FINISHED when the children of a leaf are known, else why not."""
+    """Return FINISHED when the children of a leaf are known, else why not: PAUSED or NEED_ROOM."""
     if leaves.start[leaf] < 0:
         if state.work >= state.until:
             return PAUSED
@@ -203,7 +208,7 @@ def ensure_split(data, leaves, sums, state, settings, leaf):
 
 @inner
 def look_ahead(data, leaves, sums, state, settings, leaf, levels):
-    """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not:
+    """Bound a leaf's subtrees by looking at so many levels of tests; return FINISHED, or why not:
     what was found is kept.
     """
     top, entries = np.int64(0), 2 * data.mask.shape[1]

@@ -29,8 +29,12 @@ RUNGS = 128
 
 
 def class_weights(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
-    """Of :func:`~arboretum.api.two_way_problem`: each object costs its weight where the answer is
-    the other class.
+    """Return (costs int64[objects, 2], what all objects cost at least, unit), as
+    :func:`~arboretum.api.two_way_problem` asks for them: each object costs its weight where the
+    answer is the other class.
+
+    solver : its name, for messages.  Raises CapabilityError for more or fewer than two classes, and
+        for weights of too many digits.
     """
     objects = problem.objects
     if objects.n_classes != 2:
@@ -169,8 +173,10 @@ class Loss:
 
 
 def loss_of(found: TwoWay, solver: str) -> Loss:
-    """Return the objective of a problem.  Raises CapabilityError for one without errors or a curve,
-    not monotone, or of too much weight.
+    """Return the objective of a problem.
+
+    solver : its name, for messages.  Raises CapabilityError for one without errors or a curve, not
+        monotone, or of too much weight.
     """
     problem = found.problem
     objective: Any = problem.parts.objective

@@ -144,7 +144,11 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
 def code_numeric(
     column: Column, position: int, edges: np.ndarray, tests: BinTests, missing_bin: bool
 ) -> list[Coded]:
-    """Codes of a continuous column cut at ``edges``."""
+    """Return the coded features of a continuous column cut at ``edges``, ascending.
+
+    position : of the column in the table.
+    missing_bin : missing values are a bin of their own, the last.
+    """
     codes = np.searchsorted(edges, column.values, side="left")
     codes[column.missing] = len(edges) + 1
     # one test tells two bins apart
@@ -165,8 +169,12 @@ def code_numeric(
 def code_categories(
     column: Column, position: int, present: np.ndarray, tests: Categorical, missing_bin: bool
 ) -> list[Coded]:
-    """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values
-    that get a bin.
+    """Return the coded features of a categorical column (or of an ordinal one taken so);
+    ``present`` are the values that get a bin.
+
+    position : of the column in the table.
+    tests : one feature for all bins, or one per bin.
+    missing_bin : missing values are a bin of their own, the last.
     """
     codes = _bins_of_values(column, present)
     categories = tuple(column.categories[i] for i in present)
@@ -209,7 +217,11 @@ def code_categories(
 def code_ordinal(
     column: Column, position: int, present: np.ndarray, missing_bin: bool
 ) -> list[Coded]:
-    """Codes of an ordinal column whose tests are thresholds on its order."""
+    """Return the coded feature of an ordinal column whose tests are thresholds on its order.
+
+    position : of the column in the table; present : the values that get a bin, ascending.
+    missing_bin : missing values are a bin of their own, the last.
+    """
     codes = _bins_of_values(column, present)
     more = {"categories": column.categories, "positions": tuple(present.tolist())}
     return [
@@ -245,7 +257,10 @@ def _make_coded_column(
 ) -> Coded:
     """Return a column of one feature.
 
+    kind : class of the feature, which takes ``more``.
+    position : of the column in the table.
     codes : ``known``, the number of known bins, where the value is missing.
+    missing_bin : that is a bin like others.
     """
     has_missing = not missing_bin and bool((codes == known).any())
     feature = kind(

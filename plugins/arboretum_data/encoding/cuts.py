@@ -30,8 +30,11 @@ def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def edges_between(distinct: np.ndarray, bins: np.ndarray, nominal: np.ndarray) -> np.ndarray:
-    """Edges that separate ascending ``bins`` of the values; a nominal edge where one fits, else
-    a midpoint.
+    """Return edges that separate ascending ``bins`` of the values; a nominal edge where one fits,
+    else a midpoint.
+
+    distinct : float[n], ascending; bins : of each.
+    nominal : float[·], ascending, at least one.
     """
     last = np.flatnonzero(np.diff(bins))
     low, high = distinct[last], distinct[last + 1]
@@ -73,8 +76,10 @@ def equal_width_floor(distinct: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def equal_width_round(distinct: np.ndarray, n_bins: int) -> np.ndarray:
-    """``round((n − 1) · (v − min) / (max − min))``: n levels, the outer two half as wide (Nan et
-    al. 2015, §5).
+    """Return the edges of the bins ``round((n − 1) · (v − min) / (max − min))``: n levels, the
+    outer two half as wide (Nan et al. 2015, §5).
+
+    distinct : float[·], ascending, two values at least; n_bins : n.
     """
     low, width = distinct[0], distinct[-1] - distinct[0]
     bins = np.round((n_bins - 1) * (distinct - low) / width)
@@ -118,7 +123,11 @@ def kmeans(
 def kmeans_centres(
     values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_bins: int, elkan: bool
 ) -> np.ndarray:
-    """Return float64[n_bins], ascending: the centres at which the passes stop."""
+    """Return float64[n_bins], ascending: the centres at which the passes stop.
+
+    values : float64[n], ascending; weight : rows of each.
+    rows, elkan : as of :func:`kmeans`.
+    """
     mean = rows.mean()
     x = values - mean
     tolerance = RELATIVE_TOLERANCE * np.average(x**2, weights=weight)
@@ -151,8 +160,8 @@ def nearer_by_lloyd(v: float, low: float, high: float) -> bool:
 
 
 def nearer_by_elkan(v: float, low: float, high: float) -> bool:
-    """Is the upper centre nearer?  By distances, and looked at only if the lower one is farther
-    than half-way between them.
+    """Return whether the upper of two centres is nearer to v.  By distances, and looked at only if
+    the lower one is farther than half-way between them.
     """
     between = math.sqrt(max(-2.0 * (low * high) + low * low + high * high, 0.0))
     return abs(v - low) > between / 2.0 and abs(v - high) < abs(v - low)
@@ -206,6 +215,8 @@ def fill_empty(
 
 def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return float64[n_bins]: the new centres.
+
+    size, total : float64[n_bins], weight and moment of each cluster.
 
     A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose
     loop reaches clusters before the largest when that one's sum is not yet divided; kept so,

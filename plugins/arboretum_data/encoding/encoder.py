@@ -269,7 +269,7 @@ def identical_rows(codes: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _as_bytes(matrix: np.ndarray) -> np.ndarray:
-    """Return uint8[n, bytes per row]."""
+    """Return uint8[n, bytes per row]: the rows of a matrix as they lie in memory."""
     rows = np.ascontiguousarray(matrix)
     return (
         rows.view(np.uint8).reshape(len(rows), -1)
@@ -279,7 +279,9 @@ def _as_bytes(matrix: np.ndarray) -> np.ndarray:
 
 
 def _complete_rows(table: Table, notes: list[str]) -> Table:
-    """Return the table without the rows that miss a value."""
+    """Return the table without the rows that miss a value, of which ``notes`` receives a sentence;
+    raises DataError where none is left.
+    """
     incomplete = np.any([column.missing for column in table.columns], axis=0)
     if incomplete.all():
         raise DataError(
@@ -293,8 +295,9 @@ def _complete_rows(table: Table, notes: list[str]) -> Table:
 
 
 def _raw_feature(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
-    """Return a raw feature and its values; the codes of an ordinal column as floats, NaN =
-    missing.
+    """Return a raw feature and its values; the codes of an ordinal column as floats, NaN = missing.
+
+    position : of the column in the table.
     """
     if column.is_continuous:
         return RawFeature(column.name, position, column.unit), column.values
@@ -303,7 +306,9 @@ def _raw_feature(column: Column, position: int) -> tuple[RawFeature, np.ndarray]
 
 
 def _notes_on_gap(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
-    """Return what ``gap`` takes for equal that is not: a sentence per column."""
+    """Return what ``gap`` takes for equal that is not: a sentence per column of ``raw``, features
+    and their values.
+    """
     notes = [] if raw or not gap else ["encoder.gap changes nothing: no column is raw"]
     for feature, values in raw if gap else ():
         distinct = np.unique(values[~np.isnan(values)])
@@ -316,7 +321,9 @@ def _notes_on_gap(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[
 
 
 def _stack_columns(columns: list[np.ndarray], n_rows: int, dtype: DTypeLike) -> np.ndarray:
-    """Return the columns side by side, the values of each next to each other in memory."""
+    """Return [n_rows, columns] of that type: the columns side by side, the values of each next to
+    each other in memory.
+    """
     matrix: np.ndarray = np.empty((n_rows, len(columns)), dtype, order="F")
     for index, column in enumerate(columns):
         matrix[:, index] = column

@@ -9,7 +9,9 @@ from arboretum_data.encoding.cuts import midpoints
 
 
 def guessed_edges(table: Table, stumps: int) -> dict[int, np.ndarray]:
-    """Ascending edges by position of each continuous column, none where no stump cuts it.
+    """Return ascending edges by position of each continuous column, none where no stump cuts it.
+
+    stumps : trees of one test in the ensemble.
 
     Gradient boosting of scikit-learn with learning rate 0.1 sees all columns, categories as
     numbers; a missing value is the column's median. The ensemble compares in single precision: each

@@ -126,6 +126,11 @@ def read_arff(
 def _read_column(
     name: str, attribute: Attribute, column: Sequence[str], missing: Sequence[str], where: str
 ) -> Cells:
+    """Return the cells of an attribute.
+
+    missing : spellings that mean "missing", unless the attribute declares them as values.
+    where : the file, for messages.  Raises DataError for what does not fit the attribute's type.
+    """
     gone = (
         {"?", ""}
         if attribute.type == "string"
@@ -146,7 +151,10 @@ def _read_column(
 
 
 def _read_moment(text: str, attribute: Attribute, where: str) -> str:
-    """Return a date in ISO form."""
+    """Return a date in ISO form, read by the attribute's pattern, or as ISO.
+
+    where : the file, for the message of the DataError where it is neither.
+    """
     try:
         # the pattern says whether it has a zone
         return str(datetime.datetime.strptime(text, attribute.pattern))

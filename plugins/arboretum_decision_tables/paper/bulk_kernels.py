@@ -102,7 +102,11 @@ def least(a, b):
 
 @inline
 def of_three(c, packed, code_bits, lanes, other):
-    """Return the minimum of three rows of several classes.
+    """Return the minimum of three rows of several classes, four lanes in a word.
+
+    c : uint64, the rows as bits.
+    packed : uint64[64], a row's codes of code_bits each; lanes : the lowest bit of every code.
+    other : uint64[64], the rows of another class than a row's.
 
     A test that leaves the two rows of one class together is best; then one that tells all three
     apart; otherwise a test takes one row away, and another divides the rest.
@@ -134,8 +138,11 @@ def of_three(c, packed, code_bits, lanes, other):
 
 @jit(inline=True)
 def pack(codes, packed, same, part):
-    """Return the rows as words (code_bits bits per attribute), and same[f, r] : the rows with the
-    value of row r.
+    """Write the rows as words (code_bits bits per attribute) to ``packed``, and to same[f, r] the
+    rows with the value of row r.
+
+    codes : uint8[n, m].
+    part : uint64[64], scratch.
 
     Returns (bits per code, mask of the lowest bit of every code), or (0, 0) where a row needs more
     than 64 bits.
@@ -269,7 +276,12 @@ def five_minima(codes, label, of_rows, subtables, out):
 
 @jit(inline=True)
 def solve_nodes(known, n_rows, size, best, deep, start, stream, order):
-    """Write the values of all nodes, smaller ones first."""
+    """Write the values of all nodes, smaller ones first.
+
+    known : nodes; n_rows : of the table.
+    size, start, stream : see Subtables; read.
+    best, deep : hold what is found without nodes, or WORST; written.   order : written.
+    """
     head = np.zeros(66, np.int64)
     for i in range(known):
         head[size[i] + 1] += 1
@@ -305,8 +317,12 @@ def lane(word, cost):
 
 @inline
 def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
-    """Return the minimum for a subtable, as the solver left it; more than any tree costs for one
-    that it never met.
+    """Return the minimum of a cost for a subtable, as the solver left it; more than any tree costs
+    for one that it never met.
+
+    cost : DEPTH, or 1 … 4, a lane.
+    s : uint64, the subtable's rows.
+    code_bits, lanes : as :func:`pack` returns them.
     """
     other, n = of_rows.other, popcount(s)
     word, depth = WORST, np.int64(1 << 15)
@@ -339,8 +355,9 @@ def optimal_trees(codes, minima, of_rows, subtables, start, integers):
     Or NO_TEST where no test attains a minimum, NOT_LEAST where a test of the whole table gives
     less, NO_ROOM.
 
-    minima : float64[5], as five_minima wrote them, and its memory after it.
     codes : uint8[n, m], impure.
+    minima : float64[5], as :func:`five_minima` wrote them; of_rows, subtables : its memory after
+        it.
     start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are
         written as in a forest.
     """

@@ -107,6 +107,9 @@ class Grid:
         return sheet.head(block, self)
 
     def _field(self, axes: Axes, i: int, j: int, top: float) -> None:
+        """Draw the field in row i, column j, whose upper edge is ``top``, with its text and
+        a hint.
+        """
         from matplotlib.patches import Rectangle
 
         value, share = self.values[i][j], None

@@ -33,6 +33,9 @@ class Minima:
     """
 
     def __init__(self, nodes: int = 4096) -> None:
+        """Allocate memory for tables of so many different subtables; it grows where that is too
+        few.
+        """
         from arboretum_decision_tables.paper import bulk_kernels
 
         self._kernels = bulk_kernels
@@ -42,6 +45,9 @@ class Minima:
         self._allocate(nodes, 1 << 16)
 
     def _allocate(self, nodes: int, stream: int) -> None:
+        """Allocate memory for so many nodes, and so many entries of the stream; what was there is
+        lost.
+        """
         self._room = nodes, stream
         self.large = self._kernels.Subtables(
             np.zeros(2 * nodes, np.int32),

@@ -55,7 +55,7 @@ class Sample:
 
     @staticmethod
     def of(results: Iterable[Plain]) -> Sample:
-        """Add up pieces, in their order."""
+        """Add up the results of pieces, in their order."""
         results, k = list(results), len(ALGORITHMS)
         n, single, merged = (
             sum(result[name] for result in results) for name in ("tables", "single", "merged")
@@ -167,7 +167,10 @@ class Held:
         )
 
     def picture(self, everything: Sample) -> Grid:
-        """Return the table as a heat map: how much dearer than the minimum, in percent."""
+        """Return the table as a heat map: how much dearer than the minimum, in percent.
+
+        everything : the sample of all groups, of which the minima are said.
+        """
         sample = self.sample
         lowest = everything.minima / everything.n
         each = len(ALGORITHMS) // len(TYPES)
@@ -217,6 +220,8 @@ class Held:
     def chapter(self, everything: Sample) -> Judgement:
         """Return one of Tables 1 to 4, or their means with Table 5; ``h_av/max_ent`` is a mean
         relative difference.
+
+        everything : the sample of all groups.
         """
         whole, mean = self.name == MEANS, self.sample.mean
         file, group = (
@@ -243,7 +248,11 @@ class Held:
 
 
 def judge(results: Keyed) -> Judgement:
-    """See :class:`~arboretum_decision_tables.paper.reproduction.DecisionTables`."""
+    """Return Tables 1 to 4 and their means beside the published ones, Table 5 as claims; nothing
+    for fewer than two tables studied.
+
+    See :class:`~arboretum_decision_tables.paper.reproduction.DecisionTables`.
+    """
     everything = Sample.of(result for _, result in results)
     if everything.n < 2:
         return Judgement()
@@ -274,8 +283,8 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _best_two(sample: Sample, cost: int) -> Claim:
-    """Return the table 5: the set of the best two.  Another set passes where the published one is
-    within ``Cell.LIMIT`` paired errors of ours.
+    """Return the claim of Table 5 on one cost, a place in COSTS: the set of the best two.  Another
+    set passes where the published one is within ``Cell.LIMIT`` paired errors of ours.
     """
     name, order, means = list(COSTS)[cost], sample.ranked(cost), sample.mean[:, cost]
     first, second, third = order[:3]
@@ -347,12 +356,14 @@ def _table_5(sample: Sample) -> str:
 
 
 def _signed(value: float) -> str:
+    """Return a number to one digit with its sign, ±0 for what is rounded away."""
     return f"{round(value, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "±0")
 
 
 def _notes(sample: Sample, cells: Sequence[Sequence[Cell]], unknown: int) -> list[str]:
-    """cells : of each group, last those of the means.
+    """Return what is to be said of the sample and of its deviations.
 
+    cells : of each group, last those of the means.
     unknown : columns of which no error is known.
     """
     single = f"{sample.single} tables had a single decision and were left out"

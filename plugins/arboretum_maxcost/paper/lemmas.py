@@ -65,8 +65,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _count_broken_limits(services: Services, draw: np.random.Generator, part: int) -> Facts:
-    """Draw leaves where hinged Pairs are 0; return "beyond": limit → how many drawn trees are beyond
-    it, and how many were "drawn".
+    """Draw leaves where hinged Pairs are 0; return "beyond", limit → how many drawn trees are
+    beyond it, and how many were "drawn".
 
     part : number of the piece; the first one has the tree that refutes Lemma 4.3, too.
     """
