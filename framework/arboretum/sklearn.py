@@ -161,7 +161,10 @@ class _BaseTree(BaseEstimator):
         return self
 
     def _parts(self) -> Parts:
-        """The components of the method, with the estimator's own parameters put in."""
+        """The components of the method, with the estimator's own parameters put in.
+
+        Raises ConfigError, which says what scikit-learn's names stand for here.
+        """
         limits, ordered = (
             self._limits(),
             {"method.order": "best"} if self.max_leaf_nodes is not None else {},
@@ -181,7 +184,10 @@ class _BaseTree(BaseEstimator):
             raise ConfigError(f"{error}{_meaning(limits, str(error))}") from error
 
     def _budget(self) -> Budget:
-        """What growing may spend."""
+        """What growing may spend.
+
+        Raises ConfigError for an unknown field or a value that it cannot have.
+        """
         asked = {
             key.removeprefix("budget."): value
             for key, value in self._requested_values({}).items()
@@ -203,6 +209,8 @@ class _BaseTree(BaseEstimator):
         """Everything that is asked for, by its key on the command line.
 
         ordered : what ``max_leaf_nodes`` asks for besides.
+
+        Raises ConfigError for a key that is asked for twice, as two values.
         """
         limits = self._limits()
         asked = [(f"stopping.standard.{_LIMITS[name]}", value) for name, value in limits.items()]
@@ -300,6 +308,9 @@ class _BaseTree(BaseEstimator):
     def _with_max_features(self, parts: Parts, n_columns: int) -> Parts:
         """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for
         so many columns.
+
+        Raises ConfigError for what is no number or share, and for a method that looks at all
+        columns.
         """
         asked, shares = self.max_features, {"sqrt": n_columns**0.5, "log2": math.log2(n_columns)}
         if asked is None:
@@ -338,7 +349,11 @@ class _BaseTree(BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
-        """Columns and target of the training rows, as scikit-learn checks them."""
+        """Columns and target of the training rows, as scikit-learn checks them.
+
+        Raises ValueError where y is absent or of another length.  Keeps whether X was a mixed
+        frame.
+        """
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -414,7 +429,10 @@ class _BaseTree(BaseEstimator):
         return self.tree_
 
     def _answer(self, ask: Callable[[Tree, Table], np.ndarray], X: Any) -> np.ndarray:
-        """What the tree says of rows to predict on, read with the columns that it asks for."""
+        """What the tree says of rows to predict on, read with the columns that it asks for.
+
+        ask : a method of the tree that takes a table.
+        """
         tree = self._grown
         if self._mixed:
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -386,6 +386,8 @@ def reasons_without_certificate(records: Sequence[Record]) -> list[str]:
 def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
     """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs
     have one.
+
+    name : of the complexity, "" where none is certified.
     """
     found = [
         record.certificate.complexities.get(name) if record.certificate else None

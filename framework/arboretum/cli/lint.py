@@ -69,7 +69,11 @@ def main(argv: list[str]) -> int:
 
 
 def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
-    """The component KIND.NAME, or the one that a preset of that name stands for."""
+    """The component KIND.NAME, or the one that a preset of that name stands for.
+
+    kinds : those that have axioms.
+    Raises ConfigError for another kind, and for an unknown name.
+    """
     kind, _, name = text.partition(".")
     if kind not in kinds:
         raise ConfigError(f"{unknown('kind', kind, kinds)}; say KIND.NAME, as in impurity.entropy")

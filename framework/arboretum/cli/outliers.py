@@ -55,7 +55,10 @@ class Outliers:
 
     @staticmethod
     def of(record: Record, parts: Parts, table: Table) -> "Outliers":
-        """Grow the tree without limits.   parts : of the run, built again.   table : its data."""
+        """Grow the tree without limits.   parts : of the run, built again.   table : its data.
+
+        Raises CapabilityError for a tree of numbers.
+        """
         tree = sure(record.tree)
         if tree.is_regression:
             raise CapabilityError(
@@ -128,6 +131,8 @@ class Outliers:
     def chart(self) -> LineChart:
         """All rows over the columns of the first two tests, those given up marked (Nan, Wang &
         Saligrama, Figure 2).
+
+        Raises CapabilityError for a tree that asks nothing.
         """
         first = [
             self.tree.rule(node).columns

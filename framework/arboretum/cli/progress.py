@@ -100,6 +100,7 @@ def counts(
 
     left : seconds, None if not known.
     what : after the total.
+    done, total : runs.   failed : of those done.   skipped : of those done, finished before.
     """
     words = [f"{done} of {max(total, done)}{what}"]
     words += [f"{duration(left)} left"] if left is not None and done < total else []
@@ -116,6 +117,8 @@ def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> s
 def standing(notes: Sequence[Note], total: int, left: float | None = None) -> str:
     """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2", with the best
     of each data set.
+
+    notes : of jobs that ended.   total : jobs.   left : seconds, None if not known.
     """
     found: dict[str, Note] = {}
     for note in notes:

@@ -164,7 +164,10 @@ def _part_judged(judged: Judgement, asked: Plain) -> str:
 
 
 def _count_verdicts(what: str, judged: Sequence[Cell | Claim]) -> str:
-    """Return how many cells or claims there are, and how many have each verdict, as a sentence."""
+    """Return how many cells or claims there are, and how many have each verdict, as a sentence.
+
+    what : "cell", "claim": what they are, for one.
+    """
     found = ", ".join(
         f"{n} {v.value}{MEANING.get(v, '')}"
         for v in Verdict
@@ -266,6 +269,8 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
 def _given_fields(entry: Entry, arguments: argparse.Namespace) -> Facts:
     """Field → value of the options that were given; where the field is a list, "a,b" is one of
     two, "a" of one.
+
+    Raises ConfigError for a value that is no YAML.
     """
     found = {}
     for field in attrs.fields(entry.cls):
@@ -395,6 +400,8 @@ def _report_work(
 ) -> None:
     """One line per reason of a failure, with the first piece that failed for it; then what was
     done.
+
+    failures : (key of the piece, its error in one line).   workers : processes.
     """
     pieces: dict[str, list[Plain]] = {}
     for key, text in failures:

@@ -123,7 +123,10 @@ def find_run(
 def find_tree(
     run: str, overrides: Sequence[str], plugins: Sequence[str]
 ) -> tuple[Record, Tree, Registry]:
-    """The same for a run that has a tree, and its tree; raises StoreError where it has none."""
+    """The same for a run that has a tree, and its tree; raises StoreError where it has none.
+
+    overrides, plugins : as of :func:`find_run`.
+    """
     record, registry = find_run(run, overrides, plugins)
     if record.tree is None:
         raise StoreError(f"run {run} holds no tree")
@@ -133,6 +136,8 @@ def find_tree(
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Tracker | None:
     """The tracker that overrides choose, else the lab's or the default one; None for
     ``tracker=none``.
+
+    Raises ConfigError for an override of anything else.
     """
     choices, fields, shared = split_values({}, list(overrides))
     for key in (*choices, *fields, *shared):

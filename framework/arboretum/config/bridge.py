@@ -180,7 +180,10 @@ def primary(start: Start) -> Facts:
 
 
 def component_node(entry: Entry) -> Facts:
-    """Field → default, as plain values; a field that follows a shared value is an interpolation."""
+    """Field → default, as plain values; a field that follows a shared value is an interpolation.
+
+    Raises PluginError where the class cannot be built with its defaults.
+    """
     try:
         instance = entry.cls()
     except KeyboardInterrupt:
@@ -253,6 +256,8 @@ def start_from(record: Configured, overrides: Sequence[str], registry: Registry)
 def _fields_that_write(kind: str, name: object, registry: Registry) -> Facts:
     """Field → default, of those that say where a component writes: of a tracker all, as they say
     whose store it is.
+
+    name : of the component; {} for none that is installed.
     """
     if kind in MANY or name not in registry.names(kind):
         return {}

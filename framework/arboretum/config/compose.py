@@ -151,7 +151,10 @@ PACKAGES = {
 
 
 def _way_to(kind: str, option: str) -> str:
-    """Return how one comes by a launcher or a sweeper that is not installed."""
+    """Return how one comes by a launcher or a sweeper that is not installed.
+
+    kind : "launcher" or "sweeper"; of others Hydra's docs tell.
+    """
     if kind == "sweeper":
         return "a plugin brings others (arboretum plugins tells which are installed)"
     if kind != "launcher":
@@ -172,6 +175,8 @@ def _explain_misfit(
     """Explain a value of another shape than the field's: say what the field takes.
 
     cause : Hydra's own reason, None where it has none.
+    key, value : of the override that Hydra could not merge.   overrides : all, which say the
+        component.
     """
     group, *rest = key.split(".")
     if group in KINDS and rest:
@@ -449,6 +454,8 @@ class Loader(ConfigLoaderImpl):
 def search_path(*config_dirs: str | None) -> ConfigSearchPath:
     """Return where Hydra looks: its own configuration, the folders of choices, the last one first,
     the choices that come with Arboretum, the registry's nodes.  None, "": no folder.
+
+    Raises ConfigError for a folder that is not there, or holds a primary configuration of its own.
     """
     path = create_config_search_path(None)
     for config_dir in filter(None, config_dirs):

@@ -120,7 +120,10 @@ class Reported:
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        """Pass it on."""
+        """Pass it on.
+
+        job_overrides : of each job.   initial_job_idx : number of the first.
+        """
         if not self.jobs:
             self.begin()
         self.jobs.update(enumerate(job_overrides, initial_job_idx))
@@ -146,7 +149,10 @@ class Here:
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        """Return what each job returns, in their order."""
+        """Return what each job returns, in their order.
+
+        job_overrides : of each job.   initial_job_idx : number of the first.
+        """
         folder, returns = Path(str(self.config.hydra.sweep.dir)).absolute(), []
         for number, overrides in enumerate(job_overrides, initial_job_idx):
             own = [text for text in overrides if not text.startswith("hydra.")]

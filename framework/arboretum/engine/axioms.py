@@ -305,6 +305,7 @@ def function_of(impurity: Impurity, task: Task) -> Function:
         return lambda counts: np.asarray(impurity.value(counts @ powers[: counts.shape[-1]]))
 
     def f(counts: np.ndarray) -> np.ndarray:  # one call per set: each set once
+        """Ask for each different set once.   counts : float64[cases, values]."""
         once, place = np.unique(counts, axis=0, return_inverse=True)
         here = [(TARGETS[: len(each)][each > 0], each[each > 0]) for each in once]
         return np.array([impurity.of_values(*each) if len(each[0]) else 0.0 for each in here])[
@@ -372,6 +373,8 @@ def find_refutation(
     says it; "" where none.
 
     weights : of an object; the sets are looked at in each.
+    names : of axioms; GROWTH is left out.
+    n_classes : of the sets; for numbers FEW_CLASSES values are taken.
     """
     f, k = function_of(impurity, task), FEW_CLASSES if task is Task.regression else n_classes
     with np.errstate(all="ignore"):

@@ -545,6 +545,8 @@ def _promised_factors(problem: Problem) -> Mapping[str, float]:
 def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
     """What the solver says of what it has proven, and sentences about what has no ratio and what
     is only bounded.
+
+    bounds : complexity → what is proven of it.   answers : what the solver returned.
     """
     notes = list(
         dict.fromkeys(

@@ -433,6 +433,8 @@ def _describe_method_fault(
 ) -> str | None:
     """Return what is wrong with a method that is there: it is none, or takes other arguments than
     its contract hands it; None where nothing is.
+
+    wanted : as of :func:`_wants`.
     """
     stated = inspect.getattr_static(cls, name)
     if isinstance(stated, property) or not callable(getattr(cls, name)):
@@ -507,7 +509,10 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
 
 
 def _wants(kind: str, name: str, wanted: Callable[..., object]) -> str:
-    """Return what a contract states of a method, as an author writes it: types without modules."""
+    """Return what a contract states of a method, as an author writes it: types without modules.
+
+    wanted : the method as the protocol of the kind states it.
+    """
     article = "an" if kind[0] in "aeiou" else "a"
     stated = str(inspect.signature(wanted)).replace("'", "").replace("numpy.", "np.")
     stated = re.sub(r"\b(?:arboretum|collections|fractions|typing)(?:\.[a-z_]+)*\.", "", stated)

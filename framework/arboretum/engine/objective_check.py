@@ -159,7 +159,10 @@ def _two_level_tree(top: Asked, below: Sequence[Asked | None], problem: Problem)
     def node(
         rows: np.ndarray, asked: Asked | None, deeper: Sequence[Asked | None] = (None, None)
     ) -> Grown:
-        """The node of these objects (int64), a leaf where ``asked`` is None."""
+        """The node of these objects (int64), a leaf where ``asked`` is None.
+
+        rows : int64, the objects.   deeper : the tests of its children.
+        """
         weights, counts = statistics.totals(rows.astype(np.int32))
         mean = float(weights[1] / weights[0] + statistics.shift) if statistics.moments else math.nan
         grown = Grown(weights, int(counts.sum()), mean, math.nan)

@@ -111,6 +111,9 @@ def _fit_once(problem: Problem, context: Context) -> Solution:
 def prune(grown: Grown, context: Context) -> Grown:
     """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose
     and how much it cut.
+
+    Raises BudgetError where the budget ends while the pruner grows trees on parts of the rows, and
+    what interrupts them.
     """
     solution, problem, pruner = grown.solution, grown.problem, grown.problem.parts.pruner
     if pruner is None or solution.tree is None:
@@ -225,7 +228,10 @@ def fields_in(parts: Parts, groups: Iterable[str]) -> Iterator[tuple[str, str, A
 
 
 def _untunable(key: str, known: list[str], groups: tuple[str, ...]) -> ConfigError:
-    """Why a field cannot be tuned: it does not exist, or is used up before trees grow."""
+    """Why a field cannot be tuned: it does not exist, or is used up before trees grow.
+
+    key : as it was asked for.   known : keys that can be tuned.   groups : whose fields can.
+    """
     group = key.partition(".")[0]
     if group in {f.name for f in attrs.fields(Parts)} - set(groups):
         why = (

@@ -183,13 +183,13 @@ def _score_again(
     if statistics.moments:
         y = statistics.y[who]
         weights = np.stack([np.bincount(outcome, weight * y**k, arity) for k in range(3)], axis=1)
-        counts = np.rint(np.bincount(outcome, count, arity))[:, None].astype(np.int64)
+        rows = np.bincount(outcome, count, arity)[:, None]
     else:
         cell = outcome * width + statistics.label[who]
-        weights = np.bincount(cell, weight, arity * width).reshape(arity, width)
-        counts = (
-            np.rint(np.bincount(cell, count, arity * width)).reshape(arity, width).astype(np.int64)
+        weights, rows = (
+            np.bincount(cell, own, arity * width).reshape(arity, width) for own in (weight, count)
         )
+    counts = np.rint(rows).astype(np.int64)
     whole = weights.sum(axis=0)
     left = np.zeros(0) if coverage_state is None else coverage_state.left(who)
     node = Node(

@@ -106,6 +106,7 @@ class CriterionOptional(Protocol):
         → float64[tests].
 
         terms : as returned by the criterion's ``terms`` on the same candidates.
+        scores : float64[tests], of all candidates of the node, in the order of ``tables.test``.
         """
 
     def kernel(

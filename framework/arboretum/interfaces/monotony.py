@@ -127,6 +127,8 @@ class Monotony:
         masses, prices : of a table at hand; without, whole numbers up to 1000 and 10.
 
         Branches are of the size of 1, 10, 100 or of the mass.
+
+        draws : pairs, until one is a counterexample.   Returns itself.
         """
         generator = np.random.default_rng(seed)
         for _ in range(draws if self.found is None else 0):
@@ -170,6 +172,8 @@ def monotone_losses(
 
     Raises CapabilityError, with the counterexample, where the loss falls though one of them grows,
     or is no number.
+
+    positives, negatives : weight of the rows of either class.
     """
     losses = np.array(
         np.broadcast_to(

@@ -152,6 +152,8 @@ class LeafRule:
         """Return whether a node of several classes is a leaf.
 
         n_objects : asked for by ``min_objects`` alone; None: enough.
+        mass, total_mass : weight of the node and of all objects.   count : its rows.
+        impurity : the run's; NaN where none is known: no leaf by ``delta``.
         """
         light, mixed = self.levels(total_mass)
         few = count < self.min_split or (n_objects is not None and n_objects < self.min_objects)

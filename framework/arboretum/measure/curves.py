@@ -78,6 +78,8 @@ class Curve:
     def partial_auc(self, most: float, standardised: bool = True) -> float:
         """Area left of the false positive rate ``most``, in (0, 1]; standardised: 0.5 by chance,
         1 at best (McClish 1989).
+
+        Raises DataError for another ``most``.
         """
         if not 0 < most <= 1:
             raise DataError(
@@ -354,7 +356,10 @@ def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
 
 
 def pr_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
-    """Return each curve as it runs between its points."""
+    """Return each curve as it runs between its points.
+
+    curves : class → curve.   of : for the subtitle.
+    """
     lines = []
     for k, (name, curve) in enumerate(curves.items()):
         lines.append(
@@ -398,7 +403,10 @@ def calibration_chart(found: Mapping[str, Calibration], of: str) -> LineChart:
 def _make_chart(
     title: str, lines: list[Line], x: str, y: str, of: str, notes: list[str]
 ) -> LineChart:
-    """Return the chart of curves from 0 to 1, with a note in place of a legend for one."""
+    """Return the chart of curves from 0 to 1, with a note in place of a legend for one.
+
+    x, y : labels of the axes.   of : what is measured on which rows, for the subtitle.
+    """
     predicted = [line.label for line in lines if not line.quiet]
     # no legend for one
     return LineChart(

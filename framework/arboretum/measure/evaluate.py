@@ -247,6 +247,9 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
     first = int(np.nanargmin(means))
 
     def is_tied(one: Mapping[Hashable, float], mean: float) -> bool:
+        """Whether a setting is not shown to be worse than the best.   one : its values by block,
+        less being better.
+        """
         shared = [one[block] - finite[first][block] for block in one if block in finite[first]]
         if mean == means[first] or len(shared) < LEAST_SHARED:
             return mean == means[first]

@@ -133,6 +133,8 @@ def refuse_close(name: str, ticks: np.ndarray, numbers: np.ndarray) -> None:
 def spell_date(value: float, unit: str, digits: int = 6) -> str:
     """Return the day, the second or the fraction that a number lies in: ISO, a blank before the
     time; the bare number beyond year 9999, in so many digits.
+
+    value : in the unit since 1970-01-01.
     """
     size = NANOSECONDS[unit]
     try:

@@ -203,6 +203,8 @@ def digits_of(rules: Sequence[object]) -> list[int]:
 def with_digits(rules: Sequence[TestRule], stored: Plain) -> tuple[TestRule, ...]:
     """Return the tests of a stored tree, which says under "digits" how they are shown; what an
     older one does not say is made up for without its rows.
+
+    Raises ValueError for another number of them than tests.
     """
     if "digits" not in stored:
         return legible(rules)

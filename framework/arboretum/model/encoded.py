@@ -312,7 +312,11 @@ class Prices:
 
     @staticmethod
     def by_outcome(outcomes: np.ndarray, n_raw: int = 0, **more: Any) -> Prices:
-        """Return a list by outcome; its last ``n_raw`` tests are the raw features."""
+        """Return a list by outcome; its last ``n_raw`` tests are the raw features.
+
+        outcomes : float64[tests, most outcomes], NaN beyond a test's last.   more : fields of the
+            list.
+        """
         highest = np.nanmax(outcomes, axis=1, initial=0.0)
         split = len(highest) - n_raw
         return Prices(

@@ -61,7 +61,11 @@ def table_like(tree: Tree, X: object) -> Table:
 
 
 def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
-    """Return the number of rows, and name → values of the columns at hand."""
+    """Return the number of rows, and name → values of the columns at hand.
+
+    Raises DataError for columns of different lengths or of one name, and for an array of another
+    width than the tree.
+    """
     if isinstance(X, Table):
         return X.n_rows, {column.name: column for column in X.columns}
     if hasattr(X, "columns") and hasattr(X, "dtypes"):  # a frame, without importing pandas
@@ -298,7 +302,11 @@ def _as_array(values: Any) -> np.ndarray:
 
 
 def _recode_column(spec: ColumnSpec, column: Column) -> Column:
-    """Return a column of another table with the categories, or the unit, of the tree's."""
+    """Return a column of another table with the categories, or the unit, of the tree's.
+
+    Raises DataError where one holds numbers and the other categories, or one dates and the other
+    plain numbers.
+    """
     if spec.is_continuous != column.is_continuous:
         raise DataError(
             f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with "

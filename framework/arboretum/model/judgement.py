@@ -239,6 +239,8 @@ class Judgement:
     ) -> Judgement:
         """Return one chapter with what belongs to it; how its cells fare is added to the
         metrics.
+
+        tables, pictures : as of the judgement; None: none.   cells, claims, notes : its own.
         """
         chapter = Chapter(
             name, settings, {**metrics, **summarise(cells)}, tables or {}, tuple(pictures or ())

@@ -131,6 +131,8 @@ class TestRule:
 def rules_from_json(items: Sequence[Plain]) -> tuple[TestRule, ...]:
     """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked
     up once.
+
+    Raises DataError naming what does not fit.
     """
     known = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}
     found: list[TestRule] = []
@@ -557,6 +559,8 @@ def category_codes(
 ) -> np.ndarray:
     """Return int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or
     not among them.
+
+    Raises DataError for a continuous column.
     """
     column = table.column(name)
     if column.is_continuous:

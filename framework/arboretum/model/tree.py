@@ -481,6 +481,8 @@ class Tree(HasTask):
         """Return float64[n_rows, n_classes]: class shares (classification).
 
         places : from :meth:`places`, where they are known.
+
+        Raises DataError for a tree of numbers.
         """
         if self.is_regression:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")

@@ -226,6 +226,8 @@ def tracker_of(
 def split_values(choices: Plain, values: Plain | Sequence[str]) -> tuple[Facts, Facts, Facts]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as
     theta), a group's fields by their name, or by rule and name where a run may hold several.
+
+    Raises ConfigError for an unknown group, and for a field that does not name its rule.
     """
     chosen: Facts = dict(choices)
     fields: Facts = {}

@@ -201,6 +201,8 @@ def import_file(path: Path) -> ModuleType:
     The source is read each time: byte code beside it counts as fresh when an edit of the same
     length falls into the same second, and a file that was only named on the command line should
     leave nothing behind.  The module's ``__checksum__`` is that of its source.
+
+    Raises PluginError for a file that is no .py, and what its code raises.
     """
     name = f"arboretum_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     source = path.read_bytes()

@@ -130,6 +130,8 @@ class Registry:
     def put(self, item: Entry | Preset) -> None:
         """Register a component that :func:`check_component` has passed, or a preset, which
         shares its kind's names.
+
+        Raises PluginError where another has the name.
         """
         taken = self._items[item.kind].setdefault(item.name, item)
         if taken is not item:
@@ -183,6 +185,8 @@ class Registry:
     def unknown_option(self, kind: str, name: str) -> str:
         """One line: what is unknown, what it is elsewhere or the closest match, what is
         installed, what failed to load.
+
+        kind : one of EVERY_KIND.   name : what was asked for.
         """
         names = self.names(kind)
         if other := next((each for each in KINDS if name in self._items[each]), None):

@@ -77,6 +77,12 @@ class Additive:
     slack = 0
 
     def __init__(self, problem: Problem, tests: Sequence[int | list[int]], unit: Fraction) -> None:
+        """Merge the objects of a problem, and count its costs in integers.
+
+        tests : of the log, as in its header.
+        unit : what 1 of the log is worth in the objective.
+        Raises what :class:`Columns` and :class:`Costs` raise.
+        """
         columns = Columns.of(problem.objects)
         self.problem, self.tests, self.columns = problem, tests, columns
         self.costs = costs = Costs.of(problem, columns.group, unit)

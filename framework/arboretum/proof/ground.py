@@ -99,6 +99,9 @@ class Columns:
     def of(objects: Encoded) -> Columns:
         """Equal columns, and complements, are one; merged are objects that are equal in all of
         them.
+
+        Raises CapabilityError for tests of more outcomes, missing values, and more tests of objects
+        than MOST_CELLS.
         """
         fixed = outcomes(objects)
         if fixed.size and fixed.max() > 1:

@@ -37,6 +37,11 @@ class Subtables:
     """
 
     def __init__(self, problem: Problem, tests: Sequence[int | list[int]]) -> None:
+        """Raises CapabilityError for raw columns and prices that depend on the path,
+        VerificationError for tests that the problem has not.
+
+        tests : of the log, by the numbers that records use.
+        """
         objects, prices = problem.objects, problem.prices
         if objects.raw_features or not one_price_each(problem):
             raise CapabilityError(

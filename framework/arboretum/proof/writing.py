@@ -106,6 +106,8 @@ class ProofWriter:
 
         bound, value : proven of the root, and that of the tree, in units of the log.
         value, tree : None where no tree goes with the bound.
+
+        Raises StoreError where the file cannot be written.
         """
         drawn = None if tree is None else json.loads(tree.to_json())
         end = json.dumps(

@@ -290,6 +290,8 @@ def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
 def _draw_bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     """Return the class shares side by side; for numbers the place of the mean between the smallest
     and the largest prediction.
+
+    x, y, width : of the bar: its upper left corner, in pixels.
     """
     if tree.is_regression:
         place = x + place_between(float(tree.value[item.node]), *value_range(tree)) * (width - 4)
@@ -355,6 +357,8 @@ def _draw_header(
 def _draw_legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
     """Return a swatch, the name and the weight per class, those without a colour of their own as
     one; of numbers a light-to-dark scale.
+
+    y : where it begins.   width : pixels that there are.   Returns the shapes and where they end.
     """
     if tree.is_regression:
         low, high = map(spell_short, value_range(tree))

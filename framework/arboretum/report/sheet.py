@@ -129,7 +129,10 @@ class Block:
             self.words(text, ends.x0, ends.y0 - 8, fontsize=TICK, va="top", color=FAINT)
 
     def words(self, text: str, x: float, y: float, **look: Any) -> None:
-        """Text at a place of the sheet, which moves with the first plot."""
+        """Text at a place of the sheet, which moves with the first plot.
+
+        x, y : in points.   look : of matplotlib's annotation.
+        """
         place = (x, y) - 72 * self.plots[0].get_position().p0
         added = self.plots[0].annotate(
             text,
@@ -146,6 +149,8 @@ class Block:
     def legend(self, handles: Sequence[Artist], room: float) -> None:
         """Marks with their names above the plot, in as many columns as fit; nothing for fewer
         than two.
+
+        room : points that a line may take.
         """
         if len(handles) < 2:
             return
@@ -253,7 +258,10 @@ def mark(
 
 
 def sample(label: str, number: int, look: str) -> Line2D | Patch:
-    """Return an entry of a legend: "dot", "line", "dashed" or "bar"."""
+    """Return an entry of a legend: "dot", "line", "dashed" or "bar".
+
+    number : of the series, which has its colour and form.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -123,6 +123,8 @@ def _holds_numbers(values: Iterable[object]) -> bool:
 def _least_width(title: str, cells: Sequence[str], numeric: bool) -> int:
     """Return the width a column keeps: all of its numbers (``numeric``); of its texts what tells
     them apart, and 8.
+
+    title, cells : of the column.
     """
     widest = max(map(display_width, cells), default=0)
     if numeric:

@@ -152,6 +152,8 @@ def _paint_line(
 ) -> str:
     """Return the left part of a line, cut or filled to ``widest`` columns, then the answer
     coloured.   code : of the 256 colours, None: no colour.
+
+    prefix, subject, edge, predicted, note : as of :func:`_write_lines`.
     """
     kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
     room = max(widest - display_width(prefix) - kept, 12)

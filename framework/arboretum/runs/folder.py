@@ -233,6 +233,9 @@ def _compare_with_tree(record: Record, tree: str, name: str = TREE) -> Record:
 def _read_tree(text: str, record: Record) -> Tree:
     """Return the tree; a test of an installed plugin can be read once that is imported (files that
     a record names are not).
+
+    Raises DataError for what is no tree, and, with the way out, for a test of a plugin file that is
+    not loaded.
     """
     try:
         return Tree.from_json(text)

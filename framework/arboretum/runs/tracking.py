@@ -64,6 +64,8 @@ def track(
 def _note(tracker: Tracker, folder: Path, fields: Plain, run_id: str, within: str) -> None:
     """Note which tracker has what lies in a folder, and below which parent (has a study, and
     which judgement).   within : the parent's id, or the judgement's checksum.
+
+    Raises TrackerError where the folder cannot be written.
     """
     try:
         write_files(

@@ -124,7 +124,10 @@ def seconds_left(seconds: float, done: float, rest: float) -> float | None:
 
 @contextmanager
 def every(seconds: float, action: Callable[[], object]) -> Iterator[None]:
-    """Do something again and again in a thread, until the block ends."""
+    """Do something again and again in a thread, until the block ends.
+
+    action : what is done, every so many ``seconds``; the first time after them.
+    """
     done = threading.Event()
 
     def repeat() -> None:
@@ -252,6 +255,8 @@ def _run_pieces(
     On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
     those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
     one is noticed.
+
+    Raises StoreError where a process dies.
     """
     if workers <= 1:
         yield from ((i, attempt(job, key)) for i, key in keys.items())

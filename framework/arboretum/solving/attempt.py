@@ -76,6 +76,7 @@ class Ended:
         slack : relative; a gap that rounding leaves counts as none.
         none : of which trees the bound is.
         rounded : why the bound is below the truth though the search came to its end; "": it is not.
+        subproblems : how many were looked into.   notes, details : of the solver's own.
         """
         bound = min(value, lower) if self.by or rounded else value
         proven = value - bound <= slack * max(1.0, abs(value))

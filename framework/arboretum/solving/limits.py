@@ -60,7 +60,10 @@ class TreeLimits:
         return self.leaves is None and self.least <= 1 and self.any_node
 
     def refuse_rules(self, solver: str, known: Sequence[str]) -> None:
-        """Raise CapabilityError for leaf rules beside the limits of these names."""
+        """Raise CapabilityError for leaf rules beside the limits of these names.
+
+        solver : its name, for the message.
+        """
         if not self.any_node:
             listed = " and ".join(filter(None, (", ".join(known[:-1]), *known[-1:])))
             raise CapabilityError(
@@ -70,6 +73,9 @@ class TreeLimits:
     def refuse_endless(self, lam: float, ends: Sequence[str]) -> None:
         """Raise CapabilityError where leaves cost nothing, and none of the limits of these names
         is given, so that trees grow without end.
+
+        lam : what a leaf costs.   ends : names of limits that end growth: max_depth, max_leaves,
+            min_leaf.
         """
         given = {
             "max_depth": self.depth is not None,

@@ -119,6 +119,8 @@ def gain_of(
 ) -> list[float]:
     """Per outcome Σ w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)) over its objects, covered
     ones left out.
+
+    rows : objects of the node.   outcome_of : object → its outcome, absent without one.
     """
     before, gains = left_of(coverage, objects, rows), []
     for o in range(n_outcomes):

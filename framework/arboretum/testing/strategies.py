@@ -37,6 +37,8 @@ def cells(
 ) -> np.ndarray:
     """Values of a column, or codes; NaN and −1 are missing, unless ``lowest`` is 0, and −2 is a
     category that is unknown.
+
+    lowest : least code that is drawn: 0, −1 (missing too) or −2 (unknown too).
     """
     if kind is ColumnKind.continuous:
         value = st.sampled_from([*NUMBERS, float("nan")] if lowest < 0 else NUMBERS)

@@ -218,6 +218,8 @@ def finalise_blocks(
     return the blocks with their new scores.
 
     found : (block, float64[tests]) pairs of the node.
+
+    Raises ContractError for another shape, and NaN.
     """
     if not found:
         return found

@@ -264,7 +264,10 @@ class CompiledCriterion:
         return check_array(scores, tables.n_tests, f"criterion {name!r}: score")
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Return the criterion's named terms, name → float64[tests]; empty if it has none."""
+        """Return the criterion's named terms, name → float64[tests]; empty if it has none.
+
+        Raises ContractError where they are no mapping of float64[tests].
+        """
         if not hasattr(self.criterion, "terms"):
             return {}
         name = component_name(self.criterion)
@@ -285,6 +288,8 @@ class CompiledCriterion:
         their three forms.
 
         rows : int64, objects of the node.
+
+        Raises ContractError for another shape or dtype.
         """
         name = component_name(self.criterion)
         if self.column_at:
@@ -487,6 +492,9 @@ def compile_kernel(kernel: Kernel | None, mark: str, component: object) -> int:
     """Return the address of a kernel's loop, 0 where there is no kernel.
 
     Raises ContractError, numba's many lines made one, where it does not compile.
+
+    mark : the kind of kernel: "criterion", "impurity", "prefix" or "column".
+    component : whose it is, for the message.
     """
     if kernel is None:
         return 0

@@ -116,6 +116,9 @@ class CoverageState:
 
         rows : int64, objects of all sets, one set after the other.
         start : int64[sets + 1]; set k is ``rows[start[k]:start[k + 1]]``, none empty.
+
+        Raises ContractError for a value outside 0 … 1, and for an object that is alone and not
+        covered.
         """
         left = np.empty((len(self.functions), len(rows)))
         alone = start[:-1][np.diff(start) == 1]

@@ -50,6 +50,7 @@ class NodeTestEngine(TableEngine):
     def __init__(
         self, workspace: Workspace, predicates: Sequence[Predicate], seed: int, two_only: bool
     ) -> None:
+        """``predicates`` : of the run; arguments as of the class."""
         self._space = workspace
         self._predicates = predicates
         self._seed = seed
@@ -81,6 +82,8 @@ class NodeTestEngine(TableEngine):
     def _ask_predicates(self, cell: Cell) -> Proposed:
         """Return what the predicates propose for a node; they are asked once, and once more at the
         root, where a second answer must be the same.
+
+        Raises ContractError where it is not.
         """
         if self not in cell.memo:
             rows = self._space.rows[cell.low : cell.high].astype(np.int64)

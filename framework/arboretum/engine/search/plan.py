@@ -53,12 +53,10 @@ class Plan:
         deadline.
         """
         objects, parts = problem.objects, problem.parts
+        made = [
+            reason for one in parts.predicate for reason in reasons_for_no_kernel("predicate", one)
+        ]
         if parts.fractional_rows:
-            made = (
-                reason
-                for one in parts.predicate
-                for reason in reasons_for_no_kernel("predicate", one)
-            )
             no_kernel = (
                 *reasons_for_no_kernel("missing", parts.missing),
                 *made,
@@ -74,16 +72,7 @@ class Plan:
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         if parts.predicate:
             beside = raw if parts.beside_raw else []
-            return Plan(
-                (NODE_TESTS, *beside),
-                False,
-                tuple(
-                    reason
-                    for one in parts.predicate
-                    for reason in reasons_for_no_kernel("predicate", one)
-                ),
-                no_bins if beside else (),
-            )
+            return Plan((NODE_TESTS, *beside), False, tuple(made), no_bins if beside else ())
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_reasons_for_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)

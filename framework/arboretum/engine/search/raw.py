@@ -47,6 +47,7 @@ class RawColumns(Engine):
     rank = 1
 
     def __init__(self, workspace: Workspace) -> None:
+        """Raises ContractError unless raw features come in the order of the raw table."""
         self._space = workspace
         objects = workspace.objects
         self._features: tuple[RawFeature, ...] = objects.raw_features

@@ -11,7 +11,10 @@ KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
 
 
 def reasons_for_no_kernel(kind: str, part: object) -> Iterator[str]:
-    """Yield why a component makes every node be looked at by itself; nothing where it does not."""
+    """Yield why a component makes every node be looked at by itself; nothing where it does not.
+
+    kind : one of KINDS, of others nothing is said.   part : a component, or its class.
+    """
     name = getattr(part, "name", None) or type(part).__name__
     if kind == "criterion":
         if not hasattr(part, "kernel") and mark_of(getattr(part, "score", None)) != "criterion":
@@ -36,7 +39,10 @@ def reasons_for_no_kernel(kind: str, part: object) -> Iterator[str]:
 
 
 def describe_way(kind: str, part: object) -> str:
-    """Return what a component says of the way trees are grown, before a table is known."""
+    """Return what a component says of the way trees are grown, before a table is known.
+
+    kind, part : as of :func:`reasons_for_no_kernel`.
+    """
     if reasons := "; ".join(reasons_for_no_kernel(kind, part)):
         return f"node by node, for want of a kernel: {reasons}"
     return (

@@ -42,7 +42,10 @@ class SumTrial:
 def check_sums(
     scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]
 ) -> None:
-    """Raise ContractError with a table, of those tried, that scores otherwise than its sum."""
+    """Raise ContractError with a table, of those tried, that scores otherwise than its sum.
+
+    weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
+    """
     trial = SumTrial(
         batch=scorer.batch,
         sum_form=scorer.sum_form,

@@ -66,6 +66,8 @@ def check_vertices(
 ) -> None:
     """Raise ContractError with the smallest bin, of those tried, whose best cut its vertices
     would have ruled out.
+
+    weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
     """
     trial = VertexTrial(
         scorer.batch,
