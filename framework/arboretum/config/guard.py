@@ -184,20 +184,23 @@ def _as_key(found: re.Match[str]) -> str:
 
 def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
     """Put the keys that overrides had in quotes into a configuration made of them, in place."""
-
-    def rename_keys(node: Any) -> None:
-        for key in list(node) if OmegaConf.is_dict(node) else range(len(node)):
-            if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
-                continue
-            if OmegaConf.is_config(node[key]):
-                rename_keys(node[key])
-            if isinstance(key, str) and key.startswith(KEY):
-                node[unquote(key.removeprefix(KEY))] = contents(node)[key]
-                del node[key]
-
     if any(KEY in text for text in overrides):
         with read_write(config), open_dict(config):
-            rename_keys(config)
+            for node, key in _values_within(config):
+                if isinstance(key, str) and key.startswith(KEY):
+                    node[unquote(key.removeprefix(KEY))] = contents(node)[key]
+                    del node[key]
+
+
+def _values_within(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (mapping or list, key) of every value of a configuration that is written out, those
+    inside of one before it; the one that was yielded may be taken away.
+    """
+    for key in list(node) if OmegaConf.is_dict(node) else range(len(node)):
+        if not (OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key)):
+            if OmegaConf.is_config(node[key]):
+                yield from _values_within(node[key])
+            yield node, key
 
 
 def quote_home(text: str) -> str:
@@ -253,18 +256,10 @@ def conceal(config: DictConfig) -> None:
     """The same for every value of a composed configuration (a file of choices may hold
     addresses), in place.
     """
-
-    def conceal_values(node: Any) -> None:
-        for key in node if OmegaConf.is_dict(node) else range(len(node)):
-            if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
-                continue
-            if OmegaConf.is_config(node[key]):
-                conceal_values(node[key])
-            elif isinstance(node[key], str) and holds_secret(node[key]):
-                node[key] = _environment_reference(node[key])
-
     with read_write(config):
-        conceal_values(config)
+        for node, key in _values_within(config):
+            if isinstance(value := node[key], str) and holds_secret(value):
+                node[key] = _environment_reference(value)
 
 
 def _environment_reference(value: str) -> str:

@@ -102,12 +102,12 @@ def assemble(
         node = Grown(
             choice.weights,
             choice.count,
-            math.nan,
-            math.nan,
-            choice.rule,
-            children,
-            choice.missing,
-            choice.price,
+            value=math.nan,
+            impurity=math.nan,
+            rule=choice.rule,
+            children=children,
+            missing_child=choice.missing,
+            price=choice.price,
         )
         stack += [(below, node, outcome) for outcome, below in reversed(choice.below)]
         if above is None:

@@ -150,7 +150,17 @@ class Cell:
             failed = "no explanation: " * (verdict is Verdict.FAIL)
             reason = f"{failed}{known}, published is {published:.5g}" if known else ""
         return Cell(
-            table, row, column, published, ours, error, verdict, n, reason, aside, recomputed
+            table,
+            row,
+            column,
+            published,
+            ours,
+            error,
+            verdict=verdict,
+            n=n,
+            reason=reason,
+            aside=aside,
+            recomputed=recomputed,
         )
 
 

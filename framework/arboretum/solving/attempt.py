@@ -93,9 +93,9 @@ class Ended:
             bound,
             Status.optimal if proven else Status.feasible,
             subproblems,
-            not self.by or proven,
-            (*((ending,) if self.by or not proven else ()), *notes),
-            {**(details or {}), **self.details},
+            finished=not self.by or proven,
+            notes=(*((ending,) if self.by or not proven else ()), *notes),
+            details={**(details or {}), **self.details},
         )
 
 

@@ -340,7 +340,16 @@ def two_way_problem(
     cost = np.zeros((len(first), objects.n_classes), np.int64)
     np.add.at(cost, group, loss)
     rows = np.bincount(group, objects.count, len(first)).astype(np.int64)
-    return TwoWay(problem, columns_of(outcome, first), tests, group, cost, leaf, rows, unit)
+    return TwoWay(
+        problem,
+        columns_of(outcome, first),
+        tests,
+        group,
+        cost=cost,
+        leaf=leaf,
+        rows=rows,
+        unit=unit,
+    )
 
 
 def columns_of(

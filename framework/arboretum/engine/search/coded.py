@@ -341,8 +341,7 @@ class CodedEngine(TableEngine):
         occurring = occurring.astype(np.int64)
         missing = bool(spec.has_missing and occurring[-1] == spec.n_bins)
         bins, known = len(occurring), len(occurring) - missing
-        weights = np.zeros((bins, stats.width))
-        counts = np.zeros((bins, stats.count_width), np.int64)
+        weights, counts = stats.empty_tables(bins)
         extra = np.zeros((bins, space.extra.shape[1]))
         by_object = np.zeros(stats.weight.shape[0], np.uint32)
         by_object[rows] = compact

@@ -113,7 +113,9 @@ class Growth:
             columns = sorted({feature.position for feature in objects.all_features})
             space.draw = Draw(max_features, np.array(columns, np.int64), context.seed)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
-        growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
+        growth = cls(
+            problem, context, space, scorer, plan, limits, total_mass=float(statistics.weight.sum())
+        )
         space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
         return growth
 

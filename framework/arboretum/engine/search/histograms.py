@@ -95,8 +95,7 @@ class Histograms:
             table = np.zeros((stats.n_classes, self._bins), np.int32)
             counting.count_classes(*self.where, rows, stats.short_label, table)
             return (table,)
-        weights = np.zeros((self._bins, stats.width))
-        counts = np.zeros((self._bins, stats.count_width), np.int64)
+        weights, counts = stats.empty_tables(self._bins)
         counting.count_weights(
             *self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts
         )

@@ -223,8 +223,7 @@ class NodeTestEngine(TableEngine):
             offset = np.cumsum([0, *(n_bins + missing)])
             where = (frozen_array(codes.reshape(-1)), 1, len(rows), np.arange(b - a), offset)
             bins = int(offset[-1])
-            weights = np.zeros((bins, stats.width))
-            counts = np.zeros((bins, stats.count_width), np.int64)
+            weights, counts = stats.empty_tables(bins)
             extra = np.zeros((bins, space.extra.shape[1]))
             counting.count_weights(*where, here, *each, weights, counts)
             if own is not None:

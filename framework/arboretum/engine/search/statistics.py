@@ -110,6 +110,10 @@ class Statistics:
         own = np.arange(self.n_classes) == self.label[:, None]
         return self.weight[:, None] * own, self.count[:, None] * own
 
+    def empty_tables(self, bins: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return float64[bins, width] weights and int64[bins, count_width] counts, zeros."""
+        return np.zeros((bins, self.width)), np.zeros((bins, self.count_width), np.int64)
+
     def mass(self, weights: np.ndarray) -> np.ndarray:
         """Weight of each row of tables."""
         return weights[..., 0] if self.moments else weights.sum(axis=-1)

@@ -106,21 +106,19 @@ class Workspace:
         made : tests are made at the nodes, with any number of outcomes.
         """
         n = objects.n_objects
-        least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
-        rows, spare = np.arange(n, dtype=np.int32), np.empty(n + 1, np.int32)
         small = max((feature.n_bins for feature in objects.features), default=2) <= 256 and not made
-        goes = np.empty(n, np.uint8 if small else np.uint32)
         return Workspace(
             objects,
             prices,
             statistics,
             limits,
-            *least,
-            allow_constant,
-            rows,
-            spare,
-            goes,
-            np.zeros((n, 0)),
+            min_leaf=max(1, limits.min_leaf),
+            min_weight=limits.min_weight(float(statistics.weight.sum()), n),
+            allow_constant=allow_constant,
+            rows=np.arange(n, dtype=np.int32),
+            spare=np.empty(n + 1, np.int32),
+            goes=np.empty(n, np.uint8 if small else np.uint32),
+            extra=np.zeros((n, 0)),
         )
 
     def payable_prices(self, prices: np.ndarray, cell: Cell) -> np.ndarray:
