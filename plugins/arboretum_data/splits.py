@@ -14,8 +14,8 @@ from arboretum.api import ConfigError, DataError, Division, Table, param
 
 
 def _read_division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
-    """Return the division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when
-    nothing trains, or a fold is empty.
+    """Return the division of rows marked 0 (train), 1 (valid), 2 (test) in ``part``; raises
+    DataError, naming the split, when nothing trains, or a fold is empty.
     """
     parts = [np.flatnonzero(part == code) for code in range(3)]
     if isinstance(split, KFold | Contiguous) and not len(parts[2]):
@@ -45,6 +45,8 @@ def _generator(*seed: int) -> np.random.Generator:
 def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """Return int64[n]: a part per row; each stratum is divided by ``fractions``, at random within
     it.
+
+    strata : int64[n], from 0 on; fractions : float64[parts], their sum 1.
 
     The parts' sizes add up over the strata: a stratum's share is the difference of rounded
     cumulative sums, so it is off by less than one row, and so is the whole.  A stratum always keeps
@@ -77,6 +79,8 @@ def apportion_groups(
 ) -> np.ndarray:
     """Return int64[n]: a part per row, whole groups only.
 
+    strata : int64[n], from 0 on; fractions : float64[parts], their sum 1.
+
     Groups come largest first (at random among equals); each goes to the part whose class counts
     then stay nearest, in squared distance relative to what the part is due.
     """
@@ -105,6 +109,9 @@ def apportion_groups(
 def _draw_parts(
     table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
 ) -> np.ndarray:
+    """Return int64[n_rows]: a part per row, whole groups where the table has such; see
+    :func:`apportion`.
+    """
     return (
         apportion(strata, fractions, draw)
         if table.groups is None
@@ -187,8 +194,8 @@ class KFold:
     def _deal_folds(
         self, table: Table, strata: np.ndarray, draw: np.random.Generator
     ) -> np.ndarray:
-        """Return int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes
-        differ by at most one.
+        """Return int64[n_rows]: the fold of each row.  Dealing goes on across ``strata``, so sizes
+        differ by at most one; of whole groups, where the table has such.
         """
         if table.groups is not None:
             return apportion_groups(strata, table.groups, np.full(self.folds, 1 / self.folds), draw)

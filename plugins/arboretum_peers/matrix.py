@@ -128,7 +128,7 @@ class Matrix:
         return min(steps, len(np.unique(self.x, axis=0)) - 1)
 
     def errors(self, nodes: Nodes) -> tuple[int, int]:
-        """Return (rows that a peer's own labels get wrong, its leaves)."""
+        """Return (rows that a peer's own labels get wrong, its leaves).   nodes : of its tree."""
         wrong = [
             int(self.times[rows][self.y[rows] != nodes[node][1]].sum())
             for node, rows in self._at_leaves(nodes)
@@ -136,6 +136,9 @@ class Matrix:
         return sum(wrong), sum(node[0] < 0 for node in nodes)
 
     def _at_leaves(self, nodes: Nodes) -> list[tuple[int, np.ndarray]]:
+        """Return (leaf, places in ``y`` of what reaches it), int64[·], for all leaves that are
+        reached or not.
+        """
         found, stack = [], [(0, np.arange(len(self.y)))]
         while stack:
             node, rows = stack.pop()

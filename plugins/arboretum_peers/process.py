@@ -40,6 +40,11 @@ class PeerProcess:
     """
 
     def __init__(self, script: Path, *words: str, python: str = "") -> None:
+        """Start an interpreter that runs ``script``.
+
+        words : its arguments, the peer's name first.
+        python : the interpreter; "": as the environment says, else this one.
+        """
         self.name, self.version = words[0], ""
         self._line, theirs = Pipe()
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
@@ -134,7 +139,10 @@ class PeerProcess:
         self._end()
 
     def _next_message(self, until: float | None) -> Facts | None:
-        """Return the next message; {} where none came in time, None where the process has ended."""
+        """Return the next message; {} where none came in time, None where the process has ended.
+
+        until : ``time.monotonic()`` value; None: wait for ever.
+        """
         seconds = None if until is None else max(0.0, until - time.monotonic())
         try:
             found: Facts = self._line.recv() if self._line.poll(seconds) else {}

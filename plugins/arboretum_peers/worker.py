@@ -242,7 +242,7 @@ ADAPTERS = {
 
 
 def limit_memory(more: int) -> None:
-    """Allow this process so many bytes of address space besides those it has."""
+    """Allow this process ``more`` bytes of address space besides those it has."""
     import resource
 
     try:
@@ -263,7 +263,10 @@ def peak_bytes() -> int:
 
 
 def serve(name: str, adapter: Callable[[], Begin], distribution: str = "") -> None:
-    """Load, rehearse, solve one job, answer.
+    """Load the peer, rehearse, solve one job, answer.
+
+    name : of the peer; adapter : imports its library.
+    distribution : by which its version is looked up; "": the name.
 
     Job: ``x`` and ``y`` as (bytes, dtype, shape), the labels 0 … k − 1; ``lam`` per leaf in the
     unit of the share of errors; ``depth`` or None; ``seconds`` or None; ``bytes``, of memory from
@@ -295,7 +298,10 @@ def connect() -> Connection:
 
 
 def rehearse(begin: Begin, lam: float, depth: int, numbers: type = np.uint8) -> None:
-    """Solve a table of 16 rows."""
+    """Solve a table of 16 rows, so that nothing is loaded or compiled in a job.
+
+    begin, lam, depth : as of a job; numbers : type of the columns.
+    """
     x: np.ndarray = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, numbers)
     y = np.array([0, 0, 0, 1] * 4)
     fit, read = begin(x, y, {"lam": lam, "depth": depth, "seconds": 60.0, "bytes": None})
@@ -304,7 +310,7 @@ def rehearse(begin: Begin, lam: float, depth: int, numbers: type = np.uint8) -> 
 
 
 def answer(begin: Begin, job: Named, begun: Callable[[], None] = lambda: None) -> Named:
-    """Solve a job; every failure becomes an answer.
+    """Solve a job (see :func:`serve`) and return the answer; every failure becomes one.
 
     begun : called when all is ready for the clock.
     """

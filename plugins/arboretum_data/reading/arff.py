@@ -169,6 +169,9 @@ def _read_moment(text: str, attribute: Attribute, where: str) -> str:
 
 
 def _read_header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
+    """Return the attributes, and the number of the line ``@data``, counted from 1; raises
+    DataError, naming the file ``where`` and the line, for what is no header.
+    """
     attributes: list[Attribute] = []
     for number, line in enumerate(lines, start=1):
         stripped = _without_comment(line).strip()
@@ -187,6 +190,10 @@ def _read_header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int
 
 
 def _read_attribute(name: str, declared: str, place: str) -> Attribute:
+    """Return an attribute as it is declared behind its name: values in braces, or a type.
+
+    place : file and line, for the message of the DataError.
+    """
     if declared.startswith("{"):
         found = _VALUES.match(declared)
         if found is None:
@@ -217,8 +224,8 @@ def _read_attribute(name: str, declared: str, place: str) -> Attribute:
 
 
 def _date_pattern(java: str, place: str) -> str:
-    """Return a pattern of Java's SimpleDateFormat for ``strptime``; raises DataError for a field
-    that it does not know.
+    """Return a pattern of Java's SimpleDateFormat for ``strptime``; raises DataError, at ``place``,
+    for a field that it does not know.
     """
     parts = []
     for found in _FIELD.finditer(java):
@@ -272,7 +279,10 @@ def _read_rows(
     where: str,
     weights: dict[int, str],
 ) -> Iterator[list[str]]:
-    """Yield the cells of each row; ``weights`` takes, by row, those that stand in braces."""
+    """Yield the cells of each row; ``weights`` takes, by row, those that stand in braces.
+
+    start : lines before the first row; where : the file, for messages.
+    """
     n, row = len(attributes), 0
     left_out = [a.left_out for a in attributes]
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -300,7 +310,11 @@ def _read_rows(
 
 
 def _read_sparse_row(line: str, left_out: Sequence[str], place: str) -> tuple[list[str], str]:
-    """Return a row ``{index value, …}``, and what stands behind it."""
+    """Return a row ``{index value, …}``, and what stands behind it.
+
+    left_out : what an attribute has that the row does not name.
+    place : file and line, for the message of the DataError.
+    """
     found = _VALUES.match(line)
     if found is None:
         raise DataError(f"{place}: the row ends without a closing brace")

@@ -62,7 +62,9 @@ class Schema:
 
 
 def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
-    """Assemble the table; raises DataError (one line) where it is unusable."""
+    """Assemble the table of these columns, as ``schema`` says what they are; raises DataError (one
+    line) where it is unusable.
+    """
     by_name = {c.name: c for c in cells}
     _check_names(schema, by_name)
     cells, notes = interpret(
@@ -122,6 +124,9 @@ def _text_columns(schema: Schema, cells: Sequence[Cells]) -> set[str]:
 
 
 def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
+    """Raise DataError for a name in ``schema`` that is no column, or a column that is given two
+    parts.
+    """
     asked = [
         ("target", schema.target),
         *(("kinds", k) for k in schema.kinds),
@@ -152,8 +157,8 @@ def _short(message: str, limit: int = 400) -> str:
 
 
 def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
-    """Return the kind given, else ordinal where an order is given, else continuous for numbers and
-    categorical for text.
+    """Return a column's kind: the one given in ``schema``, else ordinal where an order is given,
+    else continuous for numbers and categorical for text.
     """
     if cells.name in schema.kinds:
         return ColumnKind(schema.kinds[cells.name])
@@ -167,7 +172,9 @@ def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
 
 
 def build_column(cells: Cells, schema: Schema) -> Column:
-    """Return one attribute of the table."""
+    """Return one attribute of the table; raises DataError for text that is to be a number, or a
+    value that the order does not list.
+    """
     kind = kind_of(cells, schema)
     if kind is ColumnKind.continuous:
         values = cells.exact_numbers()
@@ -193,8 +200,8 @@ def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
 
 
 def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
-    """Return int32[n_rows]: codes into ``order``; raises DataError on a value that the order does
-    not list.
+    """Return int32[n_rows]: the column's codes into ``order``, MISSING without a value; raises
+    DataError on a value that the order does not list.
     """
     position = {value: i for i, value in enumerate(order)}
     for value in cells.values:
@@ -209,8 +216,8 @@ def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
 
 
 def build_target(cells: Cells, schema: Schema) -> Target:
-    """Classes or numbers; the rule for a numeric target is that of :data:`FEW`, unless task or
-    kinds say otherwise.
+    """Return the target, classes or numbers; the rule for a numeric target is that of :data:`FEW`,
+    unless task or kinds of ``schema`` say otherwise.
     """
     if target_task(cells, schema) is Task.regression:
         values = cells.exact_numbers()
@@ -222,7 +229,7 @@ def build_target(cells: Cells, schema: Schema) -> Target:
 
 
 def target_task(cells: Cells, schema: Schema) -> Task:
-    """Return whether the target holds classes or numbers."""
+    """Return whether the target holds classes or numbers, see :func:`build_target`."""
     if schema.task is not TaskChoice.auto:
         return Task(schema.task.value)
     if cells.name in schema.kinds:
@@ -237,6 +244,7 @@ def target_task(cells: Cells, schema: Schema) -> Task:
 
 
 def _read_weights(cells: Cells) -> np.ndarray:
+    """Return float64[n_rows], the weights of rows; raises DataError where one is not above 0."""
     values = cells.as_numbers()
     if values is None or not np.all(np.isfinite(values) & (values > 0)):
         raise DataError(
@@ -246,6 +254,9 @@ def _read_weights(cells: Cells) -> np.ndarray:
 
 
 def _drop_rows_without_target(table: Table) -> Table:
+    """Return the table without the rows that lack the target, with a note on them; raises DataError
+    where all do.
+    """
     target, missing = table.target, table.target.missing
     if missing.all():
         raise DataError(f"{table.name}: the target {target.name!r} is missing in every row")
@@ -270,6 +281,7 @@ def check_table(table: Table) -> Table:
 
 
 def _check_finite(name: str, values: np.ndarray) -> None:
+    """Raise DataError, naming column and row, where a value is infinite."""
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         msg = (
@@ -303,8 +315,8 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
 
 
 def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]) -> Table:
-    """Return the table built again from its cells, with some columns left out or of another kind;
-    raises DataError as :func:`build_table`.
+    """Return the table built again from its cells, with the columns of ``ignore`` left out or of
+    another kind, column → kind; raises DataError as :func:`build_table`.
     """
     if not (kinds or ignore):
         return table
@@ -331,8 +343,8 @@ def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]
 
 
 def worded(table: Table, questions: Mapping[str, str]) -> Table:
-    """Return the table with words for asking a person for the value of some columns; raises
-    DataError for a column that it does not have.
+    """Return the table with words for asking a person for the value of some columns, column →
+    question; raises DataError for a column that it does not have.
     """
     names = [column.name for column in table.columns]
     if wrong := next((name for name in questions if name not in names), None):

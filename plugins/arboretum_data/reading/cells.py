@@ -154,6 +154,8 @@ def text_cells(
 
     spellings : distinct values as the file has them.
     codes : integers into ``spellings``, or MISSING.
+    missing : words that mean "missing".
+    declared : values in the order in which the file declares them; () if it does not.
     exact : what stands before a spelling that is the value as it is, blanks and all.
     """
     position: dict[str, int] = {}
@@ -175,7 +177,10 @@ def factorise(
     declared: tuple[str, ...] = (),
     exact: str | None = None,
 ) -> Cells:
-    """Return the cells of a column given as one text per row."""
+    """Return the cells of a column given as one text per row.
+
+    missing, declared, exact : as of :func:`text_cells`.
+    """
     position: dict[str, int] = {}
     codes = np.fromiter(
         (position.setdefault(v, len(position)) for v in column), np.int32, len(column)
@@ -184,8 +189,8 @@ def factorise(
 
 
 def checked_header(names: Sequence[str], where: str) -> list[str]:
-    """Return the names without surrounding blanks, empty ones numbered; raises DataError on a name
-    that comes twice.
+    """Return the names without surrounding blanks, empty ones numbered; raises DataError, naming
+    the file ``where``, on a name that comes twice.
     """
     header = [name.strip() or f"column_{i + 1}" for i, name in enumerate(names)]
     seen: set[str] = set()
@@ -244,8 +249,11 @@ def interpret(
 
 
 def _read_decimals(found: list[Cells], open_: Sequence[int], decimal: str | None) -> dict[str, str]:
-    """Set ``parsed`` of columns with decimal commas.  Inferred only where some column can be
-    nothing else, and none has decimal points.
+    """Set ``parsed`` of columns with decimal commas; return hints for those that may have them.
+    Inferred only where some column can be nothing else, and none has decimal points.
+
+    found : changed in place; open_ : places in it of columns that are text so far.
+    decimal : "." or ",", None to infer it.
     """
     if decimal == "." or not (open_ or decimal):
         return {}
@@ -302,6 +310,7 @@ def no_number(cells: Cells) -> tuple[str, str]:
 
 
 def _comma_hint(cells: Cells) -> str:
+    """Return how to read a column whose commas may mark decimals or thousands."""
     return (
         f"column {cells.name!r} ({_examples(cells)}) is read as text: a comma may mark "
         "decimals or thousands; "

@@ -66,7 +66,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_no_file(path: Path, *, pipes: bool = False) -> None:
-    """Raise DataError where nothing, or something else than a file (or a pipe) is."""
+    """Raise DataError where nothing, or something else than a file (or, with ``pipes``, a
+    pipe) is.
+    """
     if not path.exists():
         raise DataError(f"{path}: no such file")
     # a folder has words of its own
@@ -100,11 +102,11 @@ _OTHER_FORMATS = {
 
 
 def decode(content: bytes, encoding: str, where: str) -> str:
-    """Text of the bytes, byte-order mark removed; raises DataError with the line of the first bad
-    byte.
+    """Return the text of the bytes, byte-order mark removed; raises DataError, naming the file
+    ``where``, with the line of the first bad byte.
 
-    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other
-    text is refused.
+    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark, whatever ``encoding``
+    says; a NUL byte in any other text is refused.
     """
     if content[:2] in _TWO_BYTE_MARKS:
         encoding = "utf-16"
@@ -148,8 +150,11 @@ def read_delimited(
 ) -> list[Cells]:
     """Read a CSV-like file with a header line.
 
+    separator : between cells; None: the likeliest by the header.
+    missing : words that mean "missing".
     spelled : columns whose spelling matters (None: all); in a large file the others come as
         numbers, if they are.
+
     Raises DataError: no file, empty, header only, ragged (with the line), duplicate names,
     undecodable bytes.
     """
@@ -180,6 +185,7 @@ def parse_delimited(
 ) -> list[Cells]:
     """Return the cells of delimited text, by the standard library.
 
+    missing : words that mean "missing"; where : the file, for messages.
     spelled : as of :func:`read_delimited`.
     """
     # a StringIO would take four bytes per character
@@ -217,6 +223,8 @@ def parse_delimited(
 def _clean_numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
     """Return the cells of a column of numbers, without their spellings, which take eight times as
     much; None where it may be another.
+
+    missing : words that mean "missing".
     """
     known = np.array([value not in missing for value in column])
     parsed = parse_numbers(list(itertools.compress(column, known)))
@@ -231,7 +239,10 @@ def _clean_numbers(name: str, column: Sequence[str], missing: Container[str]) ->
 def _refuse_ragged_row(
     row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str
 ) -> str:
-    """Return the refusal of a row that is not as long as the header, with the likeliest reason."""
+    """Return the refusal of a row that is not as long as the header, with the likeliest reason.
+
+    line, where : of the row, for the message.
+    """
     msg = f"{where}: line {line} has {len(row)} cells, the header has {len(header)}"
     if header[0].startswith(("#", "//")):
         return f"{msg}; the first line is the header: delete comments above it"

@@ -24,8 +24,10 @@ def read_parquet(
     """Read a Parquet file: numbers stay numbers, everything else becomes text (dates are then read
     as ISO text).
 
-    ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet,
-        no row, columns of lists, structures or bytes.
+    missing : words of text that mean "missing".
+    ignore : columns whose content is not looked at.
+
+    Raises DataError: no such file, no Parquet, no row, columns of lists, structures or bytes.
     """
     refuse_no_file(path)
     import pyarrow as pa
@@ -50,6 +52,8 @@ def read_parquet(
 def arrow_cells(name: str, column: ChunkedArray, missing: Sequence[str]) -> Cells:
     """Return the cells of one pyarrow column; raises DataError for a type that is neither number,
     text, truth value nor date.
+
+    missing : words of text that mean "missing".
     """
     import pyarrow as pa
 
