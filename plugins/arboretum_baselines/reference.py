@@ -152,5 +152,4 @@ class PrintedGosdt:
             key, turn, support = heapq.heappop(self.queue)
             if self.waiting.get(support) == (key, turn):
                 del self.waiting[support]
-                found: int = support
-                return found
+                return support

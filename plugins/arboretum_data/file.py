@@ -27,6 +27,7 @@ from arboretum_data.reading.build import (
     Schema,
     TaskChoice,
     build_table,
+    mapping_param,
     one_against_rest,
     worded,
 )
@@ -64,12 +65,8 @@ class FileDataset:
         "", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff"
     )
     target: str = param("", "column to predict")
-    kinds: dict[str, str] = param(
-        attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict
-    )
-    orders: dict[str, list[str]] = param(
-        attrs.Factory(dict), "ordinal column → values, low to high", converter=dict
-    )
+    kinds: dict[str, str] = mapping_param("column → continuous, ordinal or categorical")
+    orders: dict[str, list[str]] = mapping_param("ordinal column → values, low to high")
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
@@ -83,7 +80,7 @@ class FileDataset:
     )
     encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
     decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
-    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
+    questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
         """Read the file.  Raises ConfigError without path or target, DataError for what the file
@@ -228,7 +225,7 @@ class RandomTableDataset:
     n_values: int = param(3, "values of each attribute", ge=1)
     n_classes: int = param(3, "decisions", ge=2)
     positive: str | None = param(None, "class that becomes the target, one against the rest")
-    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
+    questions: dict[str, str] = mapping_param(WORDING)
 
     def cells(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the same draw as numbers, for studies of many tables: int64[rows, n_columns]
@@ -268,7 +265,7 @@ class DfepDataset:
 
     bits: int = param(10, "binary columns; there are 2^bits objects", ge=3, le=20)
     positive: str | None = param(None, "class that becomes the target, one against the rest")
-    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
+    questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
         """Return the table, the same for every seed."""

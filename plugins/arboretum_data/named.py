@@ -13,7 +13,13 @@ import attrs
 from arboretum.api import DataError, Facts, Table, param
 from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
-from arboretum_data.reading.build import WORDING, described_anew, one_against_rest, worded
+from arboretum_data.reading.build import (
+    WORDING,
+    described_anew,
+    mapping_param,
+    one_against_rest,
+    worded,
+)
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": generated.iris,
@@ -52,12 +58,8 @@ class NamedDataset:
 
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
-    kinds: dict[str, str] = param(
-        attrs.Factory(dict),
-        "column → continuous or categorical, instead of its own",
-        converter=dict,
-    )
-    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
+    kinds: dict[str, str] = mapping_param("column → continuous or categorical, instead of its own")
+    questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
         """Return the canonical content, then ``ignore``, ``kinds``, ``positive`` and

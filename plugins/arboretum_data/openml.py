@@ -29,6 +29,7 @@ from arboretum_data.reading.build import (
     Schema,
     TaskChoice,
     build_table,
+    mapping_param,
     one_against_rest,
     worded,
 )
@@ -73,16 +74,12 @@ class OpenMLDataset:
     data_name: str | None = param(None, "its name there, instead of the number")
     version: int | None = param(None, "version of the name; the active one when not given", ge=1)
     target: str | None = param(None, "column to predict; OpenML's own target when not given")
-    kinds: dict[str, str] = param(
-        attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict
-    )
-    orders: dict[str, list[str]] = param(
-        attrs.Factory(dict), "ordinal column → values, low to high", converter=dict
-    )
+    kinds: dict[str, str] = mapping_param("column → continuous, ordinal or categorical")
+    orders: dict[str, list[str]] = mapping_param("ordinal column → values, low to high")
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
-    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
+    questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
         """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and

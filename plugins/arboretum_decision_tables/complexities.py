@@ -66,10 +66,7 @@ def _of_form(
     per_object : see the class.
     """
     body = {"name": name, "FORM": form, "__doc__": doc, "paper": paper, "per_object": per_object}
-    made: type[Complexity] = attrs.make_class(
-        title, [], bases=(ClosedForm,), class_body=body, frozen=True
-    )
-    return made
+    return attrs.make_class(title, [], bases=(ClosedForm,), class_body=body, frozen=True)
 
 
 DEEPEST: Facts = {"combine": "max", "per_node": 1.0}

@@ -145,8 +145,7 @@ class PeerProcess:
         """
         seconds = None if until is None else max(0.0, until - time.monotonic())
         try:
-            found: Facts = self._line.recv() if self._line.poll(seconds) else {}
-            return found
+            return self._line.recv() if self._line.poll(seconds) else {}
         except (EOFError, OSError):
             return None
 

@@ -21,6 +21,7 @@ from arboretum.api import (
     param,
     sure,
 )
+from arboretum_classic.criteria.impurities import Entropy
 
 TOLERANCE = 1e-6  # weights, gains and ratios that differ by less are equal (Weka's Utils)
 SLACK = 1e-3  # a gain may lie so much below the average; release 8's Epsilon
@@ -121,8 +122,9 @@ class C45:
         branches, n = tables.mass, tables.n_tests
         known = branches.sum(axis=1)
         lost = np.where(node.mass - known < TOLERANCE, 0.0, node.mass - known)
-        within = (branches * _bits(tables.weights)).sum(axis=1)
-        gain = (known * _bits(tables.weights.sum(axis=1)) - within) / node.mass
+        bits = Entropy().value
+        within = (branches * bits(tables.weights)).sum(axis=1)
+        gain = (known * bits(tables.weights.sum(axis=1)) - within) / node.mass
         gain = np.where(np.abs(gain * known) < TOLERANCE, 0.0, gain)
         # tests that a predicate made stand for themselves
         column = -1 - tables.test if tables.column is None else tables.column
@@ -139,7 +141,7 @@ class C45:
         least = np.where(scaled, np.minimum(share, MOST_OBJECTS), self.min_objects)
         return {
             "gain": gain,
-            "split_info": _bits(np.column_stack([branches, lost])),
+            "split_info": bits(np.column_stack([branches, lost])),
             "column": column.astype(np.float64),
             "number": (levels == 0).astype(np.float64),
             "in_average": counts.astype(np.float64),
@@ -256,11 +258,3 @@ class C45Textbook(C45):
         "of the average; inf: none",
         gt=0.0,
     )
-
-
-def _bits(weights: np.ndarray) -> np.ndarray:
-    """Return the entropy over the last axis, bits; 0 without weight."""
-    mass = weights.sum(axis=-1, keepdims=True)
-    p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
-    found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
-    return found

@@ -16,6 +16,7 @@ from arboretum.api import (
     sure,
 )
 from arboretum_classic.criteria import kernels
+from arboretum_classic.criteria.impurities import Entropy
 
 if TYPE_CHECKING:
     from arboretum.interfaces.impurity import Impurity
@@ -143,16 +144,9 @@ class GainRatio:
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """Return the information gain and split information, bits."""
         mass = tables.weights.sum(axis=-1)
-        after = (mass * _bits(tables.weights)).sum(axis=-1) / mass.sum(axis=-1)
-        return {"gain": _bits(tables.weights.sum(axis=1)) - after, "split_info": _bits(mass)}
-
-
-def _bits(weights: np.ndarray) -> np.ndarray:
-    """Return the entropy over the last axis, in bits; 0 without weight."""
-    mass = weights.sum(axis=-1, keepdims=True)
-    p = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
-    found: np.ndarray = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
-    return found
+        bits = Entropy().value
+        after = (mass * bits(tables.weights)).sum(axis=-1) / mass.sum(axis=-1)
+        return {"gain": bits(tables.weights.sum(axis=1)) - after, "split_info": bits(mass)}
 
 
 @attrs.frozen

@@ -47,8 +47,7 @@ def _reduction(
     weights : float64[outcomes, ·], of which ``impurity`` and ``mass_of`` take a row each.
     """
     after = math.fsum(mass_of(row) * impurity(row) for row in weights)
-    found: float = (node.mass * node.impurity - after) / node.total_mass
-    return found
+    return (node.mass * node.impurity - after) / node.total_mass
 
 
 def reduction_gini(

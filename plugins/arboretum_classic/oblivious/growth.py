@@ -59,8 +59,7 @@ class LevelTest:
 
         An object without a value has the outcome ``found.side``.
         """
-        found: np.ndarray = self._goes[self._rows[cell.low : cell.high]]
-        return found
+        return self._goes[self._rows[cell.low : cell.high]]
 
 
 class ObliviousGrowth(Growth):

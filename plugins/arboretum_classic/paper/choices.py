@@ -204,9 +204,8 @@ def _measure_levels(services: Services, key: Key, seed: int) -> Facts:
     """
     train, _test = split_rows(services, key["dataset"], seed)
     tree = grow(services, train, "oblivious", {"stopping.standard.max_depth": 4})
-    inner = np.flatnonzero(~tree.is_leaf)
     levels: dict[int, set[str]] = {}
-    for node in inner.tolist():
+    for node in tree.inner.tolist():
         levels.setdefault(int(tree.depth_of[node]), set()).add(
             " and ".join(tree.rule(node).columns)
         )

@@ -5,7 +5,6 @@ whole trees and pruned ones.
 from collections.abc import Mapping
 from itertools import combinations
 
-import attrs
 import numpy as np
 
 from arboretum.api import (
@@ -40,6 +39,10 @@ RESAMPLED = 4
 UNSTABLE = 0.05
 """Share of test rows on which trees from two samples of the same rows must differ, at least, for
 growth to be called unstable.
+"""
+Means = Mapping[str, Mapping[str, Mapping[str, np.ndarray]]]
+"""Means over the divisions: data set → method → "label 0.1" … or "resampled" → float64[3], at
+ERROR, LEAVES, APART.
 """
 ERROR, LEAVES, APART = range(3)
 """Places of what is measured of a tree: test error, leaves, share of test rows predicted
@@ -104,57 +107,48 @@ def judge(results: Keyed) -> Judgement:
     Fewer than three data sets decide none of them.  With means and standard errors (``noise.csv``),
     charts, and mean errors over the data sets as metrics.
     """
-    means = Means(
-        {
-            key["dataset"]: {
-                m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()
-            }
-            for key, one in results
+    means = {
+        key["dataset"]: {
+            m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()
         }
-    )
-    percent = [
-        [100 * one[m]["resampled"][APART] for m in METHODS] for one in means.by_data_set.values()
-    ]
+        for key, one in results
+    }
+    percent = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
     bars = Panels.of_bars(
         "Two samples of the same rows, two trees",
-        list(means.by_data_set),
+        list(means),
         list(METHODS),
         percent,
         Axis("test rows on which trees of two bootstrap samples differ, %"),
     )
-    levels = next(iter(means.by_data_set.values()))
+    levels = next(iter(means.values()))
     return Judgement.of_chapter(
         "instability",
         {"method": "cart"},
-        {f"error_{at}/{m}": means.over_all(m, at, ERROR) for m in METHODS for at in levels[m]},
+        {
+            f"error_{at}/{m}": _over_data_sets(means, m, at, ERROR)
+            for m in METHODS
+            for at in levels[m]
+        },
         claims=_claims(means),
         tables={"noise.csv": csv_text(_rows(results))},
         pictures={"noise": _draw_noise(means), "resampling": bars},
     )
 
 
-@attrs.frozen
-class Means:
-    """Means over the divisions of each data set.
+def _by_data_set(means: Means, method: str, at: str, what: int) -> dict[str, float]:
+    """Return data set → one measure."""
+    return {name: float(one[method][at][what]) for name, one in means.items()}
 
-    by_data_set : data set → method → "label 0.1" … or "resampled" → float64[3], at ERROR, LEAVES,
-        APART.
-    """
 
-    by_data_set: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]]
-
-    def of(self, method: str, at: str, what: int) -> dict[str, float]:
-        """Return data set → one measure."""
-        return {name: float(one[method][at][what]) for name, one in self.by_data_set.items()}
-
-    def over_all(self, method: str, at: str, what: int) -> float:
-        """Return its mean over the data sets."""
-        return float(np.mean(list(self.of(method, at, what).values())))
+def _over_data_sets(means: Means, method: str, at: str, what: int) -> float:
+    """Return the mean of one measure over the data sets."""
+    return float(np.mean(list(_by_data_set(means, method, at, what).values())))
 
 
 def _claims(means: Means) -> list[Claim]:
     """Return the lecture's sentences; fewer than three data sets decide none."""
-    apart = means.of("whole", "resampled", APART)
+    apart = _by_data_set(means, "whole", "resampled", APART)
     unstable = (
         f"trees are unstable: those of two bootstrap samples differ on at least {UNSTABLE:.0%} "
         "of the test rows"
@@ -162,7 +156,7 @@ def _claims(means: Means) -> list[Claim]:
     reported = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
     claims = [claim_on_most(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, reported)]
     for kind in ("label", "attribute"):
-        errors = [means.over_all("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
+        errors = [_over_data_sets(means, "whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
         sentence = (
             f"instability to noise: every further tenth of false {kind} values raises the test "
             "error of whole trees"
@@ -176,13 +170,13 @@ def _claims(means: Means) -> list[Claim]:
                 sentence, bool((np.diff(errors) > 0).all()) if len(apart) > 2 else None, reported
             )
         )
-    whole, pruned = (means.of(method, "label 0.3", ERROR) for method in METHODS)
+    whole, pruned = (_by_data_set(means, method, "label 0.3", ERROR) for method in METHODS)
     sentence = (
         "the smaller the complexity, the better it generalises: at 30 % false labels pruned "
         "trees err less than whole ones"
     )
     leaves = " and ".join(
-        f"{means.over_all(method, 'label 0.3', LEAVES):.0f}" for method in METHODS
+        f"{_over_data_sets(means, method, 'label 0.3', LEAVES):.0f}" for method in METHODS
     )
     claims.append(
         claim_on_most(
@@ -204,7 +198,8 @@ def _draw_noise(means: Means) -> Panels:
         for kind, false in (("label", "labels"), ("attribute", "attribute values")):
             values = {
                 method: [
-                    100 * means.over_all(method, f"{kind} {level:g}", what) for level in LEVELS
+                    100 * _over_data_sets(means, method, f"{kind} {level:g}", what)
+                    for level in LEVELS
                 ]
                 for method in METHODS
             }
@@ -224,7 +219,7 @@ def _draw_noise(means: Means) -> Panels:
         "What noise does to a tree",
         charts,
         2,
-        f"CART, whole and with error-based pruning; means over {len(means.by_data_set)} data sets",
+        f"CART, whole and with error-based pruning; means over {len(means)} data sets",
     )
 
 

@@ -4,6 +4,7 @@ in one place.
 
 import enum
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -17,6 +18,7 @@ from arboretum.api import (
     Target,
     Task,
     by_code,
+    param,
     positions,
     speller,
     spelling,
@@ -25,6 +27,8 @@ from arboretum.api import (
 from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
 
 WORDING = "column → how a person is asked for its value, as in “How old are you?”"
+mapping_param = partial(param, attrs.Factory(dict), converter=dict)
+"""Declares a field that maps names, empty unless it is given, by its line of meaning."""
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as
 classes.

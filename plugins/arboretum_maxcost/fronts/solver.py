@@ -172,8 +172,7 @@ class FrontSearch:
 
         while (n := sum_of_fronts(one, other, cap, self.form, buffers := self._buffers())) < 0:
             self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
-        found: np.ndarray = buffers.one[:n].copy()
-        return found
+        return buffers.one[:n].copy()
 
     def run(self, context: Context) -> FrontSearch:
         """Work round after round, within the context's seconds and bytes; raises OutOfTime where

@@ -153,8 +153,7 @@ def _curve_of_stopping(
     n_split = np.searchsorted(-np.array(reach)[order], -level, side="left")
 
     def total(amount: np.ndarray) -> np.ndarray:
-        summed: np.ndarray = np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
-        return summed
+        return np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
 
     max_cost = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[n_split]
     mass = tree.mass[0]
