@@ -288,7 +288,7 @@ def complete_tree(graph, counted, nodes, at):
         s = edge.one if first_side else edge.rest
         nodes[n].set, nodes[n].cost = s, above.left if first_side else above.right
         nodes[n].edge, nodes[n].left, nodes[n].right = split_of_cost(
-            graph, counted, s, nodes[n].cost, np.int64(-1), np.int64(-1)
+            graph, counted, s, nodes[n].cost, -1, -1
         )
         first_side = nodes[n].edge >= 0
         if first_side:

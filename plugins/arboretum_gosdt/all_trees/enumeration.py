@@ -16,7 +16,7 @@ from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
-from arboretum_gosdt.problem.prepared import run_slices_of_steps
+from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged
@@ -104,7 +104,6 @@ class AllTrees:
         memory_bytes: int | None = None,
         known: tuple[np.ndarray, ...] | None = None,
     ) -> None:
-        from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_gosdt.all_trees import graph as kernels
         from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
@@ -113,37 +112,11 @@ class AllTrees:
         answers = table.cost.shape[1]
         self.equivalent_cost = q * table.equivalent_loss
         budget -= self.equivalent_cost
-        keys = (random_words(n) if known is None else known[0]).view(kind)
-        padded = np.zeros((tests, words * 64), np.uint8)
-        padded[:, :n] = table.outcome.T
-        planes = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-        excess = np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind)
-        similar = least <= 1 and not table.price.any()
-        numbers = np.rec.array([(p, q, least if least > 1 else 0, similar)], kernels.NUMBERS)[0]
-        mass, rows, price = (
-            np.ascontiguousarray(one, kind)
-            for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
-        )
-        self._table = kernels.GraphTable(
-            outcome=table.outcome,
-            planes=planes,
-            excess=excess,
-            keys=keys,
-            mass=mass,
-            rows=rows,
-            price=price,
-            numbers=numbers,
-            first=np.zeros(tests, kind) if known is None else known[-1],
-        )
+        self._table = self._make_table(table, p, q, least, known)
         most = int(UNLIMITED) if depth is None else depth
         levels = min(n, most, max(budget, 0) // p if p else n) + 3
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
-        if (needed := 8 * (levels + answers + 1) * tests * tests) > self._bytes:
-            ways = "raise budget.memory_mb, limit the depth, or ask fewer tests (encoder=bins)"
-            raise BudgetError(
-                f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} "
-                f"MB; {ways}"
-            )
+        refuse_many_pairs(tests, levels, 8 * (levels + answers + 1) * tests * tests, self._bytes)
 
         def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
             return np.empty((levels, *shape), of)
@@ -164,7 +137,7 @@ class AllTrees:
             near=level(tests * tests),
             open=level(tests),
         )
-        lane = np.int32 if excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
+        lane = np.int32 if self._table.excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
         pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)
         self._scratch = kernels.GraphScratch(
             np.empty((answers + 5, tests), kind),
@@ -197,7 +170,39 @@ class AllTrees:
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
             np.uint64
         )
-        self._graph["set"][0] = budget, NEVER, most, -1, keys.sum(axis=0), 0, 0
+        self._graph["set"][0] = budget, NEVER, most, -1, self._table.keys.sum(axis=0), 0, 0
+
+    def _make_table(
+        self, table: Rows, p: int, q: int, least: int, known: tuple[np.ndarray, ...] | None
+    ) -> Any:
+        """Return the table as kernels read it, a ``GraphTable``; arguments are the search's.
+
+        Mass and rows are 0 where neither prices nor a least leaf ask for them.
+        """
+        from arboretum.kernels.solving.fingerprints import random_words
+
+        (n, tests), kind = table.outcome.shape, np.int64
+        padded = np.zeros((tests, -(-n // 64) * 64), np.uint8)
+        padded[:, :n] = table.outcome.T
+        similar = least <= 1 and not table.price.any()
+        numbers = np.rec.array([(p, q, least if least > 1 else 0, similar)], self._kernels.NUMBERS)[
+            0
+        ]
+        mass, rows, price = (
+            np.ascontiguousarray(one, kind)
+            for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
+        )
+        return self._kernels.GraphTable(
+            outcome=table.outcome,
+            planes=np.packbits(padded, axis=1, bitorder="little").view(np.uint64),
+            excess=np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind),
+            keys=(random_words(n) if known is None else known[0]).view(kind),
+            mass=mass,
+            rows=rows,
+            price=price,
+            numbers=numbers,
+            first=np.zeros(tests, kind) if known is None else known[-1],
+        )
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes".
