@@ -308,7 +308,7 @@ class ConstrainedSearch:
         in the best tree of all; its trees are tried, too.  None where that tree keeps the limits,
         tests have prices, or leaves cost nothing.
 
-        The multiplier is halved in between TRIED times at most, by whether the cheapest tree keeps
+        The multiplier is bisected TRIED times at most, by whether the cheapest tree keeps
         the rate.  Raises ``least`` to the best bound.
         """
         from arboretum_gosdt.sparse.search import SparseSearch

@@ -127,25 +127,43 @@ class Rashomon:
             return ""
 
         ended = Ended.of(find)
+        if ended.error is not None or ended.by:
+            return self._solution_without_set(found, solution, ended)
+        return self._solution_with_set(found, solution, trees, details)
+
+    def _solution_without_set(self, found: TreeSet, optimum: Solution, ended: Ended) -> Solution:
+        """Return the optimum, with a note on what ended the search for the set."""
         if ended.error is not None:
             why = "it was interrupted" if ended.details else ended.error
             note = f"the set is not known: {why}"
-            return attrs.evolve(solution, finished=False, notes=(note,), details=ended.details)
-        if ended.by:
-            ways = (
-                f"lower solver.{'k' if self.k else 'epsilon'}, or raise "
-                f"budget.{'seconds' if ended.by == 'seconds' else 'memory_mb'}"
-            )
-            note = (
-                f"the set is not known: {ended.why} after "
-                f"{found.all_trees.n_sets:,} sets of objects; {ways}"
-            )
-            return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
+            return attrs.evolve(optimum, finished=False, notes=(note,), details=ended.details)
+        ways = (
+            f"lower solver.{'k' if self.k else 'epsilon'}, or raise "
+            f"budget.{'seconds' if ended.by == 'seconds' else 'memory_mb'}"
+        )
+        note = (
+            f"the set is not known: {ended.why} after "
+            f"{found.all_trees.n_sets:,} sets of objects; {ways}"
+        )
+        return attrs.evolve(optimum, finished=False, notes=(*optimum.notes, note))
+
+    def _solution_with_set(
+        self, found: TreeSet, optimum: Solution, trees: list[Tree], details: Facts
+    ) -> Solution:
+        """Return the best of the set, with the others that are listed and all that the record
+        tells of it; write the page, where one is asked for.
+
+        trees : best first, one at least; details : of ``TreeSet.details``.
+        """
         if self.page:
             from arboretum_gosdt.solvers.rashomon_page import page_of
 
             text = page_of(
-                details, found.counts_by_value(COSTS_ON_PAGE), found.disputed_rows(), trees, problem
+                details,
+                found.counts_by_value(COSTS_ON_PAGE),
+                found.disputed_rows(),
+                trees,
+                found.problem,
             )
             put_text(self.page, text, "solver.page", TITLE)
         count = int(details["trees"])
@@ -158,13 +176,15 @@ class Rashomon:
             f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to "
             f"{details['most']:g}{left}"
         )
-        details = {
-            "details": details,
-            "subproblems": found.all_trees.n_sets,
-            "notes": (*solution.notes, note),
-        }
         # the search's may be another of the best
-        return attrs.evolve(solution, tree=trees[0], others=tuple(trees[1:]), **details)
+        return attrs.evolve(
+            optimum,
+            tree=trees[0],
+            others=tuple(trees[1:]),
+            details=details,
+            subproblems=found.all_trees.n_sets,
+            notes=(*optimum.notes, note),
+        )
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
