@@ -146,6 +146,53 @@ def allocate_levels(
     )
 
 
+def allocate_scratch(
+    kind: type, lanes: int, stride: int, n_words: int, n_planes: int
+) -> SparseScratch:
+    """Return the arrays of ``SparseScratch``, uninitialised but for ``never``.
+
+    lanes : of a vector; other arguments as of ``allocate_levels``.
+    """
+    return SparseScratch(
+        row=np.empty(stride, kind),
+        two=np.empty(2 * stride, kind),
+        three=np.empty(2 * stride, kind),
+        mask=np.empty(n_words, kind),
+        child=np.empty(n_words, kind),
+        some=np.empty(n_planes, kind),
+        least=np.empty(2, kind),
+        alive=np.empty(stride, kind),
+        cells=np.empty(6 * stride, kind),
+        gone=np.empty(2 * stride, np.int64),
+        fits=np.empty(2 * stride // lanes, np.int64),
+        never=np.array([np.iinfo(kind).max], kind),
+    )
+
+
+def number_of_levels(level_bytes: int, subproblem: SubProblem, memory_bytes: int | None) -> int:
+    """Return how many levels a search begins with: no more than a tree can have, nor than take
+    half of the bytes.  Raises BudgetError where the fewest take more.
+
+    level_bytes : of one level.
+    memory_bytes : of the search; None: no limit.
+    """
+    if memory_bytes is not None and 2 * LEAST_LEVELS * level_bytes > memory_bytes:
+        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+        raise BudgetError(
+            f"{LEAST_LEVELS} levels of {len(subproblem.bits):,} objects and "
+            f"{subproblem.n_features:,} tests "
+            f"take {LEAST_LEVELS * level_bytes / 1e6:,.0f} MB; {ways}"
+        )
+    return max(
+        LEAST_LEVELS,
+        min(
+            LEVELS,
+            subproblem.depth + 2,
+            min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level_bytes,
+        ),
+    )
+
+
 class SparseSearch:
     """Minimise q · loss + p · leaves + what the tests cost.
 
@@ -217,20 +264,7 @@ class SparseSearch:
             math.prod(one.shape[1:]) * one.itemsize
             for one in allocate_levels(kind, 0, *shape).values()
         )
-        if memory_bytes is not None and 2 * LEAST_LEVELS * level > memory_bytes:
-            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
-            raise BudgetError(
-                f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests "
-                f"take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}"
-            )
-        levels = max(
-            LEAST_LEVELS,
-            min(
-                LEVELS,
-                self.subproblem.depth + 2,
-                min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level,
-            ),
-        )
+        levels = number_of_levels(level, self.subproblem, memory_bytes)
         self._data = Data(
             of_class=of_class,
             factors=shared[group_class] << shifts,
@@ -240,20 +274,7 @@ class SparseSearch:
             numbers=numbers,
         )
         self._levels = allocate_levels(kind, levels, *shape)
-        self._scratch = SparseScratch(
-            row=np.empty(parts * 32, kind),
-            two=np.empty(2 * stride, kind),
-            three=np.empty(2 * stride, kind),
-            mask=np.empty(n_words, kind),
-            child=np.empty(n_words, kind),
-            some=np.empty(n_planes, kind),
-            least=np.empty(2, kind),
-            alive=np.empty(stride, kind),
-            cells=np.empty(6 * stride, kind),
-            gone=np.empty(2 * stride, np.int64),
-            fits=np.empty(2 * stride // lanes, np.int64),
-            never=np.array([np.iinfo(kind).max], kind),
-        )
+        self._scratch = allocate_scratch(kind, lanes, stride, n_words, n_planes)
         made = SparseLevels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
         made.features[0] = lanes_of
@@ -278,11 +299,8 @@ class SparseSearch:
 
         The arrays stay, the root's rows among them; memo, log, state and bounds begin anew.
         """
-        (weights, n_features), data, stride = (
-            (self.subproblem.weights, self.subproblem.n_features),
-            self._data,
-            self._levels["features"].shape[1],
-        )
+        weights, data = self.subproblem.weights, self._data
+        stride = self._levels["features"].shape[1]
         total = int(weights.max(axis=1).sum())
         numbers = data.numbers.copy()
         node = self._levels["node"]
@@ -300,7 +318,7 @@ class SparseSearch:
         self._state = np.zeros(1, STATE).view(np.recarray)[0]
         node[0], self._levels["node_key"][0] = 0, 0
         node[["n_features", "stride", "weight", "budget", "depth"]][0] = (
-            n_features if len(data.price) else stride,
+            self.subproblem.n_features if len(data.price) else stride,
             stride,
             total,
             NEVER,
@@ -659,20 +677,17 @@ class SparseSearch:
         words, start : as in :mod:`arboretum.proof.format`.
         nodes : int64[nodes, 4], the tree, as ``tree`` returns it.
         """
-        subproblem, known = self.subproblem, len(start) + 2 * len(self._levels["node"])
-        self._memo.room_for(known, None)
-        sums = self.memo_for_proof()[1]
-        question, memo = np.array([subproblem.p, subproblem.q]), self._memo.values()
+        subproblem = self.subproblem
+        self._memo.room_for(len(start) + 2 * len(self._levels["node"]), None)
         self._state.known = enter_proof_records(
-            subproblem.bits, subproblem.weights, sums, words, start, *memo, question
+            subproblem.bits,
+            subproblem.weights,
+            self.memo_for_proof()[1],
+            words,
+            start,
+            *self._memo.values(),
+            np.array([subproblem.p, subproblem.q]),
         )
-        # the root is there
-        search(
-            self._data,
-            SparseLevels(*self._levels.values()),
-            self._scratch,
-            Memo._make([*memo, self._log]),
-            self._state,
-            0,
-        )
+        levels, memo, state = self.kernel_arguments()
+        search(self._data, levels, self._scratch, memo, state, 0)  # the root is there
         self.start_from_tree(nodes)
