@@ -24,6 +24,7 @@ import numpy as np
 
 from arboretum.api import (
     WHOLE,
+    BudgetError,
     CapabilityError,
     Context,
     Encoded,
@@ -429,6 +430,17 @@ def run_slices_of_steps(
 
     ended = run_slices(slice_of_work, make_room, until, report)
     return "seconds" if found == TOO_LONG else ended
+
+
+def refuse_many_pairs(tests: int, levels: int, needed: int, memory_bytes: int) -> None:
+    """Raise BudgetError, with the ways out, where a search that counts pairs of tests on so many
+    levels needs more bytes than it may take.
+    """
+    if needed > memory_bytes:
+        ways = "raise budget.memory_mb, limit the depth, or ask fewer tests (encoder=bins)"
+        raise BudgetError(
+            f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} MB; {ways}"
+        )
 
 
 def group_equal_rows(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,6 @@ from arboretum.api import (
     DEFAULT_BYTES,
     WHOLE,
     Attempt,
-    BudgetError,
     CapabilityError,
     Context,
     Facts,
@@ -39,6 +38,7 @@ from arboretum_gosdt.problem.prepared import (
     all_tests,
     group_equal_rows,
     pack_distinct_tests,
+    refuse_many_pairs,
     run_slices_of_steps,
 )
 
@@ -247,17 +247,17 @@ class DeviationSearch:
         self.leaves, self.depth = min(leaves or 0, n), most_depth
         k = self.leaves + 1
         self._bytes = memory_bytes
-        needed = 8 * (
-            levels * (tests * tests + 4 * tests * k + 5 * tests)
-            + (3 + 12 * absolute) * tests * tests
-            + n * (levels + 7)
+        refuse_many_pairs(
+            tests,
+            levels,
+            8
+            * (
+                levels * (tests * tests + 4 * tests * k + 5 * tests)
+                + (3 + 12 * absolute) * tests * tests
+                + n * (levels + 7)
+            ),
+            memory_bytes,
         )
-        if needed > self._bytes:
-            ways = "raise budget.memory_mb, limit the depth, or ask fewer tests (encoder=bins)"
-            raise BudgetError(
-                f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} "
-                f"MB; {ways}"
-            )
 
         def level(*shape: int) -> np.ndarray:
             return np.zeros((levels, *shape), kind)
