@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 
 from arboretum.kernels.plain import fewer
+from arboretum.kernels.solving.fingerprints import enter, find, random_words
+from arboretum.kernels.solving.memo import MemoArrays
+from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
+from arboretum_gosdt.depth import arrays
+from arboretum_gosdt.problem.tree_kernels import best_cut, sum_weights
 
 FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
@@ -52,12 +57,10 @@ class LimitedSearch:
         self.bits = np.ascontiguousarray(bits, np.uint32)
         self.features = features
         self.depth = min(depth, features)
-        from arboretum_gosdt.depth.arrays import count_rows_of_bits
-
         self.weights = weights = np.ascontiguousarray(weights, np.int64)
         sizes = np.zeros((weights.shape[1], 63), np.int64)
         totals = np.zeros(weights.shape[1], np.int64)
-        count_rows_of_bits(weights, sizes, totals)
+        arrays.count_rows_of_bits(weights, sizes, totals)
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
         self._opened, self._small = 0, None
@@ -74,8 +77,6 @@ class LimitedSearch:
 
     def memo_for_proof(self) -> tuple[Any, ...] | None:
         """Return the memo as :class:`arboretum.api.Memo` has it; None without a search."""
-        from arboretum_gosdt.depth import arrays
-
         if self._task is None:
             return None
         memory, words = self._task.memory, np.zeros((len(self.bits), 2), np.uint64)
@@ -115,8 +116,6 @@ class LimitedSearch:
         slices : at most so many.
         until, memory_bytes : None: no limit; bytes are of all arrays of the search.
         """
-        from arboretum.kernels.solving.slices import run_slices
-
         report = report or (lambda _lower, _upper: None)
         if self._task is None or self.lower == self.upper:
             report(self.lower, self.upper)
@@ -143,8 +142,7 @@ class LimitedSearch:
         greedy one has ended.  Returns how the slice ended
         (:mod:`arboretum.kernels.solving.slices`).
         """
-        from arboretum.kernels.solving.slices import FINISHED, PAUSED
-        from arboretum_gosdt.depth import arrays, loop as kernels
+        from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
         found = int(kernels.search_limited(task, fewer(SLICE)))
@@ -172,9 +170,6 @@ class LimitedSearch:
         sizes : int64[classes, 63], rows of a class whose weight has bit b.
         word : bits of a lane; None: the least that holds all weights.
         """
-        from arboretum.kernels.solving.fingerprints import enter
-        from arboretum.kernels.solving.memo import MemoArrays
-        from arboretum_gosdt.depth import arrays
         from arboretum_gosdt.depth.pair_counts import choose_layout
 
         two = self.weights.shape[1] == 2
@@ -219,8 +214,6 @@ class LimitedSearch:
         memory of sets and losses stays.  Called before the first pass, and between the greedy one
         and the full one.
         """
-        from arboretum_gosdt.depth import arrays
-
         levels, n = self._task.levels, len(self.table.group)
         levels.rows[0, :n] = np.arange(n)
         levels.low[0], levels.up[0] = 0, arrays.HUGE
@@ -236,9 +229,6 @@ class LimitedSearch:
         two : whether there are two classes.
         sizes : int64[classes, 63], rows of a class whose weight has bit b.
         """
-        from arboretum.kernels.solving.fingerprints import random_words
-        from arboretum_gosdt.depth import arrays
-
         bits_of = sizes.tolist()
         highest = [
             max((b + 1 for b, number in enumerate(row) if number), default=0) for row in bits_of
@@ -316,8 +306,6 @@ class LimitedSearch:
 
         rows : int64, numbers of the rows.
         """
-        from arboretum_gosdt.problem.tree_kernels import best_cut
-
         outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[
             :, : self.features
         ]
@@ -338,8 +326,6 @@ class LimitedSearch:
             leaf.
         rows : int64, numbers of the rows.
         """
-        from arboretum_gosdt.problem.tree_kernels import sum_weights
-
         whole = sum_weights(self.weights, rows)
         number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
         nodes.append([-1, 0, -1, -1])
@@ -367,8 +353,7 @@ class LimitedSearch:
         neither ``subproblems`` nor what a search that goes on has on its levels.
         rows : int64, numbers of the rows; depth : at least 1.
         """
-        from arboretum.kernels.solving.fingerprints import find
-        from arboretum_gosdt.depth import arrays, loop as kernels
+        from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
         if task is None:
@@ -410,6 +395,4 @@ def _key_at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
 
     words : uint64[2], the set's fingerprint.
     """
-    from arboretum_gosdt.depth import arrays
-
     return np.uint64((int(words[0]) + depth * int(arrays.TURN)) % 2**64), words[1]
