@@ -124,8 +124,8 @@ def _raise(part: Component, broken: str) -> None:
 
 
 def _faults_of_impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
-    """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and
-    weights.
+    """Yield what it breaks of its contract, its scale and the axioms that it declares, on sets of
+    the run's classes and weights.
     """
     declared, name = capabilities_of(impurity), impurity.name
     claims: dict[str, tuple[str, ...]] = {"is said to be an impurity": (NON_NEGATIVE, ZERO)}
@@ -156,7 +156,9 @@ def _faults_of_impurity(impurity: Impurity, ground: Ground, _: object) -> Iterat
 
 
 def _faults_of_coverage(coverage: Coverage, ground: Ground, _: object) -> Iterator[str]:
-    """Its axioms, and each of its forms, on tables of two to four objects."""
+    """Yield the axioms that it breaks, and the forms in which it answers otherwise, on tables of
+    two to four objects.
+    """
     classes = 2 if lacks(coverage, Capability.multiclass) else min(ground.n_classes, 3)
     for n, heavy in itertools.product((2, 3, 4), dict.fromkeys((1.0, *ground.weights[-1:]))):
         weight = np.where(np.arange(n) % 2, heavy, ground.weights[0])
@@ -170,7 +172,9 @@ def _faults_of_coverage(coverage: Coverage, ground: Ground, _: object) -> Iterat
 
 
 def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
-    """Bound to its root, and asked for many sets at once, it answers as ``covered`` does."""
+    """Yield where it does not answer as ``covered`` does, bound to its root or asked for many sets
+    at once.
+    """
     everyone = np.arange(objects.n_objects)
     sets = [everyone, everyone[1:], everyone[:1], everyone[::-1]]
     wanted = np.concatenate([coverage.covered(objects, rows) for rows in sets])
@@ -212,8 +216,8 @@ def _faults_of_stopping(rule: Stopping, ground: Ground, impurity: Impurity | Non
 def _faults_of_leaf_rule(
     rule: Stopping, promised: LeafRule, ground: Ground, impurity: Impurity | None
 ) -> Iterator[str]:
-    """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever
-    their depth, path or classes.   promised : what ``leaf_rule()`` returned.
+    """Yield a node around its levels, of any depth, path and classes, of which ``leaf_rule()``
+    answers something else than ``is_leaf``.   promised : what ``leaf_rule()`` returned.
     """
     for node in nodes_around(promised, ground, impurity):
         wanted = bool(
@@ -301,8 +305,8 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
 def _faults_of_significance(
     rule: Stopping, ground: Ground, impurity: Impurity | None
 ) -> Iterator[str]:
-    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one and
-    with three tests.
+    """Yield a node, of one and of three tests, of which the kernel of ``significance`` decides
+    something else than ``is_leaf_among``.
 
     impurity : the run's, which nodes and tables state; None: NaN.
     """
@@ -388,7 +392,9 @@ def tables_of(n_classes: int) -> list[np.ndarray]:
 
 
 def _faults_of_missing(missing: Missing, _: Ground, __: object) -> Iterator[str]:
-    """Its placements, and how it counts, are those of the kernel that it says it is."""
+    """Yield where its placements, or how it counts, are not those of the kernel that it says it
+    is.
+    """
     kernel = missing.kernel
     if not kernel or hasattr(missing, "surrogates"):  # no kernel grows by it
         return
@@ -436,7 +442,9 @@ def _faults_of_missing(missing: Missing, _: Ground, __: object) -> Iterator[str]
 
 
 def _faults_of_complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[str]:
-    """Its closed form says what ``leaf`` and ``node`` say, at the run's weights and prices."""
+    """Yield where its closed form says something else than ``leaf`` and ``node``, at the run's
+    weights and prices.
+    """
     form = form_of(complexity)
     if form is None:
         return

@@ -41,6 +41,8 @@ from arboretum.model.walk import EPS, NEGLIGIBLE, Arrivals
 
 # rows that are walked one by one in plain Python; all rows are walked by NumPy
 ROWS_IN_PYTHON = 1000
+LEAST_IN_PYTHON = 20  # of each of several trees
+CLOSE = 1e-9  # relative for values, absolute for a coverage: sums of the same terms in other orders
 # tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are
 # fewer
 STEPS_IN_PYTHON = 200_000
@@ -102,8 +104,8 @@ def verify(
 
 
 def check_limits(tree: Tree, problem: Problem) -> None:
-    """What the stopping rules limit holds.  Rows and weight of a branch are not asked for where a
-    pruner may have moved rows, nor weight that an objective changed.
+    """Check that what the stopping rules limit holds.  Rows and weight of a branch are not asked
+    for where a pruner may have moved rows, nor weight that an objective changed.
     """
     parts, limits = problem.parts, problem.parts.limits()
     at_every_node(
@@ -148,7 +150,7 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
             sure(point.tree),
             problem.objects,
             train,
-            rows=max(20, ROWS_IN_PYTHON // len(trees)),
+            rows=max(LEAST_IN_PYTHON, ROWS_IN_PYTHON // len(trees)),
             missing=problem.parts.missing,
         )
         check_prices(tree, problem.objects, problem.prices)
@@ -182,7 +184,7 @@ def check_others(
             problem.objects,
             train,
             label_costs,
-            max(20, ROWS_IN_PYTHON // len(trees)),
+            max(LEAST_IN_PYTHON, ROWS_IN_PYTHON // len(trees)),
             problem.parts.missing,
         )
         check_prices(tree, problem.objects, problem.prices)
@@ -226,8 +228,8 @@ def check_tree(
 
 
 def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing | None) -> None:
-    """A row rests at an inner node only without an outcome there, where the run's rule lets it
-    stop; else its branch, a leaf, is left out.
+    """Check that a row rests at an inner node only without an outcome there, where the run's rule
+    lets it stop; else its branch, a leaf, is left out.
 
     missing : None: nobody says where rows stop, so they may.
     """
@@ -258,8 +260,8 @@ def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing 
 
 
 def check_structure(tree: Tree) -> Tree:
-    """The arrays still form a tree; inner nodes have a child, leaves cost nothing.  Returns it
-    afresh, with nothing cached.
+    """Check that the arrays still form a tree, inner nodes have a child and leaves cost nothing.
+    Returns it afresh, with nothing cached.
     """
     try:
         tree = attrs.evolve(tree)
@@ -428,8 +430,8 @@ def check_objects(
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
-    """Every inner node's prices (of its branches, and the most of them) are ones that the list of
-    its path has for a test of its column, or 0 where the column is paid already.
+    """Check that every inner node's prices (of its branches, and the most of them) are ones that
+    the list of its path has for a test of its column, or 0 where the column is paid already.
 
     A test that reads several columns pays for each what the costliest test of that column costs.
     """
@@ -569,7 +571,7 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
             if own is not part and compared < NODES_UNBOUND * len(coverage):
                 compared += 1
                 off = np.abs(found - (itself := part.covered(objects, rows)))
-                if not (off <= 1e-9).all():
+                if not (off <= CLOSE).all():
                     i = int(off.argmax())
                     fail(
                         f"node {node}: coverage {part.name} answers alike, bound to its root or "
@@ -583,8 +585,8 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
 
 
 def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
-    """A solver's value is the objective's value of its tree, its bound is not above it, and
-    "optimal" means no gap.  Returns RECOMPUTED, or "not: " and why the value is only claimed.
+    """Check that a solver's value is the objective's value of its tree, its bound is not above it,
+    and "optimal" means no gap.  Returns RECOMPUTED, or "not: " and why the value is only claimed.
     """
     parts, optimal = problem.parts, solution.status is Status.optimal
     if parts.solver is None and not optimal:
@@ -594,7 +596,7 @@ def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
             f"value and lower bound of a tree are finite: reported {solution.value} and "
             f"{solution.lower_bound}"
         )
-    slack, value = 1e-9, solution.value
+    slack, value = CLOSE, solution.value
     at_most("the lower bound is at most the value", solution.lower_bound, value, slack)
     if optimal and not abs(solution.gap) <= slack * max(1.0, abs(value)):
         fail(f"an optimal solution has no gap: reported {solution.gap}", 0)

@@ -38,8 +38,8 @@ impurity.  A criterion may divide by anything, so nothing smaller can be derived
 
 
 def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
-    """The impurity of every node is that of its weights.  Returns how much was checked; raises
-    VerificationError.
+    """Check that the impurity of every node is that of its weights.  Returns how much was checked;
+    raises VerificationError.
     """
     objects, impurity = problem.objects, problem.parts.impurity
     if np.isnan(tree.impurity).all():
@@ -69,8 +69,8 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
 
 
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
-    """A node predicts the mean of its objects, or what the impurity, or a solver's objective,
-    makes of them.  Returns how much was checked.
+    """Check that a node predicts the mean of its objects, or what the impurity, or a solver's
+    objective, makes of them.  Returns how much was checked.
     """
     objects, parts, shift = problem.objects, problem.parts, _mean(problem)
     by_impurity = getattr(parts.impurity, "leaf_value", None)

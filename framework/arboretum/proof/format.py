@@ -243,7 +243,9 @@ def _refuse_header(header: Header) -> None:
 
 
 def _refuse_numbers(end: End, shape: str) -> None:
-    """Bound and value are finite, those of an additive objective as small as a record's."""
+    """Raise ValueError unless bound and value are finite, those of an additive objective as small
+    as a record's.
+    """
     most = sys.float_info.max if shape == "complexity" else (1 << 63) - 1
     for name, number in (("bound", end["bound"]), ("value", end["value"])):
         # whatever is no number fails, too

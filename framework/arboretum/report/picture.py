@@ -47,6 +47,8 @@ SEVERAL_BOX = 440.0  # for a test of several columns
 COLUMN_ROOM = 64.0
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 190.0
+# font sizes of a box's upper line, and of its lower one and of words on branches; of the legend
+LARGE, SMALL, LEGEND = 12, 10.5, 11
 PADDING = 9.0
 LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
@@ -128,13 +130,13 @@ def _place_boxes(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     levels: list[list[Item]] = [[] for _ in range(int(tree.depth_of.max()) + 2)]
     for item in root.walk():
         upper, lower = lines_of(tree, item)
-        wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
+        wanted = max(text_width(upper, LARGE, bold=True), text_width(lower, SMALL)) + 2 * PADDING
         several = item.children and len(tree.rule(item.node).columns) > 1
         width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if several else BOX_WIDTH[1])
         levels[int(tree.depth_of[item.node]) + item.stays].append(item)
     if not sideways:  # a box takes at least the width of the mark on its branch
         breadth = {
-            item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4)
+            item: max(wide, min(text_width(item.edge, SMALL), BOX_WIDTH[1]) + 4)
             for item, wide in width.items()
         }
         centre = tidy(root, lambda item: item.children, breadth.__getitem__, SIBLING_GAP)
@@ -152,7 +154,7 @@ def _place_boxes(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     x = MARGIN
     for here in filter(None, levels):
         x += (
-            44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH)
+            44.0 + min(max(text_width(item.edge, SMALL) for item in here), MARK_WIDTH)
             if places
             else 0.0
         )
@@ -246,12 +248,12 @@ def _draw_word_on_branch(edge: str, curve: Curve) -> Label:
             if curve.y2 > curve.y1 + 1
             else curve.y2 - 4 - curve.width / 2
         )
-        return Label(curve.x2 - 6, y, fit_text(edge, room, 10.5), 10.5, anchor="end", halo=True)
+        return Label(curve.x2 - 6, y, fit_text(edge, room, SMALL), SMALL, anchor="end", halo=True)
     return Label(
         curve.x2,
         curve.y2 - 11,
-        fit_text(edge, BOX_WIDTH[1], 10.5),
-        10.5,
+        fit_text(edge, BOX_WIDTH[1], SMALL),
+        SMALL,
         anchor="middle",
         halo=True,
     )
@@ -266,11 +268,15 @@ def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     subject = tree.rule(item.node).subject if item.children else ""
     # what a column is compared with: " ≤ 2.45"
     rest = upper.removeprefix(subject) if subject and upper.startswith(subject) else ""
-    left = inside - text_width(rest, 12, bold=True)
-    if not rest or text_width(upper, 12, bold=True) <= inside + 0.01 or left < COLUMN_ROOM - 0.01:
+    left = inside - text_width(rest, LARGE, bold=True)
+    if (
+        not rest
+        or text_width(upper, LARGE, bold=True) <= inside + 0.01
+        or left < COLUMN_ROOM - 0.01
+    ):
         rest, left = "", inside
     # never cut what a column is compared with
-    upper = fit_text(upper.removesuffix(rest), left, 12, bold=True) + rest
+    upper = fit_text(upper.removesuffix(rest), left, LARGE, bold=True) + rest
     fill, stroke, ink = ("#ffffff", LINE, FAINT) if item.children else (ground, colour, INK)
     look: Facts = {
         "stroke": stroke,
@@ -281,9 +287,11 @@ def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     middle = place.x + place.width / 2
     return [
         Box(place.x, place.y, place.width, BOX_HEIGHT, fill, **look),
-        Label(middle, place.y + 18, upper, 12, bold=True, anchor="middle"),
+        Label(middle, place.y + 18, upper, LARGE, bold=True, anchor="middle"),
         *_draw_bar(tree, item, place.x + PADDING, place.y + 25, inside),
-        Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=ink, anchor="middle"),
+        Label(
+            middle, place.y + 45, fit_text(lower, inside, SMALL), SMALL, fill=ink, anchor="middle"
+        ),
     ]
 
 
@@ -363,10 +371,10 @@ def _draw_legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label],
     if tree.is_regression:
         low, high = map(spell_short, value_range(tree))
         steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
-        return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", 11)], y + 12
+        return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", LEGEND)], y + 12
     colours, ranked = class_colours(tree), ranked_classes(tree)
     entries = [
-        (colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}")
+        (colours[c], f"{fit_text(tree.classes[c], 220, LEGEND)} {spell_short(tree.weights[0, c])}")
         for c in ranked
     ]
     if others := len(tree.classes) - len(ranked):
@@ -375,9 +383,12 @@ def _draw_legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label],
     shapes: list[Box | Label] = []
     x = MARGIN
     for colour, text in entries:
-        taken = 16 + text_width(text, 11) + 16
+        taken = 16 + text_width(text, LEGEND) + 16
         if x > MARGIN and x + taken > width - MARGIN:
             x, y = MARGIN, y + 19
-        shapes += [Box(x, y, 11, 11, colour, radius=2), Label(x + 16, y + 9.5, text, 11, fill=INK)]
+        shapes += [
+            Box(x, y, 11, 11, colour, radius=2),
+            Label(x + 16, y + 9.5, text, LEGEND, fill=INK),
+        ]
         x += taken
     return shapes, y + 12

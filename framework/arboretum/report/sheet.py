@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
     from matplotlib.transforms import Bbox
 
-# around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
+INCH = 72  # points; lengths are in points, as font sizes are
+# around the picture, and between panels
 MARGIN, GAP = 20.0, 24.0
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
 # fonts, colours and axes, as matplotlib reads them
@@ -101,7 +102,7 @@ class Block:
         """By so many points."""
         self.ends = self.extent().translated(dx, dy)
         for axes in self.plots:
-            axes.set_position(axes.get_position().translated(dx / 72, dy / 72))
+            axes.set_position(axes.get_position().translated(dx / INCH, dy / INCH))
 
     def above(
         self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0
@@ -133,7 +134,7 @@ class Block:
 
         x, y : in points.   look : of matplotlib's annotation.
         """
-        place = (x, y) - 72 * self.plots[0].get_position().p0
+        place = (x, y) - INCH * self.plots[0].get_position().p0
         added = self.plots[0].annotate(
             text,
             (0, 0),
@@ -160,7 +161,7 @@ class Block:
             1, min(len(handles), int(max(room, ends.width) // (0.62 * TEXT * longest + 36)))
         )
         frame = axes.get_position()
-        place = ((ends.x0, ends.y1 + 6) - 72 * frame.p0) / (72 * frame.size)
+        place = ((ends.x0, ends.y1 + 6) - INCH * frame.p0) / (INCH * frame.size)
         drawn = axes.legend(
             handles=handles,
             loc="lower left",
@@ -191,7 +192,7 @@ class Sheet:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        self.figure = Figure(figsize=(1, 1), dpi=72, facecolor="white", label=self.title)
+        self.figure = Figure(figsize=(1, 1), dpi=INCH, facecolor="white", label=self.title)
         FigureCanvasAgg(self.figure)
 
     @property
@@ -202,7 +203,8 @@ class Sheet:
     def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Axes:
         """Return the axes of a new plot at a place."""
         return self.figure.add_axes(
-            (left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}"
+            (left / INCH, bottom / INCH, width / INCH, height / INCH),
+            label=f"{len(self.figure.axes)}",
         )
 
     def head(
@@ -223,10 +225,10 @@ class Sheet:
     def finish(self, block: Block) -> Figure:
         """Return the figure, as large as what is on it."""
         ends = block.extent().padded(MARGIN)
-        inches = ends.width / 72, ends.height / 72
+        inches = ends.width / INCH, ends.height / INCH
         self.figure.set_size_inches(*inches)
         for axes in block.plots:
-            (x, y) = axes.get_position().p0 - ends.p0 / 72
+            (x, y) = axes.get_position().p0 - ends.p0 / INCH
             (width, height) = axes.get_position().size
             axes.set_position((x / inches[0], y / inches[1], width / inches[0], height / inches[1]))
         return self.figure

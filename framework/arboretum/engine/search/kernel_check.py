@@ -49,6 +49,7 @@ behind an array differs by more.
 # table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one
 MOST_ENTRIES = 4096
 
+KEPT = 256  # trials and plain functions that are kept in a process
 REPEATED = 40
 """Times that a kernel must be seen taking memory.  Where another thread does as it likes, one
 comparison in two goes wrong.
@@ -225,7 +226,7 @@ def _count_own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: 
     return int(scorer.columns(node, objects, rows).shape[1])
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT)
 def _check_impurity(
     kernel: Kernel, trial: Trial, name: str, value: Callable[[np.ndarray], np.ndarray]
 ) -> None:
@@ -267,7 +268,7 @@ def _check_prefix(
         )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT)
 def _check_criterion(
     criterion: Criterion,
     impurity: Impurity | None,
@@ -362,7 +363,7 @@ def _score_in_numpy(
         return math.nan
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT)
 def _check_column(
     kernel: Kernel,
     impurity: Kernel | None,
@@ -418,7 +419,7 @@ def _check_column(
 # -- the slow form ---------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT)
 def as_plain_python(function: Kernel) -> Kernel:
     """Return the plain Python function of a kernel, calling the plain Python functions of its
     compiled helpers.
