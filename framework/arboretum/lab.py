@@ -60,7 +60,7 @@ class Lab:
         path = _notes()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({**_trusted_labs(), self.folder: dict(self.checksums)}, indent=1)
+            text = json.dumps({**_notes_of_trust(), self.folder: dict(self.checksums)}, indent=1)
             beside = path.with_name(f".{path.name}.{os.getpid()}")
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, path)
@@ -73,7 +73,7 @@ class Lab:
         """Each file with a word, "new", "changed" or "gone", since it was trusted last; all are
         new where it never was.
         """
-        before, now = _trusted_labs().get(self.folder, {}), dict(self.checksums)
+        before, now = _notes_of_trust().get(self.folder, {}), dict(self.checksums)
         words = {
             name: "new" if name not in before else "changed"
             for name in now
@@ -97,7 +97,7 @@ def current() -> Lab:
     if changes := lab.changes():
         seen = (
             "has changed since you trusted it"
-            if lab.folder in _trusted_labs()
+            if lab.folder in _notes_of_trust()
             else "is not trusted"
         )
         files = ", ".join(changes[:3]) + f" and {len(changes) - 3} more" * (len(changes) > 3)
@@ -220,7 +220,7 @@ def _notes() -> Path:
     return base / "arboretum" / TRUSTED
 
 
-def _trusted_labs() -> dict[str, dict[str, str]]:
+def _notes_of_trust() -> dict[str, dict[str, str]]:
     """Folder of a lab → file → checksum; nothing where the note cannot be read."""
     try:
         found = json.loads(_notes().read_text(encoding="utf-8"))

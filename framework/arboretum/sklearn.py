@@ -171,7 +171,7 @@ class _BaseTree(BaseEstimator):
         )
         values = {
             key: value
-            for key, value in self._requested_values(ordered).items()
+            for key, value in self._asked_values(ordered).items()
             if not key.startswith("budget.")
         }
         try:
@@ -190,7 +190,7 @@ class _BaseTree(BaseEstimator):
         """
         asked = {
             key.removeprefix("budget."): value
-            for key, value in self._requested_values({}).items()
+            for key, value in self._asked_values({}).items()
             if key.startswith("budget.")
         }
         for name in asked:
@@ -205,7 +205,7 @@ class _BaseTree(BaseEstimator):
         """Parameter → value, of scikit-learn's limits that are given."""
         return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
 
-    def _requested_values(self, ordered: Plain) -> Facts:
+    def _asked_values(self, ordered: Plain) -> Facts:
         """Everything that is asked for, by its key on the command line.
 
         ordered : what ``max_leaf_nodes`` asks for besides.
