@@ -37,7 +37,7 @@ KNOWN = {
     "framework/arboretum/proof/writing.py:__init__ open": OWN_NAME,
     "framework/arboretum/proof/writing.py:close replace": "file_for: nothing was there, or a proof",
     "framework/arboretum/proof/writing.py:__exit__ unlink": OWN_NAME,
-    "framework/arboretum/cli/new.py:_write write_text": (
+    "framework/arboretum/cli/new.py:_write_folder write_text": (
         "into a folder that was not there, or was empty"
     ),
     "framework/arboretum/cli/show.py:write_out write_bytes": (
@@ -45,7 +45,7 @@ KNOWN = {
     ),
     "framework/arboretum/cli/terminal.py:open_output open": "the null device",
     "framework/arboretum/plugin/assemble.py:exported write_bytes": ASKED,
-    "framework/arboretum/report/sheet.py:styled savefig": ASKED,
+    "framework/arboretum/report/sheet.py:save_in_style savefig": ASKED,
     "plugins/arboretum_data/openml.py:fetch unlink": "what this very call has put into the cache",
     "plugins/arboretum_mlflow/schema.py:_check_folder open": (
         "the store's own lock, made if absent and never emptied"
