@@ -311,8 +311,6 @@ class ConstrainedSearch:
         The multiplier is bisected TRIED times at most, by whether the cheapest tree keeps
         the rate.  Raises ``least`` to the best bound.
         """
-        from arboretum_gosdt.sparse.search import SparseSearch
-
         found, merged = self.found, self.found.merged
         if found.units.price_value or not found.units.p or not len(merged.tests):
             return None
@@ -341,38 +339,50 @@ class ConstrainedSearch:
         for _ in range(TRIED):
             if self.least >= self.cost_of_best:
                 break
-            lagrangian = LagrangianCost.of_rate(found, each, room, (low + high) / 2)
-            most, nodes = lagrangian.cost.max(axis=1), np.array([[-1, -1, -1]])
-            saves = most[:, None] - lagrangian.cost
-            kept = saves.any(axis=1)
-            if saves.sum() > WEIGHTS:
+            middle = (low + high) / 2
+            lagrangian = LagrangianCost.of_rate(found, each, room, middle)
+            searched = self._search_lagrangian(lagrangian)
+            if searched is None:
                 break
-            search = SparseSearch(
-                bits=merged.bits[kept],
-                weights=saves[kept],
-                n_features=len(merged.tests),
-                p=lagrangian.p,
-                q=lagrangian.q,
-                depth=found.limits.depth,
-                memory_bytes=self.context.memory_bytes,
-            )
-            report = lambda low, up: self.context.progress(
-                0,
-                None,
-                f"{search.subproblems:,} sets of objects",  # noqa: B023 - of this turn
-            )
-            search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
-            nodes = search.tree()[:, [0, 2, 3]]
-            self._keep_tree(nodes, features=True)
-            bound = lagrangian.bound(search.lower + lagrangian.q * int(most.sum() - saves.sum()))
+            nodes, bound = searched
             if best is None or bound > self.least:
                 best, self.least = lagrangian, max(self.least, min(bound, self.cost_of_best))
             self.report()
-            inner = nodes[:, 0] >= 0
-            nodes[inner, 0] = merged.tests[nodes[inner, 0]]
             yes = self._sums_of_rates(nodes, lagrangian.cost, [each[:, None]])[0][0]
-            low, high = ((low + high) / 2, high) if yes > room else (low, (low + high) / 2)
+            low, high = (middle, high) if yes > room else (low, middle)
         return best
+
+    def _search_lagrangian(self, lagrangian: LagrangianCost) -> tuple[np.ndarray, int] | None:
+        """Search for the tree that is cheapest by a Lagrangian cost, for PATIENCE slices, and try
+        the best one found.  Returns int64[nodes, 3] as build_tree has it, tests the problem's, and
+        the bound on ``least`` that is proven; None where the costs are too large to search.
+        """
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        found, merged = self.found, self.found.merged
+        most = lagrangian.cost.max(axis=1)
+        saves = most[:, None] - lagrangian.cost
+        kept = saves.any(axis=1)
+        if saves.sum() > WEIGHTS:
+            return None
+        search = SparseSearch(
+            bits=merged.bits[kept],
+            weights=saves[kept],
+            n_features=len(merged.tests),
+            p=lagrangian.p,
+            q=lagrangian.q,
+            depth=found.limits.depth,
+            memory_bytes=self.context.memory_bytes,
+        )
+        report = lambda low, up: self.context.progress(
+            0, None, f"{search.subproblems:,} sets of objects"
+        )
+        search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
+        nodes = search.tree()[:, [0, 2, 3]]
+        self._keep_tree(nodes, features=True)
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = merged.tests[nodes[inner, 0]]
+        return nodes, lagrangian.bound(search.lower + lagrangian.q * int(most.sum() - saves.sum()))
 
     def _sums_of_rates(
         self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
@@ -413,12 +423,11 @@ class ConstrainedSearch:
         lagrangian = self.lagrangian or LagrangianCost.of_rate(
             self.found, np.zeros(len(self.cost), np.int64), 0, 0.0
         )
-        most = lagrangian.budget(aim)
         all_trees = AllTrees(
             table=Rows.of_merged(found.merged, lagrangian.cost),
             p=lagrangian.p,
             q=lagrangian.q,
-            budget=most,
+            budget=lagrangian.budget(aim),
             depth=found.limits.depth,
             least=found.limits.least,
             memory_bytes=context.memory_bytes,
@@ -442,25 +451,37 @@ class ConstrainedSearch:
         for trees in fronts.trees():
             if context.late:
                 return "seconds"
-            sums = trees.value[:, 1 : rates.shape[1] + 1, 0]
             cost = (
                 trees.cost
                 if lagrangian.scale == 1
                 else trees.value[:, 0, 0] + found.units.p * trees.leaves
             )
-            able = cost < self.cost_of_best
-            if found.limits.leaves is not None:
-                able &= trees.leaves <= found.limits.leaves
-            start = 0
-            for one in self.rates:
-                able &= one.keeps_about(sums[:, start : start + len(one.sizes) - 1])
-                start += len(one.sizes) - 1
-            for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
-                if self._keeps_rates(sums[i].tolist()):
-                    self.cost_of_best = int(cost[i])
-                    self.best = fronts.nodes_of_tree(trees.origin[i])
-                    break
+            i = self._cheapest_that_keeps(cost, trees.leaves, trees.value[:, 1:, 0])
+            if i is not None:
+                self.cost_of_best = int(cost[i])
+                self.best = fronts.nodes_of_tree(trees.origin[i])
         return ""
+
+    def _cheapest_that_keeps(
+        self, cost: np.ndarray, leaves: np.ndarray, sums: np.ndarray
+    ) -> int | None:
+        """Return which of some trees is the cheapest that is better than the best one known and
+        keeps all limits; None if none does.
+
+        cost : int64[trees], in 1/q losses, without what every tree loses.
+        leaves : int64[trees], how many each has.
+        sums : int64[trees, n], of each rate in turn a number per group but the first.
+        """
+        able, start, most = cost < self.cost_of_best, 0, self.found.limits.leaves
+        if most is not None:
+            able &= leaves <= most
+        for one in self.rates:
+            end = start + len(one.sizes) - 1
+            able, start = able & one.keeps_about(sums[:, start:end]), end
+        for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
+            if self._keeps_rates(sums[i].tolist()):
+                return int(i)
+        return None
 
     def _keeps_rates(self, sums: list[int]) -> bool:
         """Return whether all rates are close enough.
