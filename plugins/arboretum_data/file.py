@@ -100,7 +100,15 @@ class FileDataset:
         if any(c.name == WEIGHTS for c in cells):
             weight, ignore = weight or WEIGHTS, (*ignore, *([WEIGHTS] if weight else []))
         schema = Schema(
-            self.target, self.kinds, self.orders, None, ignore, weight, self.group, self.task, sign
+            self.target,
+            self.kinds,
+            self.orders,
+            None,
+            ignore,
+            weight,
+            group=self.group,
+            task=self.task,
+            decimal=sign,
         )
         table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, cells, schema)
         return worded(one_against_rest(table, self.positive), self.questions)

@@ -250,7 +250,9 @@ class Peer:
         value = float(sure(matrix.problem.parts.objective).value(tree, matrix.problem))
         optimal = status is Status.optimal
         details = {f"peer_{name}": found[name] for name in ("seconds", "memory") if name in found}
-        return Solution(tree, value, value if optimal else 0.0, status, 0, optimal, notes, details)
+        return Solution(
+            tree, value, value if optimal else 0.0, status, 0, optimal, notes=notes, details=details
+        )
 
 
 @attrs.frozen

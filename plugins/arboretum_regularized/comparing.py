@@ -173,7 +173,15 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
         )
     placed = ranks(scores)
     return Comparison(
-        scores, placed, placed.mean(axis=0), overall, everyone, pairs, against, alpha, tuple(notes)
+        scores,
+        placed,
+        placed.mean(axis=0),
+        overall,
+        everyone,
+        pairs,
+        dunn=against,
+        alpha=alpha,
+        notes=tuple(notes),
     )
 
 
@@ -272,12 +280,21 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
     ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
     if isinstance(test, Pairwise):
         return RankDiagram(
-            title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes
+            title, test.methods, ranks, subtitle, test.groups(), reach, test=words, notes=notes
         )
     around = (ranks[test.control] - sure(reach), ranks[test.control] + sure(reach))
     words = f"{words}, against {test.methods[test.control]}"
     return RankDiagram(
-        title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes
+        title,
+        test.methods,
+        ranks,
+        subtitle,
+        (),
+        reach,
+        test=words,
+        control=test.control,
+        interval=around,
+        notes=notes,
     )
 
 

@@ -128,7 +128,14 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     p = np.minimum(posthoc_nemenyi_friedman(ranks(scores)).to_numpy(), 1.0)
     different = np.abs(average[:, None] - average[None, :]) > limit
     return Pairwise(
-        "Nemenyi", scores.methods, average, p, different, alpha, limit, gap_notes(scores)
+        "Nemenyi",
+        scores.methods,
+        average,
+        p,
+        different,
+        alpha,
+        critical_difference=limit,
+        notes=gap_notes(scores),
     )
 
 
@@ -149,7 +156,15 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
     p[place] = 1.0
     different, notes = apart > limit, gap_notes(scores)
     return AgainstControl(
-        "Bonferroni–Dunn", scores.methods, place, average, p, different, alpha, limit, notes
+        "Bonferroni–Dunn",
+        scores.methods,
+        place,
+        average,
+        p,
+        different,
+        alpha=alpha,
+        critical_difference=limit,
+        notes=notes,
     )
 
 
@@ -207,8 +222,8 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
         p,
         different,
         alpha,
-        None,
-        tuple(notes),
+        critical_difference=None,
+        notes=tuple(notes),
     )
 
 

@@ -160,7 +160,7 @@ def as_svg(search: PrintedSearch) -> str:
                     11.0,
                     True,
                     ASKED,
-                    "end",
+                    anchor="end",
                     halo=True,
                 )
             )
@@ -174,7 +174,7 @@ def as_svg(search: PrintedSearch) -> str:
                 HEIGHT,
                 CLOSED if said[2] == "solved" else OPEN,
                 scene.LINE,
-                6.0,
+                radius=6.0,
                 hint=said[2],
             )
         )

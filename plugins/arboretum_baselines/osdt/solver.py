@@ -130,7 +130,7 @@ class Rank:
         used = sum(
             1 << k for k, name in enumerate(BOUNDS) if name not in (*self.without, *self._unused)
         )
-        return OsdtSearch(found, loss, settings, self.rule, seed, self.ahead, used)
+        return OsdtSearch(found, loss, settings, self.rule, seed, self.ahead, used=used)
 
     _unused: ClassVar[tuple[str, ...]] = ()
 
@@ -218,7 +218,15 @@ class OsdtSearch(InSlices):
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = leaf_kernels.Data(
-            mask, bits[:-1], p, n, found.rows, words, loss.table, np.ones((1, 2)), np.empty((2, 0))
+            mask,
+            bits[:-1],
+            p,
+            n,
+            found.rows,
+            words,
+            loss=loss.table,
+            pieces=np.ones((1, 2)),
+            ladder=np.empty((2, 0)),
         )
         whole = [np.zeros(tests, np.int64) for _ in range(3)]
         walk = [np.zeros(66, np.int64) for _ in range(2)]

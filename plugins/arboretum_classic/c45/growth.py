@@ -276,7 +276,7 @@ def _sort_root(
         np.zeros(0),
         distinct,
         reach,
-        found[:, 1] > 0,
+        close=found[:, 1] > 0,
     )
     own = {f.column: distinct[i, : found[i, 0]] for i, f in enumerate(objects.raw_features)}
     return pool, rows, n - np.isnan(values).sum(axis=1), own

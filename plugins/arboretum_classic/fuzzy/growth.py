@@ -133,11 +133,11 @@ class FuzzyGrowth(FractionalGrowth):
             node.weights[None].astype(np.float64),
             rows,
             mass,
-            impurity,
-            factor,
-            wanted,
-            node.depth,
-            self.total_mass,
+            impurity=impurity,
+            factor=factor,
+            open=wanted,
+            depth=node.depth,
+            total=self.total_mass,
         )
         found = self.search.best(
             level, Objects(stats.y, self.weight, self.rows), columns, cell, node

@@ -73,5 +73,11 @@ class SoftSplits(ByLevels):
         tree = to_tree(root, problem.objects, growth.space.statistics)
         notes = growth.notes(self.order.value, False)
         return Solution(
-            tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes
+            tree,
+            math.nan,
+            math.nan,
+            Status.feasible,
+            growth.expanded,
+            not growth.stopped,
+            notes=notes,
         )

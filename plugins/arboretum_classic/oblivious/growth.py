@@ -114,7 +114,7 @@ class ObliviousGrowth(Growth):
         """
         found = test.found
         item.candidate = Candidate(
-            test, found.feature, found.index, found.side, found.price, np.nan, found.place
+            test, found.feature, found.index, found.side, found.price, np.nan, place=found.place
         )
         below = self.split_node(item)
         if adds_up:
@@ -150,9 +150,9 @@ class ObliviousGrowth(Growth):
             weights,
             counts,
             mass,
-            impurity,
-            factor,
-            wanted,
-            nodes[0].node.depth,
-            self.total_mass,
+            impurity=impurity,
+            factor=factor,
+            open=wanted,
+            depth=nodes[0].node.depth,
+            total=self.total_mass,
         )

@@ -214,7 +214,7 @@ class ObliviousSearch:
                     int(side),
                     float(score),
                     float(price[f]),
-                    (raw[f].position, 1, int(f)),
+                    place=(raw[f].position, 1, int(f)),
                 )
         first = growth.problem.objects.test_offset
         for f, feature in enumerate(features):
@@ -250,7 +250,7 @@ class ObliviousSearch:
                 side,
                 float(scores[:, test].max()),
                 float(price[test]),
-                (feature.position, 0, f),
+                place=(feature.position, 0, f),
             )
             if (
                 best is None

@@ -113,6 +113,6 @@ class Oblivious(ByLevels):
             Status.feasible,
             len(levels),
             not growth.stopped,
-            tuple(notes),
-            details,
+            notes=tuple(notes),
+            details=details,
         )

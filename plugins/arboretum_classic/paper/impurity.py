@@ -123,7 +123,7 @@ def _cells(found: Plain) -> list[Cell]:
                 paper["slide"][impurity][what],
                 ours[what],
                 DIGIT,
-                known.get(what),
+                known=known.get(what),
             )
             for what in ours
         ]

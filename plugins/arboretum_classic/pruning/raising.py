@@ -90,8 +90,8 @@ def arrays_of_tree(tree: Tree) -> Shape:
         tree.missing_child.astype(np.int64),
         start.astype(np.int64),
         np.array([one.rule for one in each], np.int64),
-        np.cumsum([0, *map(len, stands)]),
-        np.array([k for to in stands for k in to], np.int64),
+        to_start=np.cumsum([0, *map(len, stands)]),
+        to=np.array([k for to in stands for k in to], np.int64),
     )
 
 
@@ -177,8 +177,8 @@ def rules_for_kernel(tree: Tree, table: Table) -> Tests:
         np.array([e for some in edges for e in some], np.float64),
         np.cumsum([0, *map(len, outcome)]),
         np.concatenate([*outcome, np.zeros(0, np.int64)]).astype(np.int64),
-        by_row(known.numbers, np.float64),
-        by_row(known.codes, np.int32),
+        numbers=by_row(known.numbers, np.float64),
+        codes=by_row(known.codes, np.int32),
     )
 
 

@@ -161,7 +161,14 @@ def code_numeric(
     more = {"edges": tuple(edges.astype(np.float64).tolist()), "unit": column.unit}
     return [
         _make_coded_column(
-            BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more
+            BinnedFeature,
+            column,
+            position,
+            family,
+            codes,
+            len(edges) + 1,
+            missing_bin=missing_bin,
+            **more,
         )
     ]
 
@@ -208,7 +215,7 @@ def code_categories(
             family,
             codes,
             len(present),
-            missing_bin,
+            missing_bin=missing_bin,
             categories=categories,
         )
     ]
@@ -232,7 +239,7 @@ def code_ordinal(
             Family.thresholds,
             codes,
             len(present),
-            missing_bin,
+            missing_bin=missing_bin,
             **more,
         )
     ]

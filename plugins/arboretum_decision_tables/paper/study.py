@@ -56,8 +56,8 @@ class Minima:
             np.zeros(nodes, np.uint64),
             np.zeros(nodes, np.int64),
             np.zeros(nodes + 1, np.int64),
-            np.zeros(stream, np.int64),
-            np.zeros(nodes, np.int64),
+            stream=np.zeros(stream, np.int64),
+            order=np.zeros(nodes, np.int64),
         )
 
     def of(self, codes: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -66,7 +66,7 @@ class Sample:
         )
         products, (i, j) = np.zeros((len(COSTS), k, k)), np.tril_indices(k)
         products[:, i, j] = products[:, j, i] = lower
-        return Sample(n, single, merged, sums, products, optimal, minima)
+        return Sample(n, single, merged, sums, products, optimal, minima=minima)
 
     @property
     def mean(self) -> np.ndarray:

@@ -155,7 +155,14 @@ def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
     objects, origin = training_objects(data, division.train)
     train, valid, test = map(data.tally, (division.train, division.valid, division.test))
     return TrainingSplit(
-        data, objects, origin, train, valid, test, theta_of(len(division.train)), division.train
+        data,
+        objects,
+        origin,
+        train,
+        valid,
+        test,
+        theta=theta_of(len(division.train)),
+        rows=division.train,
     )
 
 

@@ -107,7 +107,14 @@ class Piece:
         split = training_split(services, key["dataset"], run)
         price = price_list(services, split.objects, key["prices"], run)
         return Piece(
-            services, split, price, key["prices"], key["variant"], run, key["seed"], key["times"]
+            services,
+            split,
+            price,
+            key["prices"],
+            key["variant"],
+            run,
+            split=key["seed"],
+            clock=key["times"],
         )
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
