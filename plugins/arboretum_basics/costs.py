@@ -18,10 +18,10 @@ def _names(label: str) -> tuple[str | None, ...]:
 
 def _by_column(objects: Encoded, price_of: dict[str, float]) -> Prices:
     """Return the list of prices per column, spread over the tests that read it."""
-    tests = [np.full(f.n_tests, price_of[f.column], np.float64) for f in objects.features]
+    tests = [np.full(f.n_tests, price_of[f.column], float) for f in objects.features]
     return Prices(
         tests=np.concatenate(tests) if tests else np.zeros(0),
-        raw=np.array([price_of[f.column] for f in objects.raw_features], np.float64),
+        raw=np.array([price_of[f.column] for f in objects.raw_features], float),
     )
 
 
@@ -284,7 +284,7 @@ class ByOutcome:
                     )
         n, most = len(objects.raw_features), max(map(len, rows), default=1)
         listed = Prices.by_outcome(
-            np.array([[*row, *[np.nan] * (most - len(row))] for row in rows], np.float64), n
+            np.array([[*row, *[np.nan] * (most - len(row))] for row in rows], float), n
         )
         # then exact solvers and kernels know the list, too
         alike = all(len(set(row)) == 1 for row in rows)

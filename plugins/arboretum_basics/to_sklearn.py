@@ -143,7 +143,7 @@ def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
     for rule in tree.rules:
         if isinstance(rule, Threshold):
             found[rule.column].add(rule.threshold)
-    return {name: np.array(sorted(own), np.float64) for name, own in found.items()}
+    return {name: np.array(sorted(own), float) for name, own in found.items()}
 
 
 def _refuse_tree(tree: Tree) -> None:

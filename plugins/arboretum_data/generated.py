@@ -256,7 +256,7 @@ def _read_numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
     text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode()
     rows = list(csv.reader(text.splitlines(), delimiter="," if "," in text else " "))
     first = rows.pop(0) if header else []
-    return np.array(rows, dtype=np.float64), first
+    return np.array(rows, dtype=float), first
 
 
 def _classification_table(

@@ -206,8 +206,7 @@ def _cells_of(bunch: Bunch, what: str, notes: tuple[str, ...]) -> Fetched:
     if bunch.frame is None:  # sparse
         dense = bunch.data.toarray()
         cells = [
-            Cells(n, numbers=dense[:, i].astype(np.float64))
-            for i, n in enumerate(bunch.feature_names)
+            Cells(n, numbers=dense[:, i].astype(float)) for i, n in enumerate(bunch.feature_names)
         ]
         target = factorise(names[0], [str(v) for v in bunch.target], ("",))
         return Fetched((*cells, target), names[0], frozenset(), notes)
@@ -224,7 +223,7 @@ def _series_cells(name: str, series: Series) -> Cells:
         spelled = [str(v) for v in series.cat.categories]
         return Cells(name, tuple(spelled), np.asarray(codes, np.int32))
     if series.dtype.kind in "iuf":
-        return Cells(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return Cells(name, numbers=series.to_numpy(dtype=float, na_value=np.nan))
     missing = series.isna().to_numpy()
     words = ["" if gone else str(value) for gone, value in zip(missing, series, strict=True)]
     return factorise(name, words, ("",))

@@ -156,7 +156,7 @@ def pycontree() -> Begin:
         def fit() -> None:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
-                model.fit(x.astype(np.float64), y)
+                model.fit(x.astype(float), y)
             model.late = any("time limit" in str(one.message) for one in said)
 
         return fit, lambda: {
@@ -220,7 +220,7 @@ def fst() -> Begin:
         def fit() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model.fit(x.astype(np.float64), y)
+                model.fit(x.astype(float), y)
 
         return fit, lambda: {
             "nodes": flatten(nested(model.tree_)),

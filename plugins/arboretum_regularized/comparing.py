@@ -49,7 +49,7 @@ class PowerLaw:
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Return float64[…] of the curve at x > 0."""
-        return self.factor * np.asarray(x, dtype=np.float64) ** self.exponent
+        return self.factor * np.asarray(x, dtype=float) ** self.exponent
 
 
 def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
@@ -58,7 +58,7 @@ def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
 
     x, y : float64[n] > 0, with two different x at least.   Raises DataError otherwise.
     """
-    x, y = (np.asarray(values, dtype=np.float64) for values in (x, y))
+    x, y = (np.asarray(values, dtype=float) for values in (x, y))
     if x.shape != y.shape or x.ndim != 1:
         raise DataError(f"a power law needs as many x as y, not shapes {x.shape} and {y.shape}")
     if not ((x > 0) & (y > 0) & np.isfinite(x) & np.isfinite(y)).all():
@@ -410,7 +410,7 @@ def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis:
     """
     if absent := [name for name in times.datasets if name not in sizes]:
         raise DataError(f"the data set {absent[0]!r} has no size; add it to sizes")
-    n = np.array([sizes[name] for name in times.datasets], dtype=np.float64)
+    n = np.array([sizes[name] for name in times.datasets], dtype=float)
     lines = []
     for m, (method, column) in enumerate(zip(times.methods, times.values.T, strict=True)):
         x, y, label, fitted = n[~np.isnan(column)], column[~np.isnan(column)], method, []

@@ -415,7 +415,7 @@ class ImpurePairs:
 
 def _pairs(counts: np.ndarray) -> np.ndarray:
     """φ over the last axis: int64[…, classes] → float64[…]."""
-    n = counts.astype(np.float64)
+    n = counts.astype(float)
     pairs: np.ndarray = (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
     return pairs
 

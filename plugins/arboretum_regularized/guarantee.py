@@ -158,7 +158,7 @@ def conflicting(objects: Encoded) -> int:
     of 3e-8.
     """
     mixed = np.zeros(objects.n_objects, np.uint64)
-    raw = np.ascontiguousarray(objects.raw, np.float64) + 0.0  # −0 and 0 are one value
+    raw = np.ascontiguousarray(objects.raw, float) + 0.0  # −0 and 0 are one value
     for column in (*objects.codes.T, *raw.view(np.uint64).reshape(raw.shape).T):
         mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)

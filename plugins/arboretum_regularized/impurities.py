@@ -52,7 +52,7 @@ class Decomposable:
     def value(self, weights: np.ndarray) -> np.ndarray:
         """Return float64[…, classes] → float64[…]."""
         mass = weights.sum(axis=-1, keepdims=True)
-        q = np.divide(weights, mass, out=np.zeros_like(weights, dtype=np.float64), where=mass > 0)
+        q = np.divide(weights, mass, out=np.zeros_like(weights, dtype=float), where=mass > 0)
         found = np.where(q > 0, q * self.parts(np.where(q > 0, q, 1.0)), 0.0).sum(axis=-1)
         # the sum of nearly equal parts of a pure set may be −1e-17; real negative values are left
         # for the check to find

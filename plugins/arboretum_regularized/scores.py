@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _numbers(values: ArrayLike) -> np.ndarray:
-    return np.array(values, dtype=np.float64)
+    return np.array(values, dtype=float)
 
 
 @attrs.frozen(eq=False)
@@ -86,7 +86,7 @@ class Scores:
         The standard error is s/√r with s by r − 1; NaN where r < 2.  Raises DataError as the class
         does.
         """
-        values = np.asarray(values, dtype=np.float64)
+        values = np.asarray(values, dtype=float)
         if values.ndim != 3:
             raise DataError(
                 "repeats are values of shape [datasets, methods, repeats], not of shape "

@@ -142,9 +142,9 @@ class C45:
         return {
             "gain": gain,
             "split_info": bits(np.column_stack([branches, lost])),
-            "column": column.astype(np.float64),
-            "number": (levels == 0).astype(np.float64),
-            "in_average": counts.astype(np.float64),
+            "column": column.astype(float),
+            "number": (levels == 0).astype(float),
+            "in_average": counts.astype(float),
             "enough": (np.partition(branches, -2, axis=1)[:, -2] > least - TOLERANCE).astype(
                 np.float64
             ),

@@ -102,7 +102,7 @@ class Quinlan:
 
             solution, objects = grow(problem, context), problem.objects
             values = {
-                f.column: np.unique(objects.raw[:, i].astype(np.float64))
+                f.column: np.unique(objects.raw[:, i].astype(float))
                 for i, f in enumerate(objects.raw_features)
             }
         return attrs.evolve(
@@ -259,7 +259,7 @@ def _sort_root(
     """
     from arboretum.kernels.runs import rank_columns
 
-    values = np.ascontiguousarray(objects.raw.T, np.float64)
+    values = np.ascontiguousarray(objects.raw.T, float)
     width, n = values.shape
     order = np.empty((width, n), np.uint64)
     distinct = np.empty((width, n))
@@ -272,7 +272,7 @@ def _sort_root(
     rows = kernels.Objects(
         objects.label.astype(np.uint16),
         objects.weight,
-        objects.count.astype(np.float64),
+        objects.count.astype(float),
         np.zeros(0),
         distinct,
         reach,

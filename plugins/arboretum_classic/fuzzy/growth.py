@@ -80,7 +80,7 @@ class FuzzyGrowth(FractionalGrowth):
 
     def _spread(self, f: int) -> float:
         """Return the standard deviation of a raw column, 0 where it is not known."""
-        values = self.search.values[f].astype(np.float64)
+        values = self.search.values[f].astype(float)
         with np.errstate(invalid="ignore", over="ignore"):
             return (
                 float(np.nan_to_num(np.nanstd(values), posinf=0.0))
@@ -130,7 +130,7 @@ class FuzzyGrowth(FractionalGrowth):
             self.place,
             who.astype(np.int32),
             first,
-            node.weights[None].astype(np.float64),
+            node.weights[None].astype(float),
             rows,
             mass,
             impurity=impurity,
@@ -179,7 +179,7 @@ class FuzzyGrowth(FractionalGrowth):
             after += 1
         threshold = float(midpoints(values[None, [found.index, after]])[0])
         feature = self.problem.objects.raw_features[f]
-        x = self.search.values[f, who].astype(np.float64)
+        x = self.search.values[f, who].astype(float)
         given = self.given.get(
             feature.column,
             None if self.share_of_spread is None else self.share_of_spread * self.spread(f),

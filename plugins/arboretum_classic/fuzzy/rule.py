@@ -52,7 +52,7 @@ def shares_above(values: np.ndarray, threshold: float, width: float, shape: str)
     shape : "linear" or "logistic".
     """
     if width == 0:
-        return (values > threshold).astype(np.float64)
+        return (values > threshold).astype(float)
     z = (values - threshold) / width
     if shape == "linear":
         return np.clip(z + 0.5, 0.0, 1.0)
@@ -87,7 +87,7 @@ class FuzzyThreshold(TestRule):
 
         Raises DataError where the column is not continuous in ``table``.
         """
-        values = numbers(table, self.column, rows).astype(np.float64)
+        values = numbers(table, self.column, rows).astype(float)
         above = shares_above(values, self.threshold, self.width, self.shape)
         return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
 
@@ -97,7 +97,7 @@ class FuzzyThreshold(TestRule):
         if is_missing(value):
             return 0.0, 0.0
         above = float(
-            shares_above(np.asarray(value, np.float64), self.threshold, self.width, self.shape)
+            shares_above(np.asarray(value, float), self.threshold, self.width, self.shape)
         )
         return 1.0 - above, above
 

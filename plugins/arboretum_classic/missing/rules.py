@@ -218,7 +218,7 @@ class Surrogates(_Rule):
         own, arity = set(rule.columns), rule.arity
         raw = [feature for feature in objects.raw_features if feature.column not in own]
         columns = [objects.table.column(feature.column).take(rows) for feature in raw]
-        values = np.array([column.as_numbers() for column in columns], np.float64).reshape(
+        values = np.array([column.as_numbers() for column in columns], float).reshape(
             len(raw), len(rows)
         )
         cut = np.empty((len(raw), 2))

@@ -70,7 +70,7 @@ class DecisionTable:
         from arboretum.api import table as tables
 
         levels = tests_of_levels(tree)
-        size = int(np.prod([rule.arity for rule in levels], dtype=np.float64))
+        size = int(np.prod([rule.arity for rule in levels], dtype=float))
         if size > self.most:
             raise CapabilityError(
                 f"the table would have {size:,} rows, more than most={self.most:,}; grow "

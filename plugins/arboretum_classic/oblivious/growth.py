@@ -76,7 +76,7 @@ class ObliviousGrowth(Growth):
         refuse_parts(self, "oblivious")
         stats = self.space.statistics
         search = ObliviousSearch(self, False, float(max(1, self.limits.min_leaf)))
-        objects = Objects(stats.y, stats.weight, stats.count.astype(np.float64))
+        objects = Objects(stats.y, stats.weight, stats.count.astype(float))
         first = self.evaluate(self.root())
         nodes, self.levels = [first], []
         while (
@@ -131,8 +131,8 @@ class ObliviousGrowth(Growth):
     def _level(self, nodes: list, adds_up: bool) -> Level:
         stats, rows = self.space.statistics, self.space.rows.astype(np.int64)
         first = np.array([item.cell.low for item in nodes] + [len(rows)])
-        weights = np.array([item.node.weights for item in nodes], np.float64)
-        counts = np.array([item.node.counts for item in nodes], np.float64).reshape(len(nodes), -1)
+        weights = np.array([item.node.weights for item in nodes], float)
+        counts = np.array([item.node.counts for item in nodes], float).reshape(len(nodes), -1)
         place = np.empty(len(rows), np.int32)
         place[rows] = np.repeat(np.arange(len(nodes)) * weights.shape[1], np.diff(first))
         if not stats.moments:

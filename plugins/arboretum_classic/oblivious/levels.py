@@ -269,4 +269,4 @@ class ObliviousSearch:
         return best
 
     def _payable(self, prices: Any, cell: GrowthCell) -> np.ndarray:
-        return self._growth.space.payable_prices(np.asarray(prices, np.float64), cell)
+        return self._growth.space.payable_prices(np.asarray(prices, float), cell)

@@ -21,7 +21,7 @@ def search(
     """
     best = -1, -1, -1, -np.inf
     for f in np.flatnonzero(price < np.inf).tolist():
-        order, values = columns.order[f].astype(np.int64), columns.values[f].astype(np.float64)
+        order, values = columns.order[f].astype(np.int64), columns.values[f].astype(float)
         there = np.flatnonzero(level.place[order] >= 0)
         last = there[there < columns.known[f]]
         order, n_known = order[there], len(last)

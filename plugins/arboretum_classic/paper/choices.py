@@ -32,7 +32,6 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
-    SMALL,
     claim_on_most,
     grow,
     mean_and_error,
@@ -79,14 +78,13 @@ def pieces(paper: Lecture) -> list[Piece]:
     set.
     """
     key = {"chapter": "choices", "seeds": paper.seeds}
-    sets = [name for name in paper.datasets if name in SMALL]
     drawn = [Piece({**key, "predicate": kind}, 0.2 * paper.seeds) for kind in KINDS]
     return [
         *drawn,
         *(
             Piece({**key, "about": about, "dataset": name}, 0.1 * paper.seeds)
             for about in WORK
-            for name in sets
+            for name in paper.small
         ),
     ]
 
@@ -148,9 +146,7 @@ def _empty_cells(table: Table, draw: np.random.Generator) -> Table:
         empty = draw.random(table.n_rows) < EMPTY
         if column.is_continuous:
             columns.append(
-                attrs.evolve(
-                    column, values=np.where(empty, np.nan, column.values.astype(np.float64))
-                )
+                attrs.evolve(column, values=np.where(empty, np.nan, column.values.astype(float)))
             )
         else:
             columns.append(

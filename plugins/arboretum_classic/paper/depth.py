@@ -23,10 +23,10 @@ from arboretum.api import (
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
     claim_on_most,
+    divisions,
     grow,
     mean_and_error,
     share_of_errors,
-    split_rows,
     with_noise,
 )
 
@@ -58,8 +58,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     The error at depth d is that of the whole tree cut off there; the last is the whole tree's.
     """
     found: Facts = {noise: {"train": [], "test": []} for noise in NOISE}
-    for s in range(seed, seed + key["seeds"]):
-        train, test = split_rows(services, key["dataset"], s)
+    for s, train, test in divisions(services, key, seed):
         for noise in NOISE:
             taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
             whole = grow(services, taught, "cart")

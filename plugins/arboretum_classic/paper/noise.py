@@ -23,12 +23,11 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
-    SMALL,
     claim_on_most,
+    divisions,
     grow,
     mean_and_error,
     share_of_errors,
-    split_rows,
     with_noise,
 )
 
@@ -52,10 +51,9 @@ otherwise; a file of results holds them as lists.
 
 def pieces(paper: Lecture) -> list[Piece]:
     """Return one piece per data set of :data:`SMALL`, of all its divisions."""
-    sets = [name for name in paper.datasets if name in SMALL]
     return [
         Piece({"chapter": "noise", "dataset": name, "seeds": paper.seeds}, 0.3 * paper.seeds)
-        for name in sets
+        for name in paper.small
     ]
 
 
@@ -65,8 +63,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     Apart of the tree without noise; of "resampled", of each other, and means over the samples.
     """
     found: dict[str, dict[str, list[list[float]]]] = {method: {} for method in METHODS}
-    for s in range(seed, seed + key["seeds"]):
-        train, test = split_rows(services, key["dataset"], s)
+    for s, train, test in divisions(services, key, seed):
         draw = np.random.default_rng([s, 2])
         changed = {
             f"{kind} {level:g}": with_noise(train, kind, level, draw)

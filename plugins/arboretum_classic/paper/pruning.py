@@ -3,6 +3,7 @@ data sets, against post-pruning.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,8 @@ from arboretum.api import (
 )
 from arboretum_classic.paper.reproduction import Lecture
 from arboretum_classic.paper.study import (
-    SMALL,
     claim_on_most,
+    divisions,
     grow,
     mean_and_error,
     nominal_column,
@@ -31,13 +32,10 @@ from arboretum_classic.paper.study import (
     rounded_cell,
     run,
     share_of_errors,
-    split_rows,
     table_of,
 )
 from arboretum_classic.stopping.kernels import PLAIN, p_value
 
-ERROR, LEAVES, SECONDS = range(3)
-"""Places of what is measured of a tree; a file of results holds them as lists."""
 DIGITS = 1e-4
 """The last digit of p as published."""
 WAYS: Mapping[str, Plain] = {
@@ -51,13 +49,24 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 """Of the training rows, where a pruner judges on some of them."""
 
 
+class Measured(NamedTuple):
+    """What is measured of the trees of a data set, float64[divisions] each.
+
+    error : share of the test rows.
+    seconds : of growth with pruning; 0 where the piece does not ask for times.
+    """
+
+    error: np.ndarray
+    leaves: np.ndarray
+    seconds: np.ndarray
+
+
 def pieces(paper: Lecture) -> list[Piece]:
     """Return one piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
     drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
-    sets = (name for name in paper.datasets if name in SMALL)
     return [
         Piece({"chapter": "pruning"}, 0.2),
-        *(Piece({**drawn, "dataset": name}, 0.1 * paper.seeds) for name in sets),
+        *(Piece({**drawn, "dataset": name}, 0.1 * paper.seeds) for name in paper.small),
     ]
 
 
@@ -103,14 +112,12 @@ def _measure_early_stopping(services: Services) -> Facts:
 
 
 def _measure_data_set(services: Services, key: Key, seed: int) -> Facts:
-    """Return way → float[divisions][3], at ERROR, LEAVES, SECONDS: of growth with pruning, 0 where
-    ``key`` does not ask for times.
+    """Return way → the fields of :class:`Measured`, per division.
 
     seed : of the first division; the others follow.
     """
     found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
-    for s in range(seed, seed + key["seeds"]):
-        train, test = split_rows(services, key["dataset"], s)
+    for _, train, test in divisions(services, key, seed):
         for way, choices in WAYS.items():
             record = run(services, train, "cart", HELD if "split" in choices else {}, **choices)
             found[way].append(
@@ -130,7 +137,7 @@ def judge(results: Keyed) -> Judgement:
     Those on data sets come with ``pruning.csv``, bars and mean test errors as metrics.
     """
     data = {
-        key["dataset"]: {way: np.array(v) for way, v in one.items()}
+        key["dataset"]: {way: Measured(*np.transpose(v)) for way, v in one.items()}
         for key, one in results
         if "dataset" in key
     }
@@ -180,23 +187,20 @@ def _judge_early_stopping(found: Plain) -> Judgement:
     )
 
 
-def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
+def _claims_that_compare(data: Mapping[str, Mapping[str, Measured]]) -> Judgement:
     """Return the claims on pruning before and after growth, with means as a table and bars.
 
-    data : data set → way → float64[divisions, 3], at ERROR, LEAVES, SECONDS.
+    data : data set → way → its trees.
     """
-    means = {name: {way: v.mean(axis=0) for way, v in one.items()} for name, one in data.items()}
+    means = {name: {way: v.error.mean() for way, v in one.items()} for name, one in data.items()}
     before, *after = list(WAYS)[1:]
     better = {
-        name: bool(min(one[way][ERROR] for way in after) < one[before][ERROR])
-        for name, one in means.items()
+        name: bool(min(one[way] for way in after) < one[before]) for name, one in means.items()
     }
-    error = {way: float(np.mean([one[way][ERROR] for one in means.values()])) for way in WAYS}
+    error = {way: float(np.mean([one[way] for one in means.values()])) for way in WAYS}
     errors = "mean test error: " + ", ".join(f"{way} {x:.1%}" for way, x in error.items())
     claims = [
-        _claim_of_time(
-            data, sum(one[before][LEAVES] < one["none"][LEAVES] for one in means.values())
-        ),
+        _claim_of_time(data),
         claim_on_most(
             "on data sets, too, some post-pruning errs less on new rows than chi-square",
             better,
@@ -209,7 +213,10 @@ def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgem
             [
                 name,
                 way,
-                *(f"{x:.5g}" for x in (*mean_and_error(v[:, ERROR]), *v[:, LEAVES:].mean(axis=0))),
+                *(
+                    f"{x:.5g}"
+                    for x in (*mean_and_error(v.error), v.leaves.mean(), v.seconds.mean())
+                ),
             ]
             for way, v in one.items()
         ]
@@ -217,7 +224,7 @@ def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgem
         "Pruned before, after, or not at all",
         list(means),
         list(WAYS),
-        [[100 * float(one[way][ERROR]) for way in WAYS] for one in means.values()],
+        [[100 * float(one[way]) for way in WAYS] for one in means.values()],
         Axis("test rows in error, %"),
         own_scales=True,
         subtitle="CART; reduced error holds back a quarter of the training rows",
@@ -232,17 +239,18 @@ def _claims_that_compare(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgem
     )
 
 
-def _claim_of_time(data: Mapping[str, Mapping[str, np.ndarray]], fewer: int) -> Claim:
+def _claim_of_time(data: Mapping[str, Mapping[str, Measured]]) -> Claim:
     """Return the claim that chi-square takes less time than every pruning after growth, by the
     least seconds of all divisions.
 
-    fewer : data sets on which it grows fewer leaves.
+    data : as of :func:`_claims_that_compare`.
     """
     before, *after = list(WAYS)[1:]
+    fewer = sum(one[before].leaves.mean() < one["none"].leaves.mean() for one in data.values())
     least = {
-        name: {way: v[:, SECONDS].min() for way, v in one.items()}
+        name: {way: v.seconds.min() for way, v in one.items()}
         for name, one in data.items()
-        if one["none"][:, SECONDS].any()
+        if one["none"].seconds.any()
     }
     quicker = {
         name: bool(one[before] < min(one[way] for way in after)) for name, one in least.items()

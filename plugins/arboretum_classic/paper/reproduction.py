@@ -39,6 +39,11 @@ class Lecture(Chaptered):
     draws: int = param(100, "random tables per number of values", ge=2)
     times: bool = param(True, "measure the seconds of growth with pruning, too")
 
+    @property
+    def small(self) -> list[str]:
+        """The data sets of :data:`SMALL` that are asked for."""
+        return [name for name in self.datasets if name in SMALL]
+
     def __attrs_post_init__(self) -> None:
         self.refuse_unknown(chapters=CHAPTERS, datasets=DATASETS)
 

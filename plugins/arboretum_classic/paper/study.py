@@ -3,7 +3,7 @@ runs on them.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
+    Key,
     Known,
     Plain,
     Record,
@@ -117,6 +118,15 @@ def split_rows(services: Services, dataset: str, seed: int) -> tuple[Table, Tabl
     )
     division = split.divide(table, seed)
     return table.take(division.train), table.take(division.test)
+
+
+def divisions(services: Services, key: Key, seed: int) -> Iterator[tuple[int, Table, Table]]:
+    """Yield a seed, rows that train and rows that test, for each of the divisions of ``key``.
+
+    seed : of the first one.
+    """
+    for own in range(seed, seed + key["seeds"]):
+        yield own, *split_rows(services, key["dataset"], own)
 
 
 def share_of_errors(tree: Tree, table: Table) -> float:

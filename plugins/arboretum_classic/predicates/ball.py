@@ -43,7 +43,7 @@ class Balls:
         """
         columns, scales = self._columns(objects, rows, seed)
         values = [
-            column.values.astype(np.float64) if column.is_continuous else column.values
+            column.values.astype(float) if column.is_continuous else column.values
             for column in columns
         ]
         complete = (
@@ -98,7 +98,7 @@ class Balls:
         columns = plain_numbers(objects, rows, seed, self.columns)
         if self.metric != "gower":
             spread = [
-                rounded(float(np.nanstd(column.values.astype(np.float64))), 2) for column in columns
+                rounded(float(np.nanstd(column.values.astype(float))), 2) for column in columns
             ]
             return [c for c, s in zip(columns, spread, strict=True) if s > 0], tuple(
                 s for s in spread if s > 0

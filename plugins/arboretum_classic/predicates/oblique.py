@@ -71,7 +71,7 @@ class ObliqueSums:
         )
         if len(columns) < 2:
             return found
-        values = np.stack([column.values.astype(np.float64) for column in columns])
+        values = np.stack([column.values.astype(float) for column in columns])
         seen = set[object]()
         for weights in self._directions(values, Goal.of(objects, rows), generator_of(seed, rows)):
             chosen = _round_coefficients(weights, np.nanstd(values, axis=1), self.digits)

@@ -59,7 +59,7 @@ def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     from arboretum.api import midpoints
 
-    values = values.astype(np.float64)
+    values = values.astype(float)
     seen, codes = np.unique(values, return_inverse=True)
     seen = seen[~np.isnan(seen)]
     return np.where(np.isnan(values), max(len(seen), 1), codes), midpoints(
@@ -175,11 +175,11 @@ class RandomThresholds:
         """Return up to ``draws`` thresholds of each column of numbers that varies at the node."""
         generator, found = generator_of(seed, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
-            known = column.values[~column.missing].astype(np.float64)
+            known = column.values[~column.missing].astype(float)
             if not column.is_continuous or not len(known) or known.min() == known.max():
                 continue
             cuts = np.unique(generator.uniform(known.min(), known.max(), self.draws))
-            codes = np.searchsorted(cuts, column.values.astype(np.float64), side="left")
+            codes = np.searchsorted(cuts, column.values.astype(float), side="left")
             found.append(thresholds(column, np.where(column.missing, len(cuts) + 1, codes), cuts))
         return found
 

@@ -46,7 +46,7 @@ class Several(TestRule):
 
     def values_in(self, table: Table, rows: np.ndarray) -> list[np.ndarray]:
         """Return float64[len(rows)] per column, NaN = missing."""
-        return [numbers(table, name, rows).astype(np.float64) for name in self.columns]
+        return [numbers(table, name, rows).astype(float) for name in self.columns]
 
     def value_of(self, position: int, value: Any) -> float:
         """Return the same of one row, where the value is not missing."""
@@ -187,9 +187,9 @@ class Ball(Several):
         found = []
         for name, middle in zip(self.columns, self.centre, strict=True):
             if not isinstance(middle, str):
-                found.append(numbers(table, name, rows).astype(np.float64))
+                found.append(numbers(table, name, rows).astype(float))
                 continue
-            other = (category_codes(table, name, (middle,), rows) != 0).astype(np.float64)
+            other = (category_codes(table, name, (middle,), rows) != 0).astype(float)
             found.append(np.where(table.column(name).missing[rows], np.nan, other))
         return found
 
@@ -322,7 +322,7 @@ class MOfN(TestRule):
         −1 where one of the values is missing.  Raises DataError where a column of ``table`` is not
         continuous.
         """
-        values = {name: numbers(table, name, rows).astype(np.float64) for name in self.columns}
+        values = {name: numbers(table, name, rows).astype(float) for name in self.columns}
         held = sum(
             ((values[name] > low) & (values[name] <= high)).astype(np.int32)
             for name, low, high in self._sides()

@@ -268,9 +268,7 @@ def losses_of(
         if costs is not None:
             made: np.ndarray = costs[targets, found]
             return made
-        made = (
-            (found - targets) ** 2 if tree.is_regression else (found != targets).astype(np.float64)
-        )
+        made = (found - targets) ** 2 if tree.is_regression else (found != targets).astype(float)
         return made
 
     return losses

@@ -66,7 +66,7 @@ class ExpectedLoss:
                     f"objective.{what} is for {len(given)} classes, but there are "
                     f"{n_classes}; give a {'row' if what == 'loss' else 'number'} per class"
                 )
-        return np.array(self.table, np.float64) if self.table else 1.0 - np.eye(n_classes)
+        return np.array(self.table, float) if self.table else 1.0 - np.eye(n_classes)
 
     def weigh(self, objects: Encoded) -> np.ndarray:
         """Return float64[n_objects]: what they weigh by the altered priors.  Raises DataError where

@@ -48,7 +48,7 @@ def raise_subtrees(tree: Tree, train: Table, limit: Limit, margin: float) -> Tre
         ]
     )
     nodes.origin[:n] = np.where(tree.is_leaf, LEAF, np.arange(n))
-    label, weight = train.target.codes.astype(np.int32), np.asarray(train.row_weights(), np.float64)
+    label, weight = train.target.codes.astype(np.int32), np.asarray(train.row_weights(), float)
     tests = rules_for_kernel(tree, train)
     nodes.weights[:n] = tree.weights
     nodes.split[:n] = np.isnan(tests.numbers).any() or (tests.codes < 0).any()
@@ -174,10 +174,10 @@ def rules_for_kernel(tree: Tree, table: Table) -> Tests:
         np.array(coded, np.bool_),
         np.array(column, np.int64),
         np.cumsum([0, *map(len, edges)]),
-        np.array([e for some in edges for e in some], np.float64),
+        np.array([e for some in edges for e in some], float),
         np.cumsum([0, *map(len, outcome)]),
         np.concatenate([*outcome, np.zeros(0, np.int64)]).astype(np.int64),
-        numbers=by_row(known.numbers, np.float64),
+        numbers=by_row(known.numbers, float),
         codes=by_row(known.codes, np.int32),
     )
 

@@ -158,7 +158,7 @@ def code_numeric(
         "multiway": Family.multiway,
         "thresholds": Family.thresholds,
     }["thresholds" if two else tests.value]
-    more = {"edges": tuple(edges.astype(np.float64).tolist()), "unit": column.unit}
+    more = {"edges": tuple(edges.astype(float).tolist()), "unit": column.unit}
     return [
         _make_coded_column(
             BinnedFeature,

@@ -108,9 +108,9 @@ def kmeans(
     if len(distinct) <= n_bins:
         return all_midpoints(distinct)
     centres = kmeans_centres(
-        distinct.astype(np.float64),
-        counts.astype(np.float64),
-        rows.astype(np.float64),
+        distinct.astype(float),
+        counts.astype(float),
+        rows.astype(float),
         n_bins,
         elkan,
     )

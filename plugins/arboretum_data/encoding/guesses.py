@@ -22,7 +22,7 @@ def guessed_edges(table: Table, stumps: int) -> dict[int, np.ndarray]:
     of_classes = table.is_classification
     seen, edges = np.zeros((table.n_rows, len(table.columns)), np.float32), {}
     for position, column in enumerate(table.columns):
-        values = column.values.astype(np.float64)
+        values = column.values.astype(float)
         known = values[~column.missing]
         seen[:, position] = _single(
             np.where(column.missing, np.median(known) if len(known) else 0.0, values)

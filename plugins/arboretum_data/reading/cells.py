@@ -71,7 +71,7 @@ class Cells:
     def as_numbers(self) -> np.ndarray | None:
         """Return float64[n_rows] with NaN = missing, or None when some value is not a number."""
         if self.numbers is not None:
-            return np.asarray(self.numbers, np.float64)
+            return np.asarray(self.numbers, float)
         parsed = parse_numbers(self.values) if self.parsed is None else self.parsed
         if parsed is None:
             return None
@@ -124,7 +124,7 @@ def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
     not).
     """
     try:
-        parsed = np.array([float(value) for value in values], dtype=np.float64)
+        parsed = np.array([float(value) for value in values])
     except ValueError:
         return None
     return None if np.isnan(parsed).any() or any("_" in value for value in values) else parsed
@@ -375,6 +375,6 @@ def read_dates(values: Iterable[str], name: str = "") -> tuple[str, np.ndarray] 
         return None
     ticks = np.array(found, object)
     unit = fitting_unit(ticks, 1)
-    numbers = in_unit(ticks, 1, unit).astype(np.float64)
+    numbers = in_unit(ticks, 1, unit).astype(float)
     refuse_close(name, ticks, numbers)
     return unit, numbers

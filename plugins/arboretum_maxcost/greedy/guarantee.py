@@ -256,10 +256,7 @@ def _count_indistinct_objects(problem: Problem, level: float) -> int:
     objects = problem.objects
     columns = [
         *objects.codes.T,
-        *(
-            np.ascontiguousarray(column + 0.0, np.float64).view(np.uint64)
-            for column in objects.raw.T
-        ),
+        *(np.ascontiguousarray(column + 0.0, float).view(np.uint64) for column in objects.raw.T),
     ]
     mixed, draw = np.zeros(objects.n_objects, np.uint64), np.random.default_rng(0)
     for column in columns:

@@ -71,9 +71,7 @@ class Curve:
         budgets : prices.
         """
         kept = self.lowest()
-        place = (
-            np.searchsorted(self.max_cost[kept], np.asarray(budgets, np.float64), side="right") - 1
-        )
+        place = np.searchsorted(self.max_cost[kept], np.asarray(budgets, float), side="right") - 1
         return np.where(place >= 0, self.error[kept][place], np.nan)
 
     def to_csv(self) -> str:
@@ -253,7 +251,7 @@ def curve_of_forests(
     )
     errors = np.concatenate([wrong for _, wrong in forests])
     return Curve(
-        "alpha", np.asarray(alphas, np.float64), max_cost, errors, expected, leaves.astype(np.int64)
+        "alpha", np.asarray(alphas, float), max_cost, errors, expected, leaves.astype(np.int64)
     )
 
 

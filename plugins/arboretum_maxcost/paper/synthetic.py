@@ -176,7 +176,8 @@ def judge(results: Keyed) -> Judgement:
     growth with n; the sentences about both.
     """
     found = {key["bits"]: result for key, result in results}
-    cells, claims = _compare_with_figure_3(found[PUBLISHED]) if PUBLISHED in found else ([], [])
+    cells = _cells_of_figure_3(found[PUBLISHED]) if PUBLISHED in found else []
+    claims = _claims_on_figure_3(found[PUBLISHED]) if PUBLISHED in found else []
     held = {
         bits: _stopped_tree_is_as_printed(one) and one["least"] == one["greedy"]["max_cost"] == bits
         for bits, one in found.items()
@@ -194,17 +195,10 @@ def judge(results: Keyed) -> Judgement:
     claims.append(
         Claim.judged(f"Section 5, 2^k objects: {sentence}", all(held.values()), "; ".join(words))
     )
-    header = [
-        "bits",
-        "objects",
-        "least_max_cost",
-        "greedy_max_cost",
-        "greedy_expected_cost",
-        "greedy_leaves",
-        "delta",
-        "stopped_max_cost",
-        "stopped_errors",
-    ]
+    header = (
+        "bits objects least_max_cost greedy_max_cost greedy_expected_cost greedy_leaves "
+        "delta stopped_max_cost stopped_errors"
+    )
     rows = [
         [
             bits,
@@ -228,24 +222,25 @@ def judge(results: Keyed) -> Judgement:
         metrics,
         cells=cells,
         claims=claims,
-        tables={"synthetic.csv": csv_text([header, *rows])},
+        tables={"synthetic.csv": csv_text([header.split(), *rows])},
         pictures=_draw_pictures(found),
     )
 
 
 def _stopped_tree_is_as_printed(one: Plain) -> bool:
+    """Return whether the tree that gives the outliers up has max cost 2.   one : a result."""
     return (one["stopped"]["max_cost"], one["stopped"]["errors"]) == (2, OUTLIERS)
 
 
-def _compare_with_figure_3(one: Plain) -> tuple[list[Cell], list[Claim]]:
-    """Return the cells and claims of the published 1024 objects: printed numbers, and those that
-    follow from the text.
+def _cells_of_figure_3(one: Plain) -> list[Cell]:
+    """Return the printed numbers of the published 1024 objects, and those that follow from the
+    text.
+
+    one : what :func:`work` returned of them.
     """
     paper, computed = published()["synthetic"], published()["computed"]["synthetic"]
-    reported = "Figure 3"
-    text = "Figure 3, from the text"
-    greedy = one["greedy"]
-    hinged = computed["hinged"]
+    reported, text = "Figure 3", "Figure 3, from the text"
+    greedy, hinged = one["greedy"], computed["hinged"]
     inverse = [float(1 / Fraction(r)) for r in computed["R"]]
     pairs = [
         (reported, "Pairs", "max cost", paper["max_cost"], greedy["max_cost"]),
@@ -290,13 +285,18 @@ def _compare_with_figure_3(one: Plain) -> tuple[list[Cell], list[Claim]]:
             for name in ("max_cost", "errors", "leaves")
         ),
     ]
-    cells = [
+    return [
         Cell.judged(table, row, column, wanted, own, 0.0, recomputed=table == text)
         for table, row, column, wanted, own in pairs
     ]
-    same = all(other == greedy for other in one["more"]["same"].values())
+
+
+def _claims_on_figure_3(one: Plain) -> list[Claim]:
+    """Return the sentences on the published 1024 objects.   one : as :func:`_cells_of_figure_3`."""
+    paper, hinged = published()["synthetic"], published()["computed"]["synthetic"]["hinged"]
+    same = all(other == one["greedy"] for other in one["more"]["same"].values())
     unlike = [f"F at depth {d} is {own}" for d, own in enumerate(one["F"]) if len(own) != 1]
-    claims = [
+    return [
         Claim.judged(
             "Figure 2: the objects given up are 0, 256, 512 and 768",
             one["wrong"] == paper["outliers"],
@@ -323,7 +323,6 @@ def _compare_with_figure_3(one: Plain) -> tuple[list[Cell], list[Claim]]:
             f"grown with {one['more']['hinged']['root']}",
         ),
     ]
-    return cells, claims
 
 
 def _draw_pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:

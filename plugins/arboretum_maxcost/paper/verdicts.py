@@ -124,35 +124,6 @@ def judge(results: Keyed) -> Judgement:
     ]
     if not sets:
         return Judgement()
-    rows = [
-        [name, f, *("" if x is None else f"{x:.10g}" for x in point)]
-        for name, own in found.items()
-        for f in own
-        for point in own[f]["points"]
-    ]
-    tables = {
-        "figure4.csv": csv_text(
-            [
-                ["dataset", "function", "max_cost", "errors", "setting", "leaves", "expected_cost"],
-                *rows,
-            ]
-        )
-    }
-    tables["portfolio.csv"] = _portfolio_table(sets)
-    tops = [[one.name, f, *(f"{x:.6f}" for x in one.top[f])] for one in sets for f in FUNCTIONS]
-    tables["top.csv"] = csv_text(
-        [
-            [
-                "dataset",
-                "function",
-                "evenness_two_levels",
-                "error_two_levels",
-                "evenness_root",
-                "error_root",
-            ],
-            *tops,
-        ]
-    )
     claims = [
         *(_claim_few_tests(one) for one in sets if one.name in EASY),
         *_claim_small_and_large_budgets(sets),
@@ -174,10 +145,33 @@ def judge(results: Keyed) -> Judgement:
             f"Least possible errors are proven on {len(proven)} of them: {least:.2%}, mean "
             f"over budgets and data sets, where the lowest greedy ones are {lowest:.2%}."
         )
+    tables = _tables(found, sets)
     return Judgement((), claims, tables, {"figure4": _draw_panels(sets)}, chapters, notes)
 
 
+def _tables(found: Mapping[str, Plain], sets: Sequence[DataSet]) -> dict[str, str]:
+    """Return the curves, the portfolio and how tops divide, as CSV by file name.
+
+    found : data set → function → result.
+    """
+    points = [
+        [name, f, *("" if x is None else f"{x:.10g}" for x in point)]
+        for name, own in found.items()
+        for f in own
+        for point in own[f]["points"]
+    ]
+    tops = [[one.name, f, *(f"{x:.6f}" for x in one.top[f])] for one in sets for f in FUNCTIONS]
+    of_points = "dataset function max_cost errors setting leaves expected_cost"
+    of_tops = "dataset function evenness_two_levels error_two_levels evenness_root error_root"
+    return {
+        "figure4.csv": csv_text([of_points.split(), *points]),
+        "portfolio.csv": _portfolio_table(sets),
+        "top.csv": csv_text([of_tops.split(), *tops]),
+    }
+
+
 def _shares(result: Plain) -> np.ndarray:
+    """Return float64[points, 2]: max cost and share of the objects in error of a curve."""
     return np.array([[cost, errors / result["objects"]] for cost, errors, *_ in result["points"]])
 
 

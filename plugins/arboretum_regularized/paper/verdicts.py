@@ -385,26 +385,18 @@ def notes(found: Results, made: Sequence[Cell]) -> list[str]:
 # -- Figure 2 --------------------------------------------------------------------------------------
 
 
+Sweeps = Mapping[tuple[str, str, float], Mapping[str, np.ndarray]]
+"""Algorithm, data set, λ → measure → float64[splits]."""
+
+
 def judge_sweep(found: Results) -> Judgement:
-    """Validation AUC, expected height and tree size over λ, of EC4.5 and ECART; EC4.5's means
-    beside the published ones.
+    """Return validation AUC, expected height and tree size over λ, of EC4.5 and ECART; EC4.5's
+    means beside the published ones.
 
     Cells, a table and the six panels; empty where nothing was swept, no cell where splits are too
     few or all agree.
     """
-    lambdas, swept = published().sweep_lambdas, {}
-    for dataset in found.datasets(JUDGED):
-        for algorithm in SWEPT:
-            rows = [
-                one["sweep"]
-                for one in found.found.get((JUDGED, dataset, algorithm), ())
-                if "sweep" in one
-            ]
-            for at, lam in enumerate(lambdas if rows else ()):
-                numbers = np.array([row[at] for row in rows], np.float64)
-                swept[algorithm, dataset, lam] = {
-                    measure: numbers[:, place] for measure, place in PLACE.items()
-                }
+    swept = _sweeps(found)
     if not swept:
         return Judgement()
     head = [
@@ -442,6 +434,37 @@ def judge_sweep(found: Results) -> Judgement:
         for (algorithm, dataset, lam), own in swept.items()
         if algorithm == "EC4.5"
     ]
+    return Judgement.of_chapter(
+        "trade-off λ (Figure 2)",
+        {"prices": JUDGED.prices, "variant": JUDGED.variant},
+        {},
+        cells=[cell for cell in made if cell],
+        tables={"lambda_sweep.csv": csv_text([head, *rows])},
+        pictures={"lambda_sweep": _draw_sweep(swept)},
+    )
+
+
+def _sweeps(found: Results) -> Sweeps:
+    """Return what was noted of each λ, on the splits where λ was swept."""
+    swept = {}
+    for dataset in found.datasets(JUDGED):
+        for algorithm in SWEPT:
+            rows = [
+                one["sweep"]
+                for one in found.found.get((JUDGED, dataset, algorithm), ())
+                if "sweep" in one
+            ]
+            for at, lam in enumerate(published().sweep_lambdas if rows else ()):
+                numbers = np.array([row[at] for row in rows], float)
+                swept[algorithm, dataset, lam] = {
+                    measure: numbers[:, place] for measure, place in PLACE.items()
+                }
+    return swept
+
+
+def _draw_sweep(swept: Sweeps) -> Panels:
+    """Return a panel per algorithm and measure, with a line per data set over λ."""
+    lambdas = published().sweep_lambdas
     names, panels = list(dict.fromkeys(name for _, name, _ in swept)), []
     for algorithm, (measure, label) in ((a, shown) for a in SWEPT for shown in SHOWN.items()):
         lines = [
@@ -457,15 +480,6 @@ def judge_sweep(found: Results) -> Judgement:
         panels.append(
             LineChart(algorithm, lines, Axis("λ", log=True), Axis(label, log=measure == "n_nodes"))
         )
-    return Judgement.of_chapter(
-        "trade-off λ (Figure 2)",
-        {"prices": JUDGED.prices, "variant": JUDGED.variant},
-        {},
-        cells=[cell for cell in made if cell],
-        tables={"lambda_sweep.csv": csv_text([head, *rows])},
-        pictures={
-            "lambda_sweep": Panels(
-                "The trade-off λ: validation AUC, expected height and tree size", panels, columns=3
-            )
-        },
+    return Panels(
+        "The trade-off λ: validation AUC, expected height and tree size", panels, columns=3
     )
