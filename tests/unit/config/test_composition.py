@@ -21,7 +21,7 @@ from arboretum.api import (
     Task,
     param,
 )
-from arboretum.config.bridge import Start, start_from, stored
+from arboretum.config.bridge import Start, hold_nodes, start_from
 from arboretum.config.compose import Loader, compose_and_resolve, search_path
 from arboretum.config.entry import load, run
 from arboretum.config.execute import Session
@@ -258,7 +258,7 @@ def test_a_component_that_cannot_be_built_with_its_own_defaults_is_named(registr
             PluginError,
             match=r"cost 'wrong' \(shop\) cannot be built with its own defaults: cost.low",
         ),
-        stored(broken),
+        hold_nodes(broken),
     ):
         pass
 
@@ -474,7 +474,7 @@ def test_a_job_of_a_sweep_is_composed_as_hydra_composes_it_but_sooner(overrides,
     from arboretum.config.compose import Loader, search_path
 
     setup_globals()
-    with stored(registry):
+    with hold_nodes(registry):
         loader = Loader(search_path(), registry)
         master = loader.load_configuration(PRIMARY, ["hydra.sweep.dir=s"], RunMode.MULTIRUN)
         for _ in range(2):  # the second time from the copy, which other values have not touched
@@ -509,7 +509,7 @@ def test_a_job_of_a_sweep_is_refused_in_the_same_words(override, registry):
     overrides = ["dataset=odd", "dataset.needed=x", override]
     with pytest.raises(ConfigError) as alone:
         compose_and_resolve(overrides, registry)
-    with stored(registry), pytest.raises(ConfigError) as swept:
+    with hold_nodes(registry), pytest.raises(ConfigError) as swept:
         loader = Loader(search_path(), registry)
         loader.load_sweep_config(
             loader.load_configuration(PRIMARY, [], RunMode.MULTIRUN), overrides
