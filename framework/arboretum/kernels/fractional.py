@@ -254,9 +254,9 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
     n_bins = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
     known = high - low
     at = features.price_offset[f]
-    entry = features.order[column if family == SORTED else 0, low:high]
     by_units = objects.unit and not moments
     if family == SORTED:
+        entry = features.order[column, low:high]
         if entry[0] >> TO_RANK == entry[known - 1] >> TO_RANK:
             return False
         clear(sums, LOST)

@@ -160,7 +160,7 @@ def part(ground, mask, column, side, out):
         out[w] = mask[w] & (ground.packed[column, w] if side == 1 else ~ground.packed[column, w])
 
 
-@inner
+@inner(wraps=True)
 def mark_of(ground, mask):
     """Fingerprint of a mask: the sum of word · random word, modulo 2⁶⁴.
 
@@ -172,7 +172,7 @@ def mark_of(ground, mask):
     return mark
 
 
-@inner
+@inner(wraps=True)
 def slot_of(log, mark):
     """Where a fingerprint is, or would be."""
     mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
@@ -411,7 +411,7 @@ def leaf_of(ground, node, c, s):
     return (whole - most) * ground.unit + ground.p
 
 
-@inner
+@inner(wraps=True)
 def bound_sides(ground, log, node, scratch):
     """Write into ``low``, ``own``, ``tried`` and ``state`` what the sides of the columns cost by
     one leaf and by records.

@@ -123,7 +123,7 @@ def node_of(nodes, d):
     )
 
 
-@inner
+@inner(wraps=True)
 def ask(ground, node, memory, depth, goal):
     """Write into ``node.claimed`` what is remembered of the sides of columns that are open, 0 where
     nothing is.

@@ -126,7 +126,7 @@ def pop(graph, state):
     return first
 
 
-@inner
+@inner(wraps=True)
 def push(graph, state, settings, n, high):
     """Give set n a turn; one that waits already keeps its place, unless the new key is earlier.
 

@@ -136,7 +136,7 @@ def descend(planes, words, levels, level, side):
         levels.key[level + 1, h] = levels.key[level, h] + words[2 * f + side, h]
 
 
-@inner
+@inner(wraps=True)
 def known(cache, levels, level, state, settings):
     """Return the number of a level's itemset; a new one is entered as a leaf.
 

@@ -133,7 +133,7 @@ def mixed(word):
     return word ^ word >> np.uint64(31)
 
 
-@inner
+@inner(wraps=True)
 def key_of(leaves, room, size, bound, value, state, settings):
     """Return the place of a set in the queue, the least first."""
     rule = settings.rule

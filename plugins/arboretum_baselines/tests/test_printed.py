@@ -78,7 +78,7 @@ def cost_of(found, nodes, at=0, held=None):
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(100),
+        range(tries(200)),
         *(
             pytest.param(range(k, k + tries(500)), marks=pytest.mark.slow)
             for k in range(1000, 6000, 500)

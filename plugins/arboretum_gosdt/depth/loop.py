@@ -111,7 +111,7 @@ def finish_split(task, v):
     finish_feature(task, v, f)
 
 
-@inline
+@inline(wraps=True)
 def fingerprint_of_literal(levels, v, f, literal):
     """Return both words of the fingerprint of the rows that have a literal, before the depth is
     added.

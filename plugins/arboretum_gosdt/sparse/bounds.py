@@ -207,7 +207,7 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
         if levels.alive[d, f] != 0:
             loss = np.int64(found[f]) + np.int64(found[2 * stride + f])
             best = min(best, q * loss + data.price[levels.features[d, f]] * mass)
-    levels.seen[d, i] &= ~(TWO_1 if side == 1 else TWO_0)
+    levels.seen[d, i] &= ~np.uint8(TWO_1 if side == 1 else TWO_0)
     levels.many[d, place] = max(levels.many[d, place], levels.more[d, place])
     return best + 2 * p
 

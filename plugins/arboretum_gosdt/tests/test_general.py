@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tiny_tables import least, objectives, tiny_problem
 
+from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.general.known import ANY, Bounds
 from arboretum_gosdt.general.relaxed import least_cost_from
@@ -87,6 +90,16 @@ def test_it_finds_what_brute_force_finds(limits):
             check(seed, objective, **limits)
 
 
+def test_python_too_clears_marks_and_adds_fingerprints():
+    """What leaves its type there would have a run compiled anew."""
+    with interpreted(math.inf):
+        for seed in (5, 7):
+            for objective in objectives(seed):
+                check(seed, objective)
+        problem = tiny_problem(0, next(iter(objectives(0))), n_rows=24, n_columns=3)
+        assert search_of(problem, depth=4)[1].run(None, None, lambda low, up: None) == ""
+
+
 def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
     """On tables too large for brute force, where sets have several levels below."""
     for seed in range(2):
@@ -120,7 +133,7 @@ def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.search.EASY", 3)
     monkeypatch.setattr("arboretum_gosdt.general.search.PATIENCE", 8)
     monkeypatch.setattr("arboretum_gosdt.general.search.STEP", 1)
-    problem, found = tiny_problem(3, Accuracy(lam=0.003), n_rows=60, n_columns=7), set()
+    problem, found = tiny_problem(3, Accuracy(lam=0.003), n_rows=40, n_columns=5), set()
     for seconds in (1e-5, 0.03, 1.0):
         monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", seconds)
         _merged, search = search_of(problem, leaves=6)

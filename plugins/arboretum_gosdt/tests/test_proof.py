@@ -4,6 +4,8 @@ said.
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from arboretum.api import (
     Task,
     VerificationError,
 )
+from arboretum.kernels.plain import interpreted
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
@@ -111,6 +114,13 @@ def test_the_proof_shows_the_value(objective, limits, seed, tmp_path):
     accepted = check(read(tmp_path / "log"), problem)
     assert accepted.lower_bound == pytest.approx(found.lower_bound)
     assert accepted.value == pytest.approx(found.value)
+
+
+def test_python_too_proves_and_checks(tmp_path):
+    """Fingerprints wrap around there as in machine code: a run would compile all of it anew."""
+    with interpreted(math.inf):
+        found, problem = proven(problem_of(0, Accuracy(lam=0.02), n=16), tmp_path / "log")
+        assert check(read(tmp_path / "log"), problem).value == pytest.approx(found.value)
 
 
 def test_three_classes(tmp_path):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from arboretum.api import Context, Prices, Task, grow
+from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.fractional import MissingValueGrowth
+from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum_classic.criteria.criteria import GainRatio, Reduction
@@ -82,6 +83,15 @@ def assert_same(objects, criterion, impurity, rule, once, **limits):
 @given(objects=encodeds(max_rows=30), limits=LIMITS, once=st.booleans())
 def test_trees_of_classes(rule, criterion, impurity, objects, limits, once):
     assert_same(objects, criterion, impurity, rule, once, **limits)
+
+
+def test_python_too_reads_no_sorted_column_where_there_is_none():
+    """Machine code forgives a view of a row that is not there; a run would compile anew."""
+    codes = np.arange(24, dtype=np.uint8).reshape(12, 2) % 4  # 3: missing
+    families, target = [Family.thresholds, Family.multiway], np.arange(12) // 3 % 2
+    objects = encode(codes, [3, 3], families, np.zeros((12, 0)), target)
+    with interpreted(math.inf):
+        assert_same(objects, Reduction(), Gini(), Fractional(), False)
 
 
 @pytest.mark.parametrize("rule", [*RULES, Surrogates()], ids=lambda rule: rule.name)
