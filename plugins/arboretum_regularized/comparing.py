@@ -353,8 +353,8 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Li
 
 
 def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
-    """Return a line per data set over a swept value, which ``axis`` names; the "methods" of
-    ``scores`` are the swept values, in the same order.
+    """Return a line per data set over swept ``values``, which ``axis`` names; they are the
+    "methods" of ``scores``, in the same order.
 
     Raises DataError where their numbers differ.
     """

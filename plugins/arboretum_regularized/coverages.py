@@ -39,7 +39,10 @@ class _Coverage:
         return self
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """Return float64[len(rows)], 0 … 1."""
+        """Return float64[len(rows)], 0 … 1: how far each object is identified by a set of objects.
+
+        rows : int64, the set's, positions in ``objects``.
+        """
         covered: np.ndarray = self.prepare(objects).covered_many(
             objects, rows, np.array([0, len(rows)])
         )

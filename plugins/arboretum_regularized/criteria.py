@@ -65,7 +65,7 @@ class Weighting(enum.IntEnum):
 
 def form_of(impurity: Impurity | None) -> str | None:
     """Return how kernels sum an impurity: "entropy", "gini", "mean" or "total" (any other with a
-    kernel); None without a kernel, or without impurity.
+    kernel); None where ``impurity`` is None or has no kernel.
     """
     kernel = getattr(impurity, "kernel", None)
     if impurity is None or kernel is None:

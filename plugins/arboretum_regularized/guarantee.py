@@ -105,7 +105,9 @@ def guarantee_of(
     """Return the promise for a run with these coverages and this impurity, or the reason why there
     is none.
 
-    theta : mass up to which a node is covered; lam : λ, the weight of D in the score.
+    theta : mass up to which a node is covered.
+    lam : λ, the weight of D in the score.
+    impurity : of D; None without one.
     """
     n = objects.n_objects
 
@@ -218,8 +220,8 @@ def _unit(weight: np.ndarray) -> float:
 
 
 def largest_part(impurity: Impurity | None, objects: Encoded) -> float:
-    """Return an upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known
-    to be decomposable.
+    """Return an upper bound of ε_h, in the impurity's unit; NaN where ``impurity`` is None or not
+    known to be decomposable.
 
     The share of a class with objects in a set is at least p_min.
     """
@@ -323,6 +325,8 @@ def _other_leaves(problem: Problem) -> str:
 def _lightest_mixed_set(objects: Encoded, amount: np.ndarray) -> float:
     """Return the least amount of any set of objects of several classes: one object each of two of
     them.
+
+    amount : float64[objects] or int64[objects], weights or rows.
     """
     least = np.full(int(objects.label.max()) + 1, np.inf)
     np.minimum.at(least, objects.label, amount)
@@ -330,7 +334,7 @@ def _lightest_mixed_set(objects: Encoded, amount: np.ndarray) -> float:
 
 
 def _same_level(level: float, weight: np.ndarray, mass: float) -> float:
-    """Return the same level of mass for all θ that the same sets of several classes stay below.
+    """Return the same ``level`` of mass for all θ that the same sets of several classes stay below.
 
     weight : float64[objects]; mass : of the lightest such set.
     """

@@ -91,7 +91,7 @@ def discrimination_term(
     """Return p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the
     fraction.
 
-    weights : float64[outcomes, classes].
+    weights : float64[outcomes, classes]; impurity : h of a row of them.
     scale : "total": h counts as it is, not weighed by p; else "mean".
     """
     if scale == "total":
@@ -112,8 +112,10 @@ def score_of(
     extra: np.ndarray,
     node: KernelNode,
 ) -> float:
-    """Return the twin of the kernel of that name in
+    """Return the score of a test by the twin of the kernel of that name in
     :func:`~arboretum_regularized.kernels.kernel_of`: family, impurity, coverages.
+
+    weights, counts : [outcomes, classes]; extra : float64[outcomes, ·]; price : of the test.
     """
     words = set(name.split("_"))
     impurity = entropy if "entropy" in words else gini if "gini" in words else node.impurity_of

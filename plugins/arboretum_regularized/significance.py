@@ -78,8 +78,10 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
 
 
 def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
-    """Return the quantile, at level of significance ``alpha``, of the studentized range of k
-    methods with infinitely many degrees of freedom, divided by √2.
+    """Return the quantile of the studentized range of ``k`` methods with infinitely many degrees of
+    freedom, divided by √2.
+
+    alpha : level of significance.
     """
     from scipy.stats import studentized_range
 
@@ -102,8 +104,10 @@ def q_bonferroni_dunn(k: int, alpha: float = ALPHA) -> float:
 
 
 def critical_difference(q: float, k: int, n: int) -> float:
-    """q·√(k(k+1)/(6N)): average ranks of k methods over N data sets that are further apart differ.
+    """Return q·√(k(k+1)/(6N)): average ranks of k methods over N data sets (n) that are further
+    apart differ.
 
+    q : quantile of the test, such as :func:`q_nemenyi`.
     Raises DataError unless k ≥ 2 and n ≥ 1.
     """
     if k < LEAST or n < 1:
@@ -116,6 +120,8 @@ def critical_difference(q: float, k: int, n: int) -> float:
 def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """Return all pairs by average ranks: different where they are further apart than the critical
     difference.
+
+    alpha : level of significance.
 
     p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or
     data sets, or alpha outside (0, 1).
@@ -141,6 +147,8 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
 
 def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> AgainstControl:
     """Return every method against ``control`` by average ranks.
+
+    alpha : level of significance of all comparisons together.
 
     p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as
     :func:`nemenyi`, and for an unknown control.

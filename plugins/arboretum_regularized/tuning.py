@@ -103,7 +103,7 @@ class Descending(_Tuner):
         return Selection(values, score.measure, tried, score.notes), solution
 
     def drops(self, found: float, reference: float) -> bool:
-        """Return whether a score is lower than the one it is compared with by more than ``drop``;
+        """Return whether a score, ``found``, is lower than the ``reference`` by more than ``drop``;
         NaN, a tree that is missing, is.
         """
         if math.isnan(found):

@@ -350,6 +350,7 @@ def _move_thresholds_to_values(tree: Tree, values: Mapping[str, np.ndarray], nea
     """Return the tree with its thresholds moved down to training values, which parts no rows
     otherwise.
 
+    values : column → its training values, ascending.
     near : so much above counts, too.
     """
     moved: dict[Any, int] = {}

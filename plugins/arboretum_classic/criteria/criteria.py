@@ -50,7 +50,9 @@ class Reduction:
     needs = ("impurity",)
 
     def kernel(self, impurity: Impurity | None) -> Callable[..., float] | None:
-        """Return the kernel for this impurity; None if it is written in NumPy only."""
+        """Return the kernel for this impurity; None if it is written in NumPy only, or ``impurity``
+        is None.
+        """
         name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
         own = getattr(kernels, f"reduction_{name}", None)
         if own is not None and kernel is not None and kernel is getattr(kernels, name, None):

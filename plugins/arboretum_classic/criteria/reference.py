@@ -167,6 +167,8 @@ def absolute_deviations(y: np.ndarray, weight: np.ndarray, out: np.ndarray) -> N
 def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
     """Return a point of y with at most half of the weight on either side; the middle of the two
     where there are two.
+
+    y, weight : float64[n].
     """
     order = np.argsort(y, kind="stable")
     cumulative = np.cumsum(weight[order])

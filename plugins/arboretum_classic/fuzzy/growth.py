@@ -79,7 +79,7 @@ class FuzzyGrowth(FractionalGrowth):
         self.rows = self.weight if self.space.statistics.unit else np.zeros(n)
 
     def _spread(self, f: int) -> float:
-        """Return the standard deviation of a raw column, 0 where it is not known."""
+        """Return the standard deviation of raw column f, in its unit, 0 where it is not known."""
         values = self.search.values[f].astype(float)
         with np.errstate(invalid="ignore", over="ignore"):
             return (
@@ -240,6 +240,8 @@ class FuzzyGrowth(FractionalGrowth):
     def _sums(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (float64[width], float64[count width]) of some of the node's objects, by their
         shares.
+
+        rows : int64[m], which.
         """
         weights, count = self.space.statistics.sums
         unit = self.space.statistics.weight[rows], self.space.statistics.count[rows]

@@ -46,8 +46,10 @@ def _number(instance: object, attribute: attrs.Attribute[float], value: float) -
 
 
 def shares_above(values: np.ndarray, threshold: float, width: float, shape: str) -> np.ndarray:
-    """Return float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`.
+    """Return float64[n]: what of each value goes above a threshold, 0 … 1; see
+    :class:`FuzzyThreshold`.
 
+    values : float64[n], NaN stays.
     width : in the unit of the values; 0: a crisp test.
     shape : "linear" or "logistic".
     """

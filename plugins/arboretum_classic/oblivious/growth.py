@@ -69,7 +69,7 @@ class ObliviousGrowth(Growth):
     levels: list
 
     def run(self, most: int, adds_up: bool):
-        """Grow at most so many levels; return the root.
+        """Grow at most ``most`` levels; return the root.
 
         adds_up : scores are summed as they are, else weighted by mass.
         """
@@ -109,8 +109,9 @@ class ObliviousGrowth(Growth):
         return sum(len(np.unique(test.outcomes(item.cell, None))) for item in nodes)
 
     def _split(self, item, test: LevelTest, adds_up: bool) -> list:
-        """Return the children of a node that have objects, by the test of its level; the node's own
-        score is told where scores add up.
+        """Return the children of a node that have objects, by the test of its level.
+
+        adds_up : scores are summed as they are; then the node's own score is told.
         """
         found = test.found
         item.candidate = Candidate(
@@ -129,6 +130,10 @@ class ObliviousGrowth(Growth):
         return below
 
     def _level(self, nodes: list, adds_up: bool) -> Level:
+        """Return the rows of all ``nodes`` of a level, as kernels read them.
+
+        adds_up : scores are summed as they are, else weighted by mass.
+        """
         stats, rows = self.space.statistics, self.space.rows.astype(np.int64)
         first = np.array([item.cell.low for item in nodes] + [len(rows)])
         weights = np.array([item.node.weights for item in nodes], float)

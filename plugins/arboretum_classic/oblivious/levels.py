@@ -54,8 +54,9 @@ def refuse_parts(growth: Growth, who: str) -> None:
 
 
 def sorted_columns(values: np.ndarray, gap: Any) -> kernels.Columns:
-    """Return the columns of raw values by row, float[columns, k] in C order, sorted.
+    """Return the columns of raw values, sorted.
 
+    values : float[columns, k], in C order.
     gap : neighbours not further apart are not separated.
     """
     (n_columns, n) = values.shape

@@ -91,6 +91,10 @@ class ObliviousSearch:
     """The search over sets of tests of one problem."""
 
     def __init__(self, problem: Problem, depth: int, context: Context) -> None:
+        """Merge equal rows into groups, and list the tests that divide them.
+
+        depth : levels, at most.  Raises CapabilityError where memory or time does not suffice.
+        """
         objects = problem.objects
         objective: Any = problem.parts.objective
         self.problem, self.context = problem, context
@@ -120,8 +124,10 @@ class ObliviousSearch:
         self._begin(n, k, objective.lam)
 
     def _tests(self, rows: np.ndarray) -> None:
-        """Tests that divide the rows, each way of dividing once (the cheapest), the best by
-        themselves first.
+        """Keep the tests that divide the rows, each way of dividing once (the cheapest), the best
+        by themselves first.
+
+        rows : uint[groups, features], codes of distinct rows.
         """
         objects = self.problem.objects
         prices = self.problem.prices.tests
@@ -241,6 +247,7 @@ class ObliviousSearch:
         heaviest = [int(np.bincount(outcome, objects.weight).argmax()) for outcome in outcomes]
 
         def choose(place: tuple[int, np.ndarray]) -> Choice:
+            """Return what becomes of the rows at a place: (level, int64[·])."""
             level, rows = place
             weights = np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes)
             count = float(objects.count[rows].sum())

@@ -177,7 +177,8 @@ def rounded_cell(
 ) -> Cell:
     """Return a number that is written to a last digit: it passes where ours rounds to it.
 
-    unit : of that digit, 0.01 for two places.
+    published, ours : the number as printed, and as computed.
+    unit : of the last digit, 0.01 for two places.
     known : why it is known to differ, if it is.
     more : ``recomputed``, where no slide prints it.
     """

@@ -94,7 +94,11 @@ class Balls:
     def _columns(
         self, objects: Encoded, rows: np.ndarray, seed: int
     ) -> tuple[list[Column], tuple[float, ...]]:
-        """Return what is measured, and by which scale."""
+        """Return the columns that are measured, and by which scale each: its standard deviation,
+        for Gower's distance its range, 1 of a category.
+
+        rows : int64[k], objects of the node.
+        """
         columns = plain_numbers(objects, rows, seed, self.columns)
         if self.metric != "gower":
             spread = [

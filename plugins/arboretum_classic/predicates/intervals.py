@@ -61,8 +61,10 @@ class Intervals:
 
 
 def _interval_tests(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
-    """Code a has the bins a, a + 1, … and one for all others, the last bin among them: its
-    thresholds are the intervals that begin at bin a.
+    """Return the intervals of a column: code a has the bins a, a + 1, … and one for all others, the
+    last bin among them: its thresholds are the intervals that begin at bin a.
+
+    codes : int64[rows], the bin of each value between the cuts, float64[m]; m + 1 without a value.
 
     One that ends at the last bin is a threshold, and code 0 has it.
     """

@@ -102,7 +102,10 @@ class _Pool:
         return _Pool(columns, codes, cuts, goal)
 
     def count_held(self, intervals: Sequence[tuple[int, int, int]]) -> np.ndarray:
-        """Return int64[n]: how many of them hold a row."""
+        """Return int64[n]: how many of the intervals hold each row.
+
+        intervals : (column, first bin, last bin) of each.
+        """
         return sum(
             ((self.codes[f] >= a) & (self.codes[f] <= b) for f, a, b in intervals),
             np.zeros(len(self.goal.weight), np.int64),
@@ -111,7 +114,10 @@ class _Pool:
     def add_best_interval(
         self, chosen: list[tuple[int, int, int]]
     ) -> tuple[list[tuple[int, int, int]], float]:
-        """Return the interval added that is best by the proxy for some m, and its proxy.
+        """Return the intervals with one more, that which is best by the proxy for some m, and its
+        proxy.
+
+        chosen : (column, first bin, last bin) of each interval.
 
         At least m hold where m did before, or m − 1 and the new one.
         """
@@ -129,6 +135,8 @@ class _Pool:
     def refine_ends(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Return the same intervals, the ends of each moved once to where the proxy is highest for
         the m that is best now.
+
+        chosen : (column, first bin, last bin) of each interval.
         """
         held, goal = self.count_held(chosen), self.goal
         m = 1 + int(
@@ -150,7 +158,10 @@ class _Pool:
         return chosen
 
     def tests(self, chosen: list[tuple[int, int, int]]) -> CodedTests:
-        """Return the tests of all m: its code is the number of intervals that do not hold."""
+        """Return the tests of all m: its code is the number of intervals that do not hold.
+
+        chosen : (column, first bin, last bin) of each interval.
+        """
         order = sorted(range(len(chosen)), key=lambda i: chosen[i])
         places = [chosen[i] for i in order]
         names = tuple(self.columns[f].name for f, _, _ in places)

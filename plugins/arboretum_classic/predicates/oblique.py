@@ -91,6 +91,8 @@ class ObliqueSums:
     ) -> list[np.ndarray]:
         """Return float64[p] each, per standard deviation: the best point that each start leads to,
         best first.
+
+        values : float64[p, n], by column.
         """
         spread = np.nanstd(values, axis=1, keepdims=True)
         X = np.nan_to_num((values - np.nanmean(values, axis=1, keepdims=True)) / spread).T
@@ -106,7 +108,10 @@ class ObliqueSums:
     def _starts(
         self, X: np.ndarray, goal: Goal, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """Yield float64[p] each."""
+        """Yield the directions that a search starts from, float64[p] each.
+
+        X : float64[n, p], per standard deviation.
+        """
         p = X.shape[1]
         zero, unit = np.zeros(len(X)), np.eye(p)
         yield unit[max(range(p), key=lambda j: _best_move(zero, X[:, j], goal, constant=True)[1])]
@@ -123,7 +128,10 @@ class ObliqueSums:
     def _improve_by_moves(
         self, X: np.ndarray, goal: Goal, weights: np.ndarray, generator: np.random.Generator
     ) -> tuple[float, np.ndarray]:
-        """Move coefficients and the bound until nothing helps; returns proxy and weights."""
+        """Move coefficients and the bound until nothing helps; return proxy and weights.
+
+        X : float64[n, p], per standard deviation; weights : float64[p], to begin with.
+        """
         side, weights = X @ weights, weights.copy()  # a row is above where its side is > 0
         move, score = _best_move(side, np.ones(len(X)), goal)
         side = side + move
@@ -157,9 +165,11 @@ def _best_move(
     """Return the move m for which rows with side + m · along > 0 against the rest are best by the
     proxy, and its proxy.
 
-    Each row changes sides at one m, −side / along: in their order sums are carried along.
+    side, along : float64[n].
     constant : side is 0 everywhere, so that rows are told apart by along alone: side + m · along >
-    0 there means along > −m.
+        0 there means along > −m.
+
+    Each row changes sides at one m, −side / along: in their order sums are carried along.
     """
     if constant:
         side, along = along, np.ones(len(along))
@@ -189,6 +199,7 @@ def _regress_majority_classes(X: np.ndarray, goal: Goal, rounds: int = 8) -> Ite
     """Yield float64[p] each: logistic regression of the majority classes against the rest (at most
     3; one of two classes); least squares for numbers.
 
+    X : float64[n, p]; rounds : of Newton's method.
     A ridge of a thousandth of the weight keeps coefficients finite where a line separates the
     classes.
     """
@@ -213,7 +224,10 @@ def _round_coefficients(
     weights: np.ndarray, spread: np.ndarray, digits: int
 ) -> tuple[tuple[int, float], ...]:
     """Return (column, coefficient) in the columns' own units: the weightiest column's is 1 or −1,
-    the first one positive, others rounded.
+    the first one positive, others rounded; () where all are 0.
+
+    weights : float64[p], per standard deviation; spread : float64[p], the standard deviations.
+    digits : kept of a coefficient.
     """
     largest = int(np.abs(weights).argmax())
     if not weights[largest]:
@@ -227,7 +241,10 @@ def _round_coefficients(
 def _bounds_of_sum(
     columns: Sequence[Column], coefficients: tuple[float, ...], values: np.ndarray
 ) -> CodedTests:
-    """Return all bounds of one sum."""
+    """Return all bounds of one sum, one code.
+
+    values : float64[columns, rows].
+    """
     names = tuple(column.name for column in columns)
     codes, cuts = ranks(Oblique(names, coefficients, 0.0).total(list(values)))
     rule = lambda _, index: Oblique(names, coefficients, float(cuts[index]))

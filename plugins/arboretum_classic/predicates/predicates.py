@@ -33,6 +33,7 @@ def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -
     """Return the columns that the encoder left, with the values of a node's objects, in the order
     of the raw table.
 
+    rows : int64[k], objects of the node.
     most : so many of them, drawn by the seed and the rows; ALL takes all.
     """
     position = {feature.column: feature.position for feature in objects.all_features}
@@ -68,8 +69,8 @@ def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ranks_of_few_bins(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`ranks` with ``most`` bins at most: of more distinct values the midpoints that
-    divide the rows most evenly.
+    """Return :func:`ranks` of ``values`` with ``most`` bins at most: of more distinct values the
+    midpoints that divide the rows most evenly.
     """
     codes, cuts = ranks(values)
     if len(cuts) < most:
@@ -88,7 +89,8 @@ def ranks_of_few_bins(values: np.ndarray, most: int) -> tuple[np.ndarray, np.nda
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
     """Return the tests "at most" of a column of numbers at some cuts.
 
-    codes : int64[rows], the bin of each value between the cuts, float64[m]; m + 1 without a value.
+    cuts : float64[m], ascending.
+    codes : int64[rows], the bin of each value between the cuts; m + 1 without a value.
     """
     rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)
     return CodedTests(

@@ -173,7 +173,7 @@ def _broken_premises(problem: Problem) -> Iterator[str]:
 
 def declares_admissible(impurity: Impurity | None) -> bool:
     """Return whether the impurity says that it is non-negative, 0 on pure sets, monotone and
-    supermodular.
+    supermodular; False where ``impurity`` is None.
     """
     return Capability.admissible.value in {
         getattr(each, "value", each) for each in getattr(impurity, "capabilities", ())
@@ -182,8 +182,9 @@ def declares_admissible(impurity: Impurity | None) -> bool:
 
 @lru_cache(maxsize=64)
 def refute_admissibility(impurity: Impurity | None, n_classes: int) -> str:
-    """Return why an impurity that declares to be admissible is not, by few small sets of so many
-    classes; "" where they say nothing.
+    """Return why an impurity that declares to be admissible is not, by few small sets of
+    ``n_classes`` classes; "" where they say nothing, or ``impurity`` declares nothing or is
+    None.
     """
     if (
         impurity is None

@@ -174,8 +174,10 @@ class HingedPairs(Admissible):
         """Return the share of the weight that a tree whose leaves all have the value 0 may
         misclassify (Lemma 4.4, for the best η).
 
-        mass : float64[leaves].   The l heaviest leaves make k (k − 1) α errors each, the others (k
-            − 1)/k of their weight.
+        mass : float64[leaves].
+        n_classes : k.
+
+        The l heaviest leaves make k (k − 1) α errors each, the others (k − 1)/k of their weight.
         """
         heaviest, k = np.sort(mass)[::-1], n_classes
         share = np.concatenate([[0.0], np.cumsum(heaviest)]) / mass.sum()

@@ -430,8 +430,8 @@ def rarely_homogeneous(x: Case) -> Answer | None:
 
 
 def _claim_on_times(times: Plain, holds: bool, words: str) -> Answer:
-    """Return the answer, without a verdict where times of fewer than TIMED data sets can be
-    measured.
+    """Return the answer ``holds``, without a verdict where times of fewer than TIMED data sets can
+    be measured.
 
     times : data set → seconds.
     """

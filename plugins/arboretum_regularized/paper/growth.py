@@ -119,7 +119,10 @@ def work(key: Key, seed: int, services: Services) -> Facts:
 
 
 def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """Return a training split of a share of the training rows; validation and test rows stay."""
+    """Return a training split of some of the training rows; validation and test rows stay.
+
+    share : of the rows that train, 0 … 1; which, is drawn by ``seed``.
+    """
     rows = np.sort(
         np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
     )
@@ -130,8 +133,10 @@ def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
 
 
 def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
-    """Return the same objects with a share of the columns, one at least; objects that no test tells
-    apart any more stay two.
+    """Return the same objects with some of the columns; objects that no test tells apart any more
+    stay two.
+
+    share : of the columns, 0 … 1, one at least; which, is drawn by ``seed``.
     """
     n = len(whole.objects.features)
     kept = np.sort(np.random.default_rng([seed, 15]).permutation(n)[: max(1, round(share * n))])

@@ -67,8 +67,9 @@ class Coded:
         return np.array([order.index(feature.family) for feature in self.whole.features], np.int64)
 
     def tally(self, rows: np.ndarray) -> np.ndarray:
-        """Return int64[objects, classes]: how many of these rows are each distinct row, by
-        class.
+        """Return int64[objects, classes]: how many of these rows are each distinct row, by class.
+
+        rows : int64, rows of the table.
         """
         n, k = self.whole.n_objects, self.table.n_classes
         pairs = self.whole.object_of_row[rows] * k + self.table.target.codes[rows]
@@ -169,6 +170,8 @@ def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
 def training_objects(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
     """Return the training rows as objects, and which distinct row of the data set each is
     (int64[objects]).
+
+    rows : int64, rows of the table.
 
     They are what the encoder makes of these rows: distinct ones in order of appearance, with their
     summed weight and the majority's class, the smallest of equal ones.

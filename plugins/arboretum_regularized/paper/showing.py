@@ -98,10 +98,10 @@ def pictures_of(found: Results) -> Facts:
 
 
 def _rank_diagrams(found: Results, part: Part, base: str, *, everyone: bool) -> Panels:
-    """Return Figures 3 and 4 (against the pruned enhanced one), 12 and 13 (everyone against
-    everyone), with tree size beside.
+    """Return Figures 3 and 4, or with ``everyone`` 12 and 13, with tree size beside.
 
     part : price setting and reading; base : the family, "C4.5" or "CART".
+    everyone : everyone against everyone; else everyone against the pruned enhanced one.
     """
     charts = []
     for measure in RANKED:

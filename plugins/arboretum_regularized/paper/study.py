@@ -74,6 +74,7 @@ def recipe(services: Services, algorithm: str, prices: str, variant: str, theta:
     are asked for.
 
     prices, variant : UNIT or RANDOM, PAPER or AUTHORS.
+    theta : θ, the mass up to which a node is covered, and a leaf.
     """
     values: Facts = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if variant == AUTHORS:
@@ -204,6 +205,8 @@ class Piece:
     def pruned(self, trees: Mapping[float | None, Measured]) -> Facts:
         """Return the first of these trees cut back; of the others, those of other values of λ, what
         they give.
+
+        trees : λ → tree, None for the algorithm's own λ; the first is the one that was chosen.
         """
         cuts = {lam: self.cut(found) for lam, found in trees.items()}
         cut, alpha, tried = next(iter(cuts.values()))

@@ -154,7 +154,7 @@ def cells(found: Results) -> list[Cell]:
 
 
 def known(found: Results, dataset: str, algorithm: str, measure: str, value: float) -> Known | None:
-    """Return the reason for a difference from the published value of a measure: the first that
+    """Return the reason for a difference from the published ``value`` of a measure: the first that
     explains it, else the first that was looked into; None without any.
     """
     if algorithm == "BAL":
@@ -462,20 +462,20 @@ def _sweeps(found: Results) -> Sweeps:
     return swept
 
 
-def _draw_sweep(swept: Sweeps) -> Panels:
+def _draw_sweep(sweeps: Sweeps) -> Panels:
     """Return a panel per algorithm and measure, with a line per data set over λ."""
     lambdas = published().sweep_lambdas
-    names, panels = list(dict.fromkeys(name for _, name, _ in swept)), []
+    names, panels = list(dict.fromkeys(name for _, name, _ in sweeps)), []
     for algorithm, (measure, label) in ((a, shown) for a in SWEPT for shown in SHOWN.items()):
         lines = [
             Line(
                 name,
                 lambdas,
-                [float(np.mean(swept[algorithm, name, lam][measure])) for lam in lambdas],
+                [float(np.mean(sweeps[algorithm, name, lam][measure])) for lam in lambdas],
                 colour=number,
             )
             for number, name in enumerate(names)
-            if (algorithm, name, lambdas[0]) in swept
+            if (algorithm, name, lambdas[0]) in sweeps
         ]
         panels.append(
             LineChart(algorithm, lines, Axis("λ", log=True), Axis(label, log=measure == "n_nodes"))
