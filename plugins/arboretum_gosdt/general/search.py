@@ -26,6 +26,7 @@ from arboretum.api import (
     OutOfTime,
     sure,
 )
+from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_feature, sum_by_pairs
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.general.splits import COUNT, MASS, SIZE, Split, SplitRules
@@ -414,8 +415,6 @@ class GeneralSearch:
         ``low`` of a child is the cost of a leaf or, if that is less, of two leaves and the cheapest
         test; ``bound`` has no pair of leaves, as ``_stump_of_test`` knows these.
         """
-        from arboretum_gosdt.general.kernels import sum_by_feature
-
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
         mass = int(total[k + MASS])
@@ -455,8 +454,6 @@ class GeneralSearch:
         split : ``low``, ``bound`` and ``stump`` are written.
         Nothing is done where two levels are not allowed, or where features are more than WIDE.
         """
-        from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_pairs
-
         m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
             return
@@ -686,8 +683,6 @@ class GeneralSearch:
         low : a bound of T.  Writes ``split.low`` and ``split.bound``; only where prices and rules
             on rows do not count (``_similar``).
         """
-        from arboretum_gosdt.general.kernels import sum_by_feature
-
         if low <= 2 * self.p:
             return
         influence = self._data[:, self._classes : self._classes + 1]
