@@ -214,7 +214,7 @@ def write_bundles(table, f, low, high, track, graph, seen, parts, at):
     for t in range(1 if multiway else list_tests(table, f, seen, parts)):
         index = INSIDE if multiway else parts.tests[t].index
         begin, branches = at, seen if multiway else 2
-        at += 3
+        at += 3  # its head is written below, when its edges are counted
         for k in range(branches):
             slot = parts.touched[k] if multiway else parts.tests[t].slots[k]
             outcome = slot if multiway else np.int64(k)

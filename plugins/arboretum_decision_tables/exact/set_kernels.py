@@ -246,6 +246,7 @@ def node_of_subset(c, low, table, ruled, track, graph, base, at):
     epoch, state, near = base.epoch[0], graph.state[0], base.near[place_in_cache(c)]
     if near.subset == c and near.node >> np.uint64(32) == epoch:
         return np.int64(near.node & LOWER) - 1
+    # the fingerprint: the sum of the rows' random words
     one, two, rest = NONE, NONE, c
     while rest != NONE:
         words = base.row[lowest(rest)].words
@@ -257,7 +258,7 @@ def node_of_subset(c, low, table, ruled, track, graph, base, at):
             fresh = state.leaves
             if find_or_enter(graph.leaf_slots, one, two, fresh) == fresh:
                 state.leaves += 1
-        near.subset, near.node = c, epoch << np.uint64(32)
+        near.subset, near.node = c, epoch << np.uint64(32)  # number + 1 is 0: a leaf
         return np.int64(-1)
     note = base.late[state.late]
     note.one, note.two, note.subset, note.at = one, two, c, at

@@ -223,6 +223,7 @@ def add_fronts(
     form : Form, which says how costs add up and how many leaves are allowed.
     Neither list may be empty.
     """
+    # the shorter list is gone through point by point, the longer one is merged for each
     if first_high - first_low > second_high - second_low:
         first, second, first_low, second_low, first_high, second_high = (
             second,

@@ -238,9 +238,9 @@ class MaxCostSearch:
             )
             for k, (words, budget, errs) in enumerate(asked):
                 if budget >= 0:
-                    test[k] = known_bounds(
+                    *_, test[k] = known_bounds(
                         memory, int(find(memory.slots, *words)), budget, 0, errs
-                    )[4]
+                    )
             return test, lambda below: (left - np.append(space.price, 0)[test])[below.parent]
 
         return laid_out(space, space.prices.tests, np.array([budget]), choose)

@@ -336,6 +336,7 @@ def bound_by_conflict_sets(task, frame, needed, stacks):
         x = rows[k]
         if used[x] == stamp:
             continue
+        # the price of x's rivals in this subtable, so far as it must be known
         total, end = np.int64(0), table.conflict[x]
         while end < table.conflict[x + 1] and (total <= frame.left or not counting):
             y = table.conflict_row[end]
@@ -345,6 +346,8 @@ def bound_by_conflict_sets(task, frame, needed, stacks):
         if not counting:
             longest = max(longest, total)
         elif total > frame.left:
+            # x and these rivals have an error at least, the lightest of them; each object counts
+            # in one conflict set only, so that errors add up
             lightest = table.rows[x].mass
             used[x] = stamp
             for at in range(table.conflict[x], end):
@@ -352,10 +355,12 @@ def bound_by_conflict_sets(task, frame, needed, stacks):
                 if mark[y] == stamp and used[y] != stamp:
                     used[y] = stamp
                     lightest = min(lightest, table.rows[y].mass)
+            # the bound holds for budgets below the cheapest of the sets that were too dear
             lost, reach = lost + lightest, min(reach, total - 1)
             if lost >= needed:
                 break
     if not counting and longest > frame.left:
+        # without errors one conflict set that is too dear says that there is no tree
         lost, reach = np.int64(1), longest - 1
     if lost < needed:
         return False

@@ -167,6 +167,7 @@ class MaxCostSolver:
         CapabilityError for another complexity, and for an impurity that would prove what is false.
         """
         form = form_of(sure(problem.parts.complexity))
+        # the last: it counts neither tests nor prices, so every tree costs the same
         if (
             form is None
             or form.combine != "max"
