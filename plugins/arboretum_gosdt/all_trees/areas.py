@@ -184,6 +184,7 @@ class RankedLoss:
         theta = self.objective.false_positive_limit()[0]
         pieces = list(zip(self._positions_and_lengths()[1].tolist(), slopes.tolist(), strict=True))
         while len(pieces) > PIECES:
+            # how much the curve moves where two neighbours become one; the least is joined
             bends = [
                 v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2
                 for (v, s), (w, t) in itertools.pairwise(pieces)

@@ -314,6 +314,8 @@ def join_trees(state, top, column, cut):
     for k in range(len(best)):
         best[k, 0] = -1
     best[0, 0], best[0, 1] = column, cut
+    # level by level: ``width`` places of each side's heap, from ``first`` on, lie side by side one
+    # level lower in the tree's
     width, first = 1, 0
     while 2 * first + 1 + 2 * width <= len(best):
         for side in range(2):

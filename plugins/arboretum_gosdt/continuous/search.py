@@ -170,6 +170,7 @@ class IntervalSearch:
         if column >= 0:
             column = self.used[column]
         elif at >= 0:
+            # −3: the places of both sides are below 0, so these are leaves
             below, (column, cut) = -3, best_cut(self.ranks, self.weights, rows)
         nodes.append([column, cut if column >= 0 else 0, 0, 0])
         if column >= 0:

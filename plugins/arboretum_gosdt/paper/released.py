@@ -217,6 +217,7 @@ def _cells_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell
         limited, others[method], others["depths"]
     ):
         if proven and fold not in (late[name][others["depths"].index(depth)] if late else ()):
+            # a tree that is none of the best has an error more at least, but for rounding
             worse = Known(
                 "the released tree is none of the best",
                 (errors + 1) / n - Cell.LIMIT * PLACES,

@@ -211,11 +211,13 @@ def look_up_children(data, levels, scratch, memo, d, i):
     """
     depth, one, two = depth_below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
+        # fingerprints are sums: that of the other side is what the node has more
         a, b = (
             (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         )
         number = find(memo.slots, key_with_depth(a, depth), b)
         if number >= 0:
+            # bounds of the memo count what equal rows lose anyway, those of a level do not
             lower = memo.lower[number] - equivalent_loss_of_child(data, levels, d, i, side)
             tighten_bounds_of_child(
                 data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower

@@ -257,10 +257,12 @@ def evaluate_cells_of_child(data, levels, scratch, d, i, side):
         for c in range(2 * stride):
             gone[c] = 0
         if data.numbers.own != 0:
+            # a cell's own weight: what it loses and what it saves
             for f in range(stride):
                 gone[f] = np.int64(found[f]) + np.int64(found[stride + f])
                 gone[stride + f] = np.int64(found[2 * stride + f]) + np.int64(found[3 * stride + f])
         if planes > summed:
+            # and the plane of masses, where there is one
             of_i, plane = np.int64(counts[summed * stride + i]), summed * stride
             size = of_i if side == 1 else np.int64(totals[summed]) - of_i
             for f in range(stride):

@@ -188,6 +188,7 @@ def enter_child(data, levels, scratch, d, i, side):
         weight += total if k < numbers.classes else -total if k < numbers.summed else 0
     child.weight = weight
     evaluate_cells_of_child(data, levels, scratch, d, i, side)
+    # the first mask of ``fill_losses_of_cells``: both cells save enough for a leaf
     valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
     for f in range(levels.node[d].n_features):
         valid[f] &= alive[f]
