@@ -41,6 +41,13 @@ class PrintedGosdt:
         key: Callable[[Vertex, int, int], float],
         high: bool = True,
     ) -> None:
+        """Keep the problem; no support is in the graph.
+
+        tests : of each the groups with outcome 1, as bits.
+        cost : of each group by label; leaf : what a leaf costs.
+        key : vertex, support, number of pushes → key in the queue, least first.
+        high : whether parents are pushed before all others.
+        """
         self.tests, self.cost, self.leaf, self.key, self.high = tests, cost, leaf, key, high
         self.root = (1 << len(cost)) - 1
         self.graph: dict[int, Vertex] = {}
@@ -106,7 +113,7 @@ class PrintedGosdt:
         return sum(min(self.cost[u]) for u in self.groups(support)) + self.leaf
 
     def upper(self, support: int) -> tuple[int, int]:
-        """Algorithm 3: what a leaf costs, and its label."""
+        """Return what a leaf costs, and its label (Algorithm 3), for groups as bits."""
         return min(
             (sum(self.cost[u][k] for u in self.groups(support)) + self.leaf, k)
             for k in range(len(self.cost[0]))
@@ -119,7 +126,9 @@ class PrintedGosdt:
                 yield support & ~test, support & test
 
     def extract(self, support: int) -> int | tuple[int, Any, Any]:
-        """Algorithm 6: a label, or (test, tree of outcome 0, tree of outcome 1)."""
+        """Return the tree of a support, groups as bits (Algorithm 6): a label, or (test, tree of
+        outcome 0, tree of outcome 1).
+        """
         (base, label), best, test = self.upper(support), math.inf, -1
         for t, one in enumerate(self.tests):
             parts = support & ~one, support & one
@@ -137,7 +146,11 @@ class PrintedGosdt:
         )
 
     def push(self, support: int, high: bool = False) -> None:
-        """A support that waits already keeps its place, unless the new key is earlier."""
+        """Give a support, groups as bits, a turn; one that waits already keeps its place, unless
+        the new key is earlier.
+
+        high : it comes before all others.
+        """
         key = -math.inf if high else self.key(self.graph[support], support, self.pushes)
         if key < self.waiting.get(support, (math.inf, 0))[0]:
             self.waiting[support] = key, self.pushes

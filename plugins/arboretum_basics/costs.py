@@ -158,6 +158,9 @@ class SetUp(TablePrices):
                 raise DataError(f"{msg}; got {self.set_up.get(group)!r}")
 
         def after(asked: frozenset[str], paid: float = 0.0) -> Prices:
+            """Return the prices below a path that has asked these columns; what it paid does not
+            matter.
+            """
             ready = {self.groups.get(column) for column in asked}
             group = {
                 column: self.groups[column]
@@ -210,6 +213,9 @@ class Discount(TablePrices):
                 )
 
         def after(asked: frozenset[str], paid: float = 0.0) -> Prices:
+            """Return the prices below a path that has asked these columns; what it paid does not
+            matter.
+            """
             ready = {self.groups[column] for column in asked if column in self.groups}
             fallen = {
                 column: self.later.get(column, self.share * price)

@@ -240,11 +240,10 @@ def _path_of_file(file: str) -> Path:
         )
     path = Path(spec.origin).parent / "datasets" / "data" / file
     if not path.exists():
-        msg = (
+        raise DataError(
             f"the installed scikit-learn does not hold {file}; set ARBORETUM_DATA to a folder "
             "that holds the data set"
         )
-        raise DataError(msg)
     return path
 
 

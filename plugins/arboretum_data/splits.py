@@ -138,11 +138,10 @@ class Holdout:
     def __attrs_post_init__(self) -> None:
         total = self.train + self.valid + self.test
         if abs(total - 1) > 1e-9:
-            msg = (
+            raise ConfigError(
                 f"split.train + split.valid + split.test must be 1; got {self.train} + "
                 f"{self.valid} + {self.test}"
             )
-            raise ConfigError(msg)
 
     def divide(self, table: Table, seed: int) -> Division:
         """Draw the three parts."""

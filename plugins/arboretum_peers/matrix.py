@@ -159,6 +159,9 @@ class Matrix:
         from arboretum.testing.oracles import build_tree
 
         def sketch(node: int, rows: np.ndarray) -> Sketch:
+            """Return a test and what lies below it, None at a leaf; tests that divide none of
+            ``rows`` are left out.
+            """
             column, cut, low, high = nodes[node]
             if column < 0:
                 return None

@@ -232,6 +232,9 @@ class Peer:
         return solution
 
     def _solution_without_tree(self, matrix: Matrix, budget: str) -> Solution:
+        """Return a single leaf as solution, nothing proven, and a note that the budget was too
+        small.
+        """
         note = (
             f"{self.distribution} gave no tree within the budget of {budget}; a single leaf "
             "stands in for it"
@@ -246,6 +249,11 @@ class Peer:
         notes: tuple[str, ...],
         found: Mapping[str, object] = {},
     ) -> Solution:
+        """Return the solution with the tree of a peer's nodes; its bound is 0 where it is not
+        optimal.
+
+        found : the peer's answer, of which seconds and memory are kept.
+        """
         tree = matrix.tree(nodes)
         value = float(sure(matrix.problem.parts.objective).value(tree, matrix.problem))
         optimal = status is Status.optimal

@@ -42,6 +42,7 @@ def flatten(tree: Nested) -> Nodes:
     nodes: Nodes = []
 
     def add(part: Nested) -> int:
+        """Add a part and all below it; return the number of its node."""
         number = len(nodes)
         nodes.append([-1, part, 0, 0])
         if isinstance(part, tuple):
@@ -68,6 +69,7 @@ def gosdt() -> Begin:
     status = importlib.import_module("gosdt._libgosdt").Status
 
     def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
         limit = None if job["seconds"] is None else max(1, int(job["seconds"]))
         # without allow_small_reg, a λ below 1 / n is silently made 1 / n
         model = library.GOSDTClassifier(
@@ -104,6 +106,7 @@ def pystreed() -> Begin:
     library = importlib.import_module("pystreed")
 
     def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
         task = (
             {"optimization_task": "cost-complex-accuracy", "cost_complexity": job["lam"]}
             if job["lam"]
@@ -138,6 +141,7 @@ def pycontree() -> Begin:
     library = importlib.import_module("pycontree.base")
 
     def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
         limit = job["seconds"] or FOREVER
         model = library.ConTree(
             max_depth=job["depth"], complexity_cost=job["lam"], time_limit=limit
@@ -175,6 +179,7 @@ def dl85() -> Begin:
     library = importlib.import_module("pydl85")
 
     def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
         model = library.DL85Classifier(
             max_depth=job["depth"], time_limit=max(1, int(job["seconds"] or FOREVER))
         )
@@ -207,6 +212,7 @@ def fst() -> Begin:
     library = importlib.import_module("imodels")
 
     def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
         limits = {"time_limit": job["seconds"] or 0.0, "memory_limit": job["bytes"] or 0}
         model = library.FastSmallTreeClassifier(regularization=job["lam"], **limits)
 

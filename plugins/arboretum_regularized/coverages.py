@@ -97,11 +97,10 @@ class Probability(_Coverage):
         """
         total = float(objects.weight.sum())
         if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
-            msg = (
+            raise DataError(
                 f"the weights of the training rows sum to {total:.12g} and not to 1; choose "
                 "coverage.probability.normalise=true"
             )
-            raise DataError(msg)
         return AtRoot(self.at_root, total)
 
     def at_root(

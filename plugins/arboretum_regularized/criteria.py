@@ -80,11 +80,10 @@ def paid(tables: Tables, name: str) -> np.ndarray:
     """
     if tables.n_tests and not (tables.price > 0).all():
         price = float(tables.price[~(tables.price > 0)][0])
-        msg = (
+        raise DataError(
             f"criterion {name} divides by the price of a test, which must be > 0; got {price:g}: "
             "choose cost=unit, or raise it"
         )
-        raise DataError(msg)
     return tables.price
 
 
@@ -177,11 +176,10 @@ class Regularized:
         for each in coverage:
             theta = getattr(each, "theta", self.theta) if each.name == "probability" else self.theta
             if theta != self.theta:
-                msg = (
+                raise ConfigError(
                     f"criterion.theta is {self.theta:g} and coverage.probability.theta "
                     f"{theta:g}; set both by theta=VALUE"
                 )
-                raise ConfigError(msg)
         if (
             self.d_term is Weighting.authors
             and getattr(impurity, "scale", "") == "total"

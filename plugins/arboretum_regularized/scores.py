@@ -191,6 +191,11 @@ class Pairwise:
 
         # Bron and Kerbosch with a pivot
         def cliques(clique: set[int], candidates: set[int], done: set[int]) -> Iterator[set[int]]:
+            """Yield the largest sets of methods that contain ``clique`` and, besides, some
+            candidates alone (Bron & Kerbosch 1973).
+
+            done : methods whose sets were yielded before.
+            """
             if not candidates | done:
                 yield clique
             pivot = max(candidates | done, key=lambda i: len(alike[i] & candidates), default=-1)

@@ -124,6 +124,11 @@ class PrintedSearch(InSlices):
     """The search on a problem, to be left and entered again."""
 
     def __init__(self, found: TwoWay, rule: Rule, high: bool, seed: int) -> None:
+        """Allocate the graph, with the root alone.
+
+        rule : of scheduling; seed : of the rule that draws.
+        high : whether updates go upward before all others.
+        """
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_baselines.as_printed import graph_kernels as kernels

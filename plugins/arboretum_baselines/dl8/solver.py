@@ -119,6 +119,11 @@ class Dl8Search(InSlices):
     """DL8.5 on a problem; costs are counted beyond what every tree makes."""
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
+        """Allocate the levels and the cache, which knows no itemset.
+
+        depth : tests on a path, at most; least : rows in every branch.
+        row_sets : whether different sets of rows are counted.
+        """
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_baselines.dl8 import kernels
@@ -184,7 +189,7 @@ class Dl8Search(InSlices):
         return int(self._planes.bits.nbytes)
 
     def steps_of(self, work: int) -> int:
-        """Look at about so many itemsets; returns how that ended."""
+        """Look at about ``work`` itemsets; return how that ended: FINISHED, PAUSED or NEED_ROOM."""
         found: int = self.kernels.search(
             self._planes, self._words, self.cache, self._levels, self._state, self._settings, work
         )
@@ -203,6 +208,9 @@ class Dl8Search(InSlices):
         from arboretum.kernels.solving.fingerprints import find
 
         def divided(key: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
+            """Return the test of an itemset by its key, and the keys of both branches; None at a
+            leaf.
+            """
             number = int(find(self._memo["slots"], *key))
             if number < 0 or (test := int(self._memo["feature"][number])) < 0:
                 return None
@@ -221,8 +229,8 @@ class BottomUp(Dl8Search):
         self._order: np.ndarray | None = None
 
     def steps_of(self, work: int) -> int:
-        """List, or join, about so many itemsets of the depth at hand; FINISHED after the greatest
-        depth, else PAUSED or NEED_ROOM.
+        """List, or join, about ``work`` itemsets of the depth at hand; return FINISHED after the
+        greatest depth, else PAUSED or NEED_ROOM.
         """
         kernels, state = self.kernels, self._state
         if self._order is None:

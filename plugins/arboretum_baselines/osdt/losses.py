@@ -165,7 +165,10 @@ class Loss:
         return found
 
     def ladder(self, pieces: np.ndarray, value: float, leaves: int) -> np.ndarray:
-        """``leaf_kernels.Data.ladder``: rungs up to a value."""
+        """Return ``leaf_kernels.Data.ladder``: rungs up to a value, for at most so many leaves.
+
+        pieces : of g, as :meth:`beside` returns them.
+        """
         values = np.linspace(self.least, value, RUNGS)
         return np.stack(
             [values, self.most(pieces, values, leaves, 1 + len(self.table) // RUNGS) + STEP]

@@ -125,6 +125,9 @@ class Rank:
         )
 
     def _search(self, problem: Problem, seed: int, found: TwoWay, loss: Loss) -> OsdtSearch:
+        """Return the search on a problem, with the limits of the run and the bounds that are not
+        left out.
+        """
         limits = problem.parts.limits()
         settings = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(
@@ -194,6 +197,13 @@ class OsdtSearch(InSlices):
         ahead: int,
         used: int,
     ) -> None:
+        """Allocate leaves and sets, and enter the tree of one leaf.
+
+        limits : (least rows of a branch, depth, most leaves), None for no limit.
+        rule : of scheduling; seed : of the rule that draws.
+        ahead : levels of tests that are looked ahead.
+        used : bits by place in BOUNDS.
+        """
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter, random_words
         from arboretum_baselines.osdt import (
@@ -299,7 +309,9 @@ class OsdtSearch(InSlices):
         return found
 
     def steps_of(self, amount: int) -> int:
-        """Divide about so many leaves or sets; returns how that ended."""
+        """Divide about ``amount`` leaves or sets; return how that ended: FINISHED, PAUSED or
+        NEED_ROOM.
+        """
         from arboretum.kernels.solving.slices import FINISHED, PAUSED
 
         if self._alone or not len(self.found.tests):
@@ -310,6 +322,7 @@ class OsdtSearch(InSlices):
         return PAUSED if ended == FINISHED and self._begin_next_part() else ended
 
     def _arrays(self) -> tuple[Any, ...]:
+        """Return what kernels read and write, in the order in which they take it."""
         leaves = self.floor.Leaves(*self._leaves.values())
         sets = self.kernels.Sets(*self._sets.values())
         return (
@@ -327,6 +340,9 @@ class OsdtSearch(InSlices):
         return found
 
     def _look_ahead(self) -> int:
+        """Bound all leaves by looking ahead from the root, by fewer levels where leaves are
+        many.
+        """
         if self.leaves > MANY:
             self._settings["ahead"] = min(self._settings["ahead"], 2)
         data, leaves, _, sums, _, *rest = self._arrays()
@@ -439,6 +455,9 @@ class OsdtSearch(InSlices):
             s = int(self._sets["parent"][s])
 
         def divided(leaf: int) -> tuple[int, int, int] | None:
+            """Return the test of a leaf that the best tree divides, and both parts; None where it
+            does not.
+            """
             if (test := tests.get(leaf, -1)) < 0:
                 return None
             start = int(self._leaves["start"][leaf]) + 2 * test

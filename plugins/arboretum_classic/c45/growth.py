@@ -122,6 +122,11 @@ class Quinlan:
             warm_up(problem, lambda message: context.progress(0, None, message))
 
     def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
+        """Return the grown tree as the program leaves it: labels, thresholds at values, branches
+        that save nothing collapsed.
+
+        n : classes; values : column → its training values, ascending.
+        """
         tree = attrs.evolve(tree, label=_first_majority(tree, n), prior=float(self.laplace))
         if self.threshold is not Cut.midpoint:
             tree = _move_thresholds_to_values(

@@ -71,6 +71,7 @@ class Balls:
         codes, radii = np.stack([code for code, _ in coded]), [cut for _, cut in coded]
 
         def rule(ball: int, index: int) -> Ball:
+            """Return the ball of that number, of the radius with that index."""
             who = some[ball]
             middle = tuple(
                 float(v[who]) if c.is_continuous else c.categories[v[who]]

@@ -76,6 +76,7 @@ def _interval_tests(column: Column, codes: np.ndarray, cuts: np.ndarray) -> Code
         return np.where(codes > last, last + 1, np.where(inside, codes, last)) - start
 
     def rule(start: int, index: int) -> TestRule:
+        """Return the test of code ``start`` with that index."""
         high = float(cuts[start + index])
         return (
             Interval(column.name, float(cuts[start - 1]), high, unit=column.unit)

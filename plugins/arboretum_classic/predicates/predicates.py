@@ -139,6 +139,9 @@ class Thresholds:
 
     @staticmethod
     def _tests(columns: Sequence[Column]) -> Iterator[CodedTests]:
+        """Yield the tests of columns of numbers and of ordered categories; none of other
+        columns.
+        """
         for column in columns:
             if column.is_continuous:
                 yield thresholds(column, *ranks(column.values))

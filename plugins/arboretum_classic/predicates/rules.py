@@ -310,6 +310,7 @@ class MOfN(TestRule):
         return tuple(dict.fromkeys(self.of))
 
     def _sides(self) -> list[tuple[str, float, float]]:
+        """Return (column, low, high) of each interval, infinite where it has no such bound."""
         sides = zip(self.of, self.low, self.high, strict=True)
         return [
             (name, -math.inf if low is None else low, math.inf if high is None else high)

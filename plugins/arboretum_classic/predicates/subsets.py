@@ -195,6 +195,9 @@ class Subset:
             return reported
 
         def rule(code: int, index: int) -> Among:
+            """Return the subset of code ``code`` with that index: the categories of the bins up to
+            it.
+            """
             inside = bin_of[code] <= index
             return Among(
                 name,

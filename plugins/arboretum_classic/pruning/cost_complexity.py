@@ -82,6 +82,7 @@ class CostComplexity:
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ValueError for fields that do not go together."""
         if not self.grid:
             raise ValueError("pruner.grid must hold at least one value; got an empty list")
         if not np.isfinite([*self.grid, 0.0 if self.alpha is None else self.alpha]).all():
@@ -212,11 +213,10 @@ class CostComplexity:
         alpha = self.alpha
         if alpha is None:
             if valid is None:
-                msg = (
+                raise CapabilityError(
                     "pruner cost_complexity chooses alpha on validation rows; use split=holdout, "
                     "or say pruner.alpha=VALUE"
                 )
-                raise CapabilityError(msg)
             alpha = self.choose(tree, valid, costs).kept["pruner.alpha"]
         return tree.cut(self.cuts_of(tree, costs)(alpha))
 

@@ -42,6 +42,7 @@ class ExpectedLoss:
     )
 
     def __attrs_post_init__(self) -> None:
+        """Raise ValueError for fields that do not go together."""
         if not all(math.isfinite(prior) for prior in self.priors):
             raise ValueError(f"objective.priors must be finite; got {self.priors}")
         for k, row in enumerate(self.table):

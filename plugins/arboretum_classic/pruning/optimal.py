@@ -64,6 +64,7 @@ class OptimalSubtree:
     rows: str = param("training", "rows whose error counts", choices=("training", "validation"))
 
     def __attrs_post_init__(self) -> None:
+        """Raise ValueError for fields that do not go together."""
         if self.alpha > 0.0 and self.max_error is not None:
             raise ValueError(
                 "pruner.alpha and pruner.max_error both say what an error is worth; give one "

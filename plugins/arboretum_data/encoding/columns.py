@@ -114,11 +114,10 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
     values, counts = np.unique(rows, return_counts=True)
     if rule in (Numeric.bucketised, Numeric.mdl):
         if table.is_regression:
-            msg = (
+            raise CapabilityError(
                 f"encoder.numeric={rule.value} looks at classes, but the target "
                 f"{table.target.name!r} holds numbers"
             )
-            raise CapabilityError(msg)
         cell = np.searchsorted(values, rows) * table.n_classes + table.target.codes[known]
         counts = np.bincount(cell, minlength=len(values) * table.n_classes).reshape(
             len(values), table.n_classes

@@ -288,11 +288,10 @@ def _check_finite(name: str, values: np.ndarray) -> None:
     """Raise DataError, naming column and row, where a value is infinite."""
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
-        msg = (
+        raise DataError(
             f"column {name!r} holds an infinite value in row {infinite[0] + 1}; leave the cell "
             "empty if it is missing"
         )
-        raise DataError(msg)
 
 
 def one_against_rest(table: Table, positive: str | None) -> Table:

@@ -108,6 +108,9 @@ class Study:
     """
 
     def __init__(self, services: Services, n_values: int, n_columns: int, n_classes: int) -> None:
+        """Prepare the greedy algorithms and the solver for tables of so many values, columns and
+        classes.
+        """
         parts = [services.parts({"method": name.replace("/", "_")}) for name in ALGORITHMS]
         self.judges = bulk.Judges.of(
             [(sure(part.criterion), part.impurity) for part in parts], n_classes

@@ -273,11 +273,10 @@ class Measured:
         # path
         paid = float((tree.price_to[own] * objects.weight).sum() / objects.weight.sum())
         if abs(self.expected_cost - paid) > 4.0 * objects.n_objects * 2.0**-52 * max(1.0, paid):
-            msg = (
+            raise VerificationError(
                 f"verification failed: prices by nodes add up to {self.expected_cost!r}, along "
                 f"the paths to {paid!r}"
             )
-            raise VerificationError(msg)
 
     @property
     def expected_cost(self) -> float:

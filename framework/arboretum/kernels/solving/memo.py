@@ -29,6 +29,9 @@ class MemoArrays(Arrays):
         tables: tuple[str, ...] = ("slots",),
         **others: np.ndarray,
     ) -> None:
+        """Allocate room for ``first`` sets, 0 in all fields; a field's type may have a length per
+        set.
+        """
         made = {name: np.zeros(first, kind) for name, kind in fields.items()}
         slots = np.zeros((2 * first, 2), np.uint64)
         super().__init__({"slots": slots, **made, **others}, tables)
