@@ -5,6 +5,7 @@ import json
 import platform
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -310,23 +311,13 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     )
     pieces = list(component.pieces(arguments.fraction))
     workers, line = arguments.workers or cpu_count(), Line()
-
-    def watch(now: Work) -> None:
-        """Show how far the work is, once that takes QUIET_SECONDS."""
-        if now.seconds >= QUIET_SECONDS:
-            line.show(
-                counts(
-                    now.reused + now.ended,
-                    now.total,
-                    now.left,
-                    len(now.failures),
-                    now.reused,
-                    " pieces",
-                )
-            )
-
     work = perform(
-        job, pieces, folder / PIECES, workers=workers, fresh=arguments.fresh, watch=watch
+        job,
+        pieces,
+        folder / PIECES,
+        workers=workers,
+        fresh=arguments.fresh,
+        watch=partial(_show_work, line),
     )
     line.clear()
     if work.interrupted:
@@ -375,6 +366,13 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if work.failures or judged.verdict is Verdict.FAIL:
         return FAILED_STATUS
     return TRACKER_FAILED if trouble else 0
+
+
+def _show_work(line: Line, work: Work) -> None:
+    """Show how far the work is, once that takes QUIET_SECONDS."""
+    if work.seconds >= QUIET_SECONDS:
+        ended, failed = work.reused + work.ended, len(work.failures)
+        line.show(counts(ended, work.total, work.left, failed, work.reused, " pieces"))
 
 
 def _folder_of_study(entry: Entry, out: str | None) -> Path:

@@ -27,12 +27,10 @@ from arboretum.cli.comparison import Comparison, data_set_of, goal_of, reasons_w
 from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, say_waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import (
-    DEBUG,
     FAILED_STATUS,
     TRACKER_FAILED,
     error_text,
     fit,
-    report,
     status_of,
     word_of,
 )
@@ -204,8 +202,7 @@ class Job:
         configuration was refused; the tracker then hears nothing.
         """
         folder, trouble = Path(note.folder), ""
-        if os.environ.get(DEBUG) == "1":
-            report("".join(traceback.format_exception(error)).rstrip())
+        terminal.report_traceback(error)
         if resolved is not None:
             trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
         warnings = tuple(filter(None, [explain_failure(folder, error)]))
@@ -273,9 +270,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
-        ways = app.registry.names(SWEEPER) if "INTERVAL_SWEEP" in str(error) else ()
-        hint = "".join(f"; hydra/sweeper={name} searches intervals" for name in ways)
-        broken = ConfigError(" ".join(str(error).split()) + hint)
+        broken = _explain_refusal(error, app.registry.names(SWEEPER))
     except Exception as error:
         broken = error
     finally:
@@ -318,6 +313,16 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     if any(note.status == FAILED for note in done):
         return FAILED_STATUS
     return TRACKER_FAILED if trouble or any(note.tracker_error for note in done) else 0
+
+
+def _explain_refusal(error: HydraException, sweepers: Sequence[str]) -> ConfigError:
+    """Hydra's refusal in one line, with the sweepers that search intervals where it is one."""
+    hints = [
+        f"; hydra/sweeper={name} searches intervals"
+        for name in sweepers
+        if "INTERVAL_SWEEP" in str(error)
+    ]
+    return ConfigError("".join((" ".join(str(error).split()), *hints)))
 
 
 LATE_SECONDS = 5.0  # a shared folder may show what another machine wrote some seconds later

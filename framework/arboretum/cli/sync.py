@@ -172,15 +172,7 @@ def main(argv: list[str]) -> int:
     )
     arguments = parser.parse_intermixed_args(argv)
     overrides = [word for word in arguments.words if "=" in word]
-    named = [Path(word).expanduser() for word in arguments.words if "=" not in word]
-    roots = named or [path for path in map(Path, DEFAULT_FOLDERS) if path.is_dir()]
-    if lost := [root for root in roots if not root.is_dir()]:
-        raise StoreError(f"there is no folder {str(lost[0])!r}")
-    if not roots:
-        raise StoreError(
-            f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say "
-            "sync FOLDER"
-        )
+    roots = _folders_to_search([word for word in arguments.words if "=" not in word])
     registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in roots for folder in run_folders(root)]
@@ -236,6 +228,23 @@ def main(argv: list[str]) -> int:
         f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}"
     )
     return 1 if failures else 0
+
+
+def _folders_to_search(words: Sequence[str]) -> list[Path]:
+    """The folders that were named, or of DEFAULT_FOLDERS those that are here.  Raises StoreError
+    where one of these is none, or there is nothing to look in.
+    """
+    named = [Path(word).expanduser() for word in words]
+    for folder in named:
+        if not folder.is_dir():
+            raise StoreError(f"there is no folder {str(folder)!r}")
+    found = named or [path for path in map(Path, DEFAULT_FOLDERS) if path.is_dir()]
+    if not found:
+        raise StoreError(
+            f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say "
+            "sync FOLDER"
+        )
+    return found
 
 
 def _parent_of(home: Path, tracker: Tracker, parents: dict[tuple[Path, Tracker], Parent]) -> Parent:

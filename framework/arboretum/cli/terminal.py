@@ -80,10 +80,15 @@ def warn(text: str) -> None:
     report(f"arboretum: warning: {' '.join(text.split())}")
 
 
-def report_error(error: BaseException) -> None:
-    """Print an error in one line; ARBORETUM_DEBUG=1 prints the traceback, too."""
+def report_traceback(error: BaseException) -> None:
+    """Print where an error was raised, if ARBORETUM_DEBUG=1 asks for it."""
     if os.environ.get(DEBUG) == "1":
         report("".join(traceback.format_exception(error)).rstrip())
+
+
+def report_error(error: BaseException) -> None:
+    """Print an error in one line; ARBORETUM_DEBUG=1 prints the traceback, too."""
+    report_traceback(error)
     report(f"arboretum: error: {error_text(error)}")
 
 

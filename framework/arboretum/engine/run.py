@@ -375,17 +375,6 @@ def _verify_and_record(
         "n_tests": objects.n_tests,
     }
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
-    known, cuts = objects.cuts
-    restricted: tuple[str, ...] = ()
-    if (
-        fitted.solution.status is Status.optimal
-        and known < cuts
-        and not hasattr(parts.solver, "tests")
-    ):
-        restricted = (
-            f"optimal for a restricted problem: tests know {known} of {cuts} cuts of "
-            "continuous columns; encoder.numeric=midpoints has all",
-        )
     record = Record(
         config=request.config,
         seed=request.seed,
@@ -402,7 +391,7 @@ def _verify_and_record(
             *one_value(fitted.train),
             *objects.notes,
             *solution.notes,
-            *restricted,
+            *_note_on_cuts(fitted),
             *notes,
             *scale.notes(),
         ),
@@ -411,6 +400,23 @@ def _verify_and_record(
         checked=checked,
     )
     return record, measured
+
+
+def _note_on_cuts(fitted: Fit) -> tuple[str, ...]:
+    """A note where an optimum is one of fewer tests than the columns allow, because the encoder
+    made cuts of its own choice; () where it is not, or the solver makes its tests itself.
+    """
+    known, cuts = fitted.problem.objects.cuts
+    if (
+        known >= cuts
+        or fitted.solution.status is not Status.optimal
+        or hasattr(fitted.problem.parts.solver, "tests")
+    ):
+        return ()
+    return (
+        f"optimal for a restricted problem: tests know {known} of {cuts} cuts of "
+        "continuous columns; encoder.numeric=midpoints has all",
+    )
 
 
 def _add_certificate(

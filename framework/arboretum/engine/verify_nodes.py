@@ -119,11 +119,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.statistics import Statistics
 
-    statistics = Statistics.of(
-        problem.objects,
-        bool(getattr(criterion, "counts_objects", False)),
-        getattr(parts.impurity, "about", None),
-    )
+    statistics = Statistics.of(problem.objects, criterion, parts.impurity)
     scorer = CompiledCriterion.of(
         criterion, parts.impurity, statistics, 0, parts.coverage, problem.prices.fixed
     )

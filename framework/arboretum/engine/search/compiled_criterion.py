@@ -13,6 +13,7 @@ from typing import cast
 import attrs
 import numpy as np
 
+from arboretum.engine.ground import Ground
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.interfaces.coverage import Coverage
@@ -343,6 +344,38 @@ class CompiledCriterion:
         found = np.zeros((len(rows), self.width if self.by_class else 1))
         found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]
         return found
+
+
+@attrs.frozen
+class ScorerTrial:
+    """What the answers of a compiled criterion depend on; equal trials need no second look.
+
+    batch, impurity_at, sum_form, sum_at : as of :class:`CompiledCriterion`.
+    weights, prices : of a run, as :class:`~arboretum.engine.ground.Ground` has them.
+    """
+
+    batch: int
+    impurity_at: int
+    sum_form: int
+    sum_at: int
+    params: tuple[float, ...]
+    width: int
+    weights: tuple[float, ...]
+    prices: tuple[float, ...]
+
+    @staticmethod
+    def of(scorer: CompiledCriterion, ground: Ground) -> ScorerTrial:
+        """The trial of a criterion on the numbers of a run."""
+        return ScorerTrial(
+            batch=scorer.batch,
+            impurity_at=scorer.impurity_at,
+            sum_form=scorer.sum_form,
+            sum_at=scorer.sum_at,
+            params=tuple(scorer.params.tolist()),
+            width=scorer.width,
+            weights=ground.weights,
+            prices=ground.prices,
+        )
 
 
 def collect_notes(problem: Problem, tree: Tree) -> tuple[str, ...]:

@@ -86,11 +86,7 @@ class Growth:
         allow_constant, order, max_features : as of :func:`~arboretum.engine.search.grow.grow`.
         """
         objects, parts = problem.objects, problem.parts
-        statistics = Statistics.of(
-            objects,
-            bool(getattr(parts.criterion, "counts_objects", False)),
-            getattr(parts.impurity, "about", None),
-        )
+        statistics = Statistics.of(objects, parts.criterion, parts.impurity)
         scorer = CompiledCriterion.of(
             parts.criterion,
             parts.impurity,
@@ -299,10 +295,11 @@ class Growth:
         """Return the test with the highest score, which has a price; None where no test is
         admissible.
         """
-        found = choose_candidate(self.engines, item.cell, item.node, self.scorer, self.space)
-        while found is None and self.space.draw is not None and self.space.draw.widen(item.cell):
+        draw = self.space.draw
+        while True:
             found = choose_candidate(self.engines, item.cell, item.node, self.scorer, self.space)
-        return found
+            if found is not None or draw is None or not draw.widen(item.cell):
+                return found
 
     def finish(self, item: Open) -> bool:
         """Grow the whole subtree of a small node at once; return whether that was possible."""

@@ -185,9 +185,9 @@ def check_kernels(
         and statistics.width <= MOST_CLASSES
         and not trial.extra
     ):
-        check_vertices(scorer, ground.weights, ground.prices)
+        check_vertices(scorer, ground)
     if scorer.sum_form:
-        check_sums(scorer, ground.weights, ground.prices)
+        check_sums(scorer, ground)
 
 
 def _arities_to_check(objects: Encoded, width: int) -> tuple[int, ...]:

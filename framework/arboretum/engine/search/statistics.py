@@ -45,16 +45,16 @@ class Statistics:
     n_rows: np.ndarray = NO_ROWS
 
     @staticmethod
-    def of(objects: Encoded, count_objects: bool = False, about: float | None = None) -> Statistics:
+    def of(objects: Encoded, criterion: object = None, impurity: object = None) -> Statistics:
         """Read them off the encoded objects; raises DataError when there is none.
 
-        count_objects : tables count objects, not the rows these stand for.
-        about : as an impurity states it; None: the mean.
+        criterion : with ``counts_objects``, tables count objects, not the rows these stand for.
+        impurity : numbers are taken less its ``about``; None, or without one: less their mean.
         """
         if objects.n_objects == 0:
             raise DataError("no object to learn from; does the split leave any training row?")
         count, n_rows = objects.count, NO_ROWS
-        if count_objects and (count != 1).any():
+        if getattr(criterion, "counts_objects", False) and (count != 1).any():
             count, n_rows = frozen_array(np.ones(len(count), np.int64)), objects.count
         unit = bool((objects.weight == 1.0).all() and (count == 1).all())
         n_classes, shift, y = 0, 0.0, frozen_array(np.zeros(0))
@@ -65,6 +65,7 @@ class Statistics:
             if n_classes <= 256:
                 short = frozen_array(label.astype(np.uint8))
         else:
+            about = getattr(impurity, "about", None)
             shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
             y = frozen_array(objects.y - shift)
         return Statistics(

@@ -7,10 +7,14 @@ search leaves out what is below.
 from collections.abc import Iterator
 from functools import lru_cache
 
-import attrs
 import numpy as np
 
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
+from arboretum.engine.ground import Ground
+from arboretum.engine.search.compiled_criterion import (
+    CompiledCriterion,
+    ScorerTrial,
+    component_name,
+)
 from arboretum.errors import ContractError
 from arboretum.kernels.class_sums import GINI, error_of
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
@@ -22,41 +26,12 @@ SHARES = (0.0, 0.01, 0.3, 0.6, 0.9, 1.0)
 """Of the mass, as sums that no table need have: scores must not rise along them."""
 
 
-@attrs.frozen
-class SumTrial:
-    """What the answers depend on; equal trials need no second look.
-
-    weights, prices : of a run, as :class:`~arboretum.engine.ground.Ground` has them.
-    """
-
-    batch: int
-    sum_form: int
-    sum_at: int
-    impurity_at: int
-    params: tuple[float, ...]
-    width: int
-    weights: tuple[float, ...]
-    prices: tuple[float, ...]
-
-
-def check_sums(
-    scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]
-) -> None:
+def check_sums(scorer: CompiledCriterion, ground: Ground) -> None:
     """Raise ContractError with a table, of those tried, that scores otherwise than its sum.
 
-    weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
+    ground : of the run.
     """
-    trial = SumTrial(
-        batch=scorer.batch,
-        sum_form=scorer.sum_form,
-        sum_at=scorer.sum_at,
-        impurity_at=scorer.impurity_at,
-        params=tuple(scorer.params.tolist()),
-        width=scorer.width,
-        weights=weights,
-        prices=prices,
-    )
-    if found := find_broken_sum(trial):
+    if found := find_broken_sum(ScorerTrial.of(scorer, ground)):
         name = component_name(scorer.criterion)
         raise ContractError(
             f"criterion {name}: its kernel promises by_sums, but {found}; "
@@ -65,7 +40,7 @@ def check_sums(
 
 
 @lru_cache(maxsize=256)
-def find_broken_sum(trial: SumTrial) -> str:
+def find_broken_sum(trial: ScorerTrial) -> str:
     """Return a table that scores otherwise than its sum, as a sentence; "" where none was found."""
     sum_of: Kernel = gini_after if trial.sum_form == GINI else entropy_after
     for counts, weight, price in draw_tables(trial):
@@ -97,7 +72,7 @@ def find_broken_sum(trial: SumTrial) -> str:
     return ""
 
 
-def draw_tables(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
+def draw_tables(trial: ScorerTrial) -> Iterator[tuple[np.ndarray, float, float]]:
     """Yield float64[2, classes] of rows, no side empty; what a row weighs; a price."""
     draw = np.random.default_rng(trial.width)
     for k in range(TABLES):
@@ -110,7 +85,7 @@ def draw_tables(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
 
 
 def _score_tables(
-    trial: SumTrial,
+    trial: ScorerTrial,
     weights: np.ndarray,
     counts: np.ndarray,
     price: float,

@@ -9,11 +9,15 @@ together; the scan then leaves bins out whose vertices are below the best cut kn
 from functools import lru_cache
 from typing import NamedTuple
 
-import attrs
 import numpy as np
 
 from arboretum.engine.axioms import vectors
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
+from arboretum.engine.ground import Ground
+from arboretum.engine.search.compiled_criterion import (
+    CompiledCriterion,
+    ScorerTrial,
+    component_name,
+)
 from arboretum.errors import ContractError
 from arboretum.kernels.scoring import impurity_of, score_tables
 
@@ -46,38 +50,13 @@ class Bins(NamedTuple):
     right: np.ndarray
 
 
-@attrs.frozen
-class VertexTrial:
-    """What a criterion's answers depend on; equal trials need no second look.
-
-    weights, prices : of a run, as :class:`~arboretum.engine.ground.Ground` has them.
-    """
-
-    batch: int
-    impurity_at: int
-    params: tuple[float, ...]
-    width: int
-    weights: tuple[float, ...]
-    prices: tuple[float, ...]
-
-
-def check_vertices(
-    scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]
-) -> None:
+def check_vertices(scorer: CompiledCriterion, ground: Ground) -> None:
     """Raise ContractError with the smallest bin, of those tried, whose best cut its vertices
     would have ruled out.
 
-    weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
+    ground : of the run.
     """
-    trial = VertexTrial(
-        scorer.batch,
-        scorer.impurity_at,
-        tuple(scorer.params.tolist()),
-        scorer.width,
-        weights,
-        prices,
-    )
-    if found := find_broken_bin(trial):
+    if found := find_broken_bin(ScorerTrial.of(scorer, ground)):
         way = (
             "leave bounded_by_vertices out (columns are then sorted), or let it answer False for "
             "this impurity"
@@ -92,7 +71,7 @@ def check_vertices(
 
 
 @lru_cache(maxsize=256)
-def find_broken_bin(trial: VertexTrial) -> str:
+def find_broken_bin(trial: ScorerTrial) -> str:
     """Return the smallest counterexample, as a sentence; "" where none was found."""
     if trial.width < 2:  # a node of one class is a leaf
         return ""
