@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def registry() -> Registry:
     return load_registry()
 
 
+@cache
 def texts(path: Path) -> list[str]:
     """The texts of a module that are no docstrings, formatted ones in their constant parts."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -83,6 +83,7 @@ LIMITS = [
 ]
 
 
+@pytest.mark.compiled  # so that the tests of the other files find them compiled
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_it_finds_what_brute_force_finds(limits):
     for seed in range(25):
@@ -100,6 +101,7 @@ def test_python_too_clears_marks_and_adds_fingerprints():
         assert search_of(problem, depth=4)[1].run(None, None, lambda low, up: None) == ""
 
 
+@pytest.mark.compiled
 def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
     """On tables too large for brute force, where sets have several levels below."""
     for seed in range(2):

@@ -174,6 +174,7 @@ def hard_with_raw_columns(seed=5):
     return attrs.evolve(problem, objects=objects, prices=prices_of(objects))
 
 
+@pytest.mark.compiled  # a thousand sets, and what follows compiles all the same
 def test_thresholds_of_raw_columns_are_shown_by_what_the_search_remembers(tmp_path):
     found, problem = proven(hard_with_raw_columns(), tmp_path / "log")
     proof = read(tmp_path / "log")

@@ -1,6 +1,6 @@
 """Conformance of what is done with grown trees: pruners, tuners, exports."""
 
-from collections.abc import Iterator
+from functools import cache
 
 import attrs
 import numpy as np
@@ -21,7 +21,7 @@ from arboretum.model.plain import Facts
 from arboretum.model.walk import sum_subtrees
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.suites.base import ComponentSuite, claims, copies_of, kind_of_table, skip_if
-from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, TreeParts, prices_of, toy_objects, toy_table
 
 
 class PrunerSuite(ComponentSuite):
@@ -30,12 +30,9 @@ class PrunerSuite(ComponentSuite):
     kind = "pruner"
 
     @staticmethod
-    def grown(component) -> Iterator[tuple[Tree, Table, Table]]:
+    def grown(component) -> list[tuple[Tree, Table, Table]]:
         """(tree, training rows, validation rows)."""
-        for seed in SEEDS:
-            table = toy_table(seed, n_rows=40, kind=kind_of_table(component))
-            train, valid = table.take(np.arange(0, 28)), table.take(np.arange(28, 40))
-            yield slow_tree(toy_objects(train)), train, valid
+        return grown_once(kind_of_table(component))
 
     def test_the_pruned_tree_is_no_larger_and_holds_at_every_node_the_rows_that_come_to_it(
         self, component
@@ -122,6 +119,17 @@ class PrunerSuite(ComponentSuite):
                 component.prune(without, *rows).test.tolist()
                 == component.prune(tree, *rows).test.tolist()
             )
+
+
+@cache
+def grown_once(kind: TreeParts) -> list[tuple[Tree, Table, Table]]:
+    """Trees to prune, with their training and validation rows: of that kind, always the same."""
+    found = []
+    for seed in SEEDS:
+        table = toy_table(seed, n_rows=40, kind=kind)
+        train, valid = table.take(np.arange(0, 28)), table.take(np.arange(28, 40))
+        found.append((slow_tree(toy_objects(train)), train, valid))
+    return found
 
 
 class Workshop:
