@@ -47,9 +47,10 @@ ROOMS = (
         "arboretum_decision_tables",
         "arboretum_regularized",
         "arboretum_gosdt",
+        "arboretum_maxcost",
         "arboretum_baselines",
     },
-    {"conformance", "engine", "sklearn", "arboretum_basics"},
+    {"conformance", "engine", "proof", "sklearn", "arboretum_basics"},
     {
         "architecture",
         "config",
