@@ -315,11 +315,11 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     return TRACKER_FAILED if trouble or any(note.tracker_error for note in done) else 0
 
 
-def _explain_refusal(error: HydraException, sweepers: Sequence[str]) -> ConfigError:
+def _explain_refusal(error: HydraException, names: Sequence[str]) -> ConfigError:
     """Hydra's refusal in one line, with the sweepers that search intervals where it is one."""
     hints = [
         f"; hydra/sweeper={name} searches intervals"
-        for name in sweepers
+        for name in names
         if "INTERVAL_SWEEP" in str(error)
     ]
     return ConfigError("".join((" ".join(str(error).split()), *hints)))

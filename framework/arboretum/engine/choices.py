@@ -91,7 +91,6 @@ def assemble(
     impurity : what nodes state; None: NaN.
     """
     from arboretum.engine.search.assemble import Grown, to_tree
-    from arboretum.engine.search.statistics import Statistics
 
     stack: list[tuple[Place, Grown | None, int]] = [(root, None, 0)]
     top: Grown | None = None
@@ -114,5 +113,5 @@ def assemble(
             top = node
         else:
             above.children[outcome] = node
-    tree = to_tree(sure(top), objects, Statistics.of(objects))
+    tree = to_tree(sure(top), objects)
     return tree if impurity is None else attrs.evolve(tree, impurity=impurity.value(tree.weights))

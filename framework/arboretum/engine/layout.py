@@ -152,7 +152,6 @@ def laid_out(table: Coded, price: np.ndarray, token: Token, choose: Choose[Token
     Scores and the impurity of a table without one are NaN: a tree so laid out states none.
     """
     from arboretum.engine.search.assemble import Grown, Subtree, to_tree
-    from arboretum.engine.search.statistics import Statistics
 
     level, levels, tests = Level.root(table), [], []
     while len(level):
@@ -183,4 +182,4 @@ def laid_out(table: Coded, price: np.ndarray, token: Token, choose: Choose[Token
         fills=False,
     )
     top = Grown(weights[0], float(tree.count[0]), math.nan, float(tree.impurity[0]), below=tree)
-    return to_tree(top, table.objects, Statistics.of(table.objects))
+    return to_tree(top, table.objects)

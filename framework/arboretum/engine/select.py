@@ -138,15 +138,7 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    # what a leaf of each class costs by each label, for a pruner that reads it
-    chosen, reported = None, dict[str, np.ndarray]()
-    objective = problem.parts.objective
-    if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
-        reported = {
-            "costs": cast(ObjectiveOptional, objective).label_costs(
-                np.eye(len(tree.classes)), problem
-            )
-        }
+    chosen, reported = None, _costs_read(problem, tree)
     if pruner.needs_validation and hasattr(pruner, "choose"):
         chosen = returned(
             pruner.choose(tree, problem.valid, **reported), Selection, pruner, "choose"
@@ -179,6 +171,17 @@ def prune(grown: Grown, context: Context) -> Grown:
         problem,
         selections,
     )
+
+
+def _costs_read(problem: Problem, tree: Tree) -> dict[str, np.ndarray]:
+    """``costs``, float64[classes, labels], what a leaf of each class costs by each label; {} where
+    the pruner does not read them, or the objective has none of its own.
+    """
+    objective = problem.parts.objective
+    if not getattr(problem.parts.pruner, "reads_costs", False) or not hasattr(objective, "weigh"):
+        return {}
+    costs = cast(ObjectiveOptional, objective).label_costs(np.eye(len(tree.classes)), problem)
+    return {"costs": costs}
 
 
 def with_fields(parts: Parts, values: Plain, groups: tuple[str, ...] = TUNABLE) -> Parts:

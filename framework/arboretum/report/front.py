@@ -48,6 +48,18 @@ def step_function(points: Sequence[Sequence[float]], most: float | None = None) 
     return [within[place] for place in kept]
 
 
+def _corners(
+    points: Sequence[Sequence[float]], kept: Sequence[int], right: float | None = None
+) -> tuple[list[float], list[float]]:
+    """x (second measure) and y (error) where a step function drops.
+
+    points : as of :func:`step_function`.   kept : its answer.
+    right : the last step goes on to this x, which is one corner more; None: it ends where it is.
+    """
+    x, y = ([points[number][axis] for number in kept] for axis in (1, 0))
+    return (x, y) if right is None else ([*x, right], [*y, y[-1]])
+
+
 def front_chart(front: Front, title: str = "") -> LineChart:
     """Error against the second measure, every point a link; of a third, step functions for several
     most values of it.
@@ -69,18 +81,16 @@ def front_chart(front: Front, title: str = "") -> LineChart:
     )
     lines: list[Line] = []
     for name, curve in front.curves.items():
-        steps = [curve[number] for number in step_function(curve)]
-        x, y = ([values[axis] for values in steps] for axis in (1, 0))
+        x, y = _corners(curve, step_function(curve))
         colour = len(shown) + len(lines) + 1
         lines.append(Line(name, x, y, dashed=True, stairs=True, colour=colour))
     if front.gap > 0:
-        steps = [front.bound[number] for number in step_function(front.bound)]
-        x, y = ([values[axis] for values in steps] for axis in (1, 0))
+        x, y = _corners(front.bound, step_function(front.bound), right)
         lines.append(
             Line(
                 "proven: no tree is below",
-                [*x, right],
-                [*y, y[-1]],
+                x,
+                y,
                 marked=False,
                 dashed=True,
                 stairs=True,
@@ -88,12 +98,13 @@ def front_chart(front: Front, title: str = "") -> LineChart:
             )
         )
     marked: set[int] = set()
+    points = [point.values for point in front.points]
     for colour, most in enumerate(shown):
-        kept = step_function([point.values for point in front.points], most)
+        kept = step_function(points, most)
         label = (
             "front" if most is None else f"at most {spell_cell(most)} {spell_axis(front.axes[2])}"
         )
-        x, y = ([front.points[number].values[axis] for number in kept] for axis in (1, 0))
+        x, y = _corners(points, kept, right)
         links = [
             None
             if number in marked
@@ -102,9 +113,7 @@ def front_chart(front: Front, title: str = "") -> LineChart:
             else f"#point-{number}"
             for number in kept
         ]
-        lines.append(
-            Line(label, [*x, right], [*y, y[-1]], stairs=True, links=[*links, None], colour=colour)
-        )
+        lines.append(Line(label, x, y, stairs=True, links=[*links, None], colour=colour))
         marked.update(kept)
     proven = (
         "exact"

@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings, strategies as st
 
 from arboretum.api import CapabilityError, TestRule, Threshold
 from arboretum.engine.search.assemble import Grown, to_tree
-from arboretum.engine.search.statistics import Statistics
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import toy_objects, toy_table
@@ -181,7 +180,6 @@ def test_a_test_without_cuts_is_a_literal_of_its_own_beside_thresholds_of_its_co
     tree = to_tree(
         node(Threshold("x", 2.5), [node(None, [], low), right], np.arange(6)),
         objects,
-        Statistics.of(objects),
     )
     assert (
         Rules().write(tree)

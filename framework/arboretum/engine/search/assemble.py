@@ -122,10 +122,12 @@ def _list_in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
     return nodes, parent, branch
 
 
-def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
+def to_tree(root: Grown, objects: Encoded, statistics: Statistics | None = None) -> Tree:
     """Number the nodes in preorder, those that kernels grew among them, and return them as a frozen
-    tree.   statistics : those it was grown by; moments lose their shift.
+    tree.   statistics : those it was grown by, None: those of the objects; moments lose their
+    shift.
     """
+    statistics = statistics or Statistics.of(objects)
     nodes, parent, branch = _list_in_preorder(root)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
     below = [node.below for node in nodes if node.below is not None]

@@ -239,7 +239,7 @@ class Forest:
             rule_of=rule_of,
         )
         root = Grown(weights[0], int(count[0]), math.nan, float(below.impurity[0]), below=below)
-        return to_tree(root, objects, Statistics.of(objects))
+        return to_tree(root, objects)
 
 
 @compiled()

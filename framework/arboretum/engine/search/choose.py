@@ -36,7 +36,7 @@ def choose_candidate(
         found = engine.best(cell, node, scorer)
         if found is not None:
             _check_score_of(scorer, cell, found)
-            best = found if best is None else better_candidate(best, found, scorer.tie_floor(node))
+            best = better_candidate(best, found, scorer.tie_floor(node))
     return best
 
 
@@ -196,7 +196,7 @@ def _choose_from_list(
         # lowest
         i = int(np.argmax(scores >= equal_from(highest, scorer.ties(node))))
         candidate = block.candidate(i, float(scores[i]))
-        best = candidate if best is None else better_candidate(best, candidate, floor)
+        best = better_candidate(best, candidate, floor)
     return best
 
 

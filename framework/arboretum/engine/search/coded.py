@@ -177,7 +177,7 @@ class TableEngine(Engine):
                 score=float(state["best"]),
                 place=(self.position(f), self.rank, f, test),
             )
-            best = found if best is None else better_candidate(best, found, scorer.tie_floor(node))
+            best = better_candidate(best, found, scorer.tie_floor(node))
         return best
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
@@ -373,12 +373,14 @@ class CodedEngine(TableEngine):
         )
 
 
-def better_candidate(best: Candidate, other: Candidate, floor: float) -> Candidate:
+def better_candidate(best: Candidate | None, other: Candidate, floor: float) -> Candidate:
     """Return the better of two candidates; the one that comes first in the raw table when their
     scores are equal.
 
-    floor : absolute tolerance of ties.
+    best : None: there is no other yet.   floor : absolute tolerance of ties.
     """
+    if best is None:
+        return other
     if best.place > other.place:
         best, other = other, best
     return other if other.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor) else best

@@ -405,17 +405,7 @@ class Subtrees:
         parts = (
             self._allocate_fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
         )
-        room = 2 * n + most + 1
-        arrays = [
-            *np.empty((6, room), np.int32),
-            *np.empty((3, room)),
-            np.empty((room, stats.width)),
-            np.empty((room, stats.count_width), np.float64 if shared else np.int64),
-            np.empty(room if len(members.n_rows) else 0, np.int64),
-            np.empty((room, 5), np.int64),
-            np.empty(room, np.int32),
-        ]
-        nodes = kernels.Nodes(*arrays)
+        nodes = self._allocate_nodes(2 * n + most + 1, shared)
         by_units = stats.unit and not stats.moments
         sums = None if shared else self.sums(n)
         own_columns = int(self.scorer.column != 0)
@@ -455,6 +445,22 @@ class Subtrees:
                         features, here, parts, scratch, 2 * len(here)
                     )
         return self._to_subtree(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
+
+    def _allocate_nodes(self, room: int, shared: bool) -> kernels.Nodes:
+        """Return memory for ``room`` nodes.   shared : their objects are there by shares, so that
+        counts are no whole numbers.
+        """
+        stats = self.space.statistics
+        arrays = [
+            *np.empty((6, room), np.int32),
+            *np.empty((3, room)),
+            np.empty((room, stats.width)),
+            np.empty((room, stats.count_width), np.float64 if shared else np.int64),
+            np.empty(room if len(stats.n_rows) else 0, np.int64),
+            np.empty((room, 5), np.int64),
+            np.empty(room, np.int32),
+        ]
+        return kernels.Nodes(*arrays)
 
     def _allocate_fractions(
         self, chosen: np.ndarray, most: int, share: np.ndarray

@@ -444,10 +444,7 @@ class CriterionSuite(ComponentSuite):
             in_bins = Growth.of(problem, Context(), False)
             along = Growth.of(problem, Context(), False)
             along.plan = along.plan.without_bins
-            trees = [
-                to_tree(growth.run("depth"), objects, Statistics.of(objects))
-                for growth in (in_bins, along)
-            ]
+            trees = [to_tree(growth.run("depth"), objects) for growth in (in_bins, along)]
             assert in_bins.plan != along.plan and close(
                 trees[0].score[trees[0].test >= 0], trees[1].score[trees[1].test >= 0]
             )
@@ -483,10 +480,7 @@ class CriterionSuite(ComponentSuite):
         )
         assert by_sums.scorer.sum_form
         by_tables.scorer = attrs.evolve(by_tables.scorer, sum_form=0, sum_at=0)
-        trees = [
-            to_tree(growth.run("depth"), objects, Statistics.of(objects))
-            for growth in (by_sums, by_tables)
-        ]
+        trees = [to_tree(growth.run("depth"), objects) for growth in (by_sums, by_tables)]
         assert trees[0].to_json() == trees[1].to_json()
 
     def test_it_grows_a_tree_that_verification_accepts(self, component, impurity, coverage):
