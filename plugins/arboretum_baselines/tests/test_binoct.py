@@ -53,7 +53,7 @@ class TestConformance(SolverSuite):
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(45), pytest.param(range(100, 100 + tries(200)), marks=pytest.mark.slow)],
+    [range(tries(150)), pytest.param(range(100, 100 + tries(200)), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 @pytest.mark.parametrize("solver", [BinOct(), BinOct(tight=True)], ids=["printed", "tight"])
