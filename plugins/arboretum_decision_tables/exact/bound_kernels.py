@@ -182,6 +182,7 @@ def pool_light_classes(heap, n_weights, free):
     while rest > free and portions < light:
         rest -= free
         portions += 1
+    # less is what rounding has left
     left = 1 if rest > 1e-9 * free and portions < light else 0
     if left:
         heap[0] = rest

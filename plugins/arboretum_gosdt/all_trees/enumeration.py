@@ -16,7 +16,7 @@ from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
-from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps
+from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps, unpack_bits
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged
@@ -74,12 +74,7 @@ class Rows:
 
 def unpack_outcomes(merged: Merged) -> np.ndarray:
     """Return the outcomes of all tests, uint8[objects, tests], from the bits."""
-    bits = np.unpackbits(
-        merged.bits.astype("<u4").view(np.uint8).reshape(len(merged.bits), -1),
-        axis=1,
-        bitorder="little",
-    )
-    return np.ascontiguousarray(bits[:, : len(merged.tests)])
+    return unpack_bits(merged.bits, len(merged.tests))
 
 
 class AllTrees:
@@ -356,9 +351,7 @@ class AllTrees:
         above = np.empty(len(counted.cost))
         kernels.count_trees_above_sets(graph, counted, np.array([taken]), above)
         for order in np.array_split(graph.order[:taken], -(-taken // 4096)):
-            inside = np.unpackbits(graph.bits[order].view(np.uint8), axis=1, bitorder="little")[
-                :, : len(found)
-            ].astype(float)
+            inside = unpack_bits(graph.bits[order], len(found)).astype(float)
             answer = (inside @ self._table.excess).argmin(axis=1)
             alone = graph.set["alone"][order]
             for s, said, cost, row in zip(order, answer, alone, inside, strict=True):

@@ -161,7 +161,7 @@ def loss_in_cells(cells, one, two):
             and cells[line + k, 1] & UPPER == two & UPPER
             and cells[line + k, 1] != np.uint64(0)
         ):
-            return np.int64(cells[line + k, 1] & LOWER) - 1
+            return np.int64(cells[line + k, 1] & LOWER) - 1  # loss + 1 is kept: 0 is an empty cell
     return np.int64(-1)
 
 

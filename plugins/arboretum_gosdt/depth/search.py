@@ -14,6 +14,7 @@ from arboretum.kernels.solving.fingerprints import enter, find, random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
 from arboretum_gosdt.depth import arrays
+from arboretum_gosdt.problem.prepared import unpack_bits
 from arboretum_gosdt.problem.tree_kernels import best_cut, sum_weights
 
 FIRST_SETS = 1 << 10
@@ -81,8 +82,8 @@ class LimitedSearch:
             return None
         memory, words = self._task.memory, np.zeros((len(self.bits), 2), np.uint64)
         np.add.at(words, self._rows, self.table.hashes.reshape(-1, 2))
-        has = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[:, : self.features]
-        return has.astype(bool), words, memory.slots, memory.lower, int(arrays.TURN), 0
+        has = unpack_bits(self.bits, self.features).astype(bool)
+        return has, words, memory.slots, memory.lower, int(arrays.TURN), 0
 
     @property
     def subproblems(self) -> int:
@@ -306,10 +307,9 @@ class LimitedSearch:
 
         rows : int64, numbers of the rows.
         """
-        outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[
-            :, : self.features
-        ]
-        return int(best_cut(outcomes.astype(np.int32), self.weights, rows)[0])
+        return int(
+            best_cut(unpack_bits(self.bits, self.features).astype(np.int32), self.weights, rows)[0]
+        )
 
     def tree(self) -> np.ndarray:
         """Return the best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node

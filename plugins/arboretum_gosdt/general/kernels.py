@@ -160,6 +160,7 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                 for c in range(k):
                     loss = both[c, i, j] if side == 0 else sums[0, c, j] - both[c, i, j]
                     one, rest = min(one, loss), min(rest, sums[side, c, i] - loss)
+                # both cells as leaves
                 one, rest = setting.q * one + setting.p, setting.q * rest + setting.p
                 test_cost = np.int64(0) if setting.worst else price[j] * sums[side, k + MASS, i]
                 if one + rest + test_cost < two:
@@ -169,6 +170,8 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                     costs[2, side, i] = test_cost
                     costs[3, side, i] = one
                     costs[4, side, i] = rest
+                # three leaves and more: a cell at least is divided, which costs ``split_cost``;
+                # left out where that cannot lower ``three``
                 if (
                     setting.deep
                     and min(one, rest, 2 * setting.p) + 2 * setting.p + test_cost < three

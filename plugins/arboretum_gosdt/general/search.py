@@ -30,7 +30,7 @@ from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_feature,
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.general.splits import COUNT, MASS, SIZE, Split, SplitRules
-from arboretum_gosdt.problem.prepared import Merged
+from arboretum_gosdt.problem.prepared import Merged, unpack_bits
 
 if TYPE_CHECKING:
     from arboretum_gosdt.general.relaxed import Line
@@ -66,10 +66,7 @@ class GeneralSearch:
                 [excess, most, merged.rows, np.ones(n, np.int64), merged.mass, merged.members]
             )
         )
-        bits = np.unpackbits(
-            merged.bits.astype("<u4").view(np.uint8).reshape(n, -1), axis=1, bitorder="little"
-        )
-        self._outcome = np.ascontiguousarray(bits[:, : self.n_features])
+        self._outcome = unpack_bits(merged.bits, self.n_features)
         self._words = np.random.default_rng(5).integers(1, 1 << 64, (n, 2), np.uint64)
         self._price, self._priced = merged.price, bool(merged.price.any())
         self._cheapest = int(merged.price.min(initial=ANY)) if self.n_features else 0

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -118,8 +118,56 @@ def units_of(problem: Problem) -> Units:
     into ``loss_value``; q is the common denominator of λ and of prices in losses.
     """
     objective: Any = problem.parts.objective
+    mass, unit, error = exact_weights(problem.objects.weight)
+    loss, cost, loss_value, slack = _whole_losses(problem, mass, unit, error)
+    bound, lam = int(loss.sum()) * int(cost.max(initial=1)) + 1, decimal(objective.lam) / loss_value
+    q, per_price, per_leaf = lam.denominator, Fraction(0), Fraction(0)
+    if objective.mu > 0:
+        if error:
+            raise CapabilityError(
+                "weights have too many digits to be priced exactly (objective.mu > 0); round "
+                "them to fewer"
+            )
+        q, per_price = _denominator_with_prices(problem, q, loss_value, mass, bound)
+    elif q * bound >= MOST:
+        q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
+        per_leaf = loss_value / (2 * q)
+    # λ above all losses together: no tree but a leaf pays, whatever it is
+    p = min(round(lam * q), q * bound)
+    return Units(
+        loss_value=loss_value,
+        q=q,
+        p=p,
+        loss=loss,
+        cost=cost,
+        mass=mass,
+        price_value=per_price * q,
+        slack=slack,
+        slack_per_leaf=per_leaf,
+        worst=per_price > 0 and objective.price is Price.max,
+        above=lam * q - p if lam > bound else Fraction(0),
+    )
+
+
+class _Losses(NamedTuple):
+    """What objects lose in whole numbers: ``loss`` · ``cost`` · ``value``; see :class:`Units`.
+
+    slack : by how much rounding may have changed a tree's value.
+    """
+
+    loss: np.ndarray
+    cost: np.ndarray
+    value: Fraction
+    slack: Fraction
+
+
+def _whole_losses(problem: Problem, mass: np.ndarray, unit: Fraction, error: Fraction) -> _Losses:
+    """Return the losses of a problem's objects, exact where they fit.
+
+    mass, unit, error : of ``exact_weights``.
+    """
+    objective: Any = problem.parts.objective
     objects = problem.objects
-    mass, unit, error = exact_weights(objects.weight)
     factors = objective.factors(class_totals(objects, mass, unit))
     errors = objective.errors(objects.n_classes)
     distinct = {one for row in errors for one in row}
@@ -129,13 +177,10 @@ def units_of(problem: Problem) -> Units:
     )
     most = int(cost.max(initial=1))
     total = int(mass.sum())
-    slack = Fraction(0)
-    per_leaf = Fraction(0)
+    slack = error * len(mass) * max(factors) * parts * most
     scaled = [factor * unit for factor in factors]
     apart = common_unit(set(scaled))
     each, loss_value = [int(one / apart) for one in scaled], apart * parts
-    if error:
-        slack += error * len(mass) * max(factors) * parts * most
     if total * max(each) * most < WHOLE:
         loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
     else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
@@ -151,44 +196,33 @@ def units_of(problem: Problem) -> Units:
             * np.array([float(one * parts / loss_value) for one in factors])[objects.label]
         ).astype(np.int64)
         slack += len(mass) * loss_value * most
-    bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value
-    q, per_price = lam.denominator, Fraction(0)
-    if objective.mu > 0:
-        if error:
-            raise CapabilityError(
-                "weights have too many digits to be priced exactly (objective.mu > 0); round "
-                "them to fewer"
-            )
-        prices: list[Fraction] = _distinct_prices(problem)
-        masses = 1 if objective.price is Price.max else total
-        per_price = decimal(objective.mu) / loss_value / masses
-        q = math.lcm(q, *((per_price * one).denominator for one in prices))
-        paid = max(prices, default=Fraction(0)) * per_price * q * masses * len(mass)
-        if q * bound >= MOST or paid >= MOST:
-            raise CapabilityError(
-                "objective.lam, objective.mu, prices and weights do not fit into 62 bits "
-                "together; give them fewer digits"
-            )
-    elif q * bound >= MOST:
-        q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
-        per_leaf = loss_value / (2 * q)
-    # λ above all losses together: no tree but a leaf pays, whatever it is
-    p = min(round(lam * q), q * bound)
-    worst = per_price > 0 and objective.price is Price.max
-    above = lam * q - p if lam > bound else Fraction(0)
-    return Units(
-        loss_value=loss_value,
-        q=q,
-        p=p,
-        loss=loss,
-        cost=cost,
-        mass=mass,
-        price_value=per_price * q,
-        slack=slack,
-        slack_per_leaf=per_leaf,
-        worst=worst,
-        above=above,
-    )
+    return _Losses(loss, cost, loss_value, slack)
+
+
+def _denominator_with_prices(
+    problem: Problem, q: int, loss_value: Fraction, mass: np.ndarray, bound: int
+) -> tuple[int, Fraction]:
+    """Return the common denominator of λ and of prices, in losses, and what price 1 costs per unit
+    of mass, in losses.  Raises CapabilityError where they do not fit.
+
+    q : the denominator of λ.
+    loss_value : what a loss costs.
+    mass : int64[objects], weights without their common divisor.
+    bound : above all losses together.
+    """
+    prices = _distinct_prices(problem)
+    objective: Any = problem.parts.objective
+    # the costliest path is paid once, not per unit of mass
+    masses = 1 if objective.price is Price.max else int(mass.sum())
+    per_price = decimal(objective.mu) / loss_value / masses
+    q = math.lcm(q, *((per_price * one).denominator for one in prices))
+    paid = max(prices, default=Fraction(0)) * per_price * q * masses * len(mass)
+    if q * bound >= MOST or paid >= MOST:
+        raise CapabilityError(
+            "objective.lam, objective.mu, prices and weights do not fit into 62 bits "
+            "together; give them fewer digits"
+        )
+    return q, per_price
 
 
 def _distinct_prices(problem: Problem) -> list[Fraction]:
@@ -441,6 +475,16 @@ def refuse_many_pairs(tests: int, levels: int, needed: int, memory_bytes: int) -
         raise BudgetError(
             f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} MB; {ways}"
         )
+
+
+def unpack_bits(bits: np.ndarray, n: int) -> np.ndarray:
+    """Return uint8[rows, n], the first n bits of the words of each row, a word's lowest one first.
+
+    bits : uint[rows, words].
+    """
+    return np.unpackbits(
+        np.ascontiguousarray(bits).view(np.uint8), axis=1, count=n, bitorder="little"
+    )
 
 
 def group_equal_rows(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

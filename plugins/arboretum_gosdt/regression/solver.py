@@ -40,6 +40,7 @@ from arboretum_gosdt.problem.prepared import (
     pack_distinct_tests,
     refuse_many_pairs,
     run_slices_of_steps,
+    unpack_bits,
 )
 
 if TYPE_CHECKING:
@@ -487,6 +488,35 @@ def deviation_from_median(total: np.ndarray, weight: np.ndarray) -> int:
     return int((weight * np.abs(y - half)).sum())
 
 
+def deviations_of_all(
+    mass: np.ndarray, target: np.ndarray, weight: np.ndarray, total: np.ndarray, absolute: bool
+) -> tuple[Fraction, Fraction]:
+    """Return the deviation of all objects from one leaf's value, and that within equal rows, which
+    every tree has and the search leaves out.
+
+    mass, target : int64[objects].
+    weight, total : int64[merged objects], Σ w and Σ w y of each.
+    absolute : whether deviations are absolute: merged objects have one target each then, and
+        nothing is left out; else they are squares.
+    """
+    if absolute:
+        order = np.argsort(target, kind="stable")
+        return Fraction(deviation_from_median((mass * target)[order], mass[order])), Fraction(0)
+    squares = squares_of(mass * target, mass)[2]
+    return (
+        squares - Fraction(int(total.sum()) ** 2, int(weight.sum())),
+        squares - squares_of(total, weight)[2],
+    )
+
+
+def change_by_rounding(mass: np.ndarray, target: np.ndarray, off: float, absolute: bool) -> float:
+    """Return by how much the deviation of a tree, or of one leaf, changes at most where targets are
+    off by ``off``: as much per weight, or times twice the range where deviations are squares.
+    """
+    span = 1.0 if absolute else 2 * float(target.max() - target.min()) + off
+    return off * int(mass.sum()) * span
+
+
 class RegressionSearch:
     """A problem in whole numbers, and its search."""
 
@@ -526,31 +556,15 @@ class RegressionSearch:
         np.add.at(weight, of, mass)
         np.add.at(total, of, mass * target)
         np.add.at(rows, of, objects.count)
-        bits = np.unpackbits(
-            np.ascontiguousarray(planes[:, first].T)
-            .astype("<u4")
-            .view(np.uint8)
-            .reshape(len(first), -1),
-            axis=1,
-            bitorder="little",
-        )
-        order = np.argsort(target, kind="stable")
-        if absolute:
-            self.all = Fraction(deviation_from_median((mass * target)[order], mass[order]))
-            self.apart = Fraction(0)
-        else:
-            squares = squares_of(mass * target, mass)[2]
-            self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
-            self.apart = squares - squares_of(total, weight)[2]  # within equal rows
+        self.all, self.apart = deviations_of_all(mass, target, weight, total, absolute)
         limits: Facts = {
             "depth": allowed.depth,
             "leaves": allowed.leaves,
             "least": allowed.least,
             "memory_bytes": within_bytes(context).memory_bytes,
         }
-        outcome = bits[:, : len(self.kept)]
         self.search = DeviationSearch(
-            outcome,
+            unpack_bits(planes[:, first].T, len(self.kept)),
             weight,
             total,
             rows,
@@ -560,13 +574,7 @@ class RegressionSearch:
             **limits,
         )
         leaves = min(many, 2 ** min(62, allowed.depth or many), allowed.leaves or many)
-        # a target that is off by so much changes a tree's deviation, and that of one leaf, by as
-        # much per weight, or times twice the range
-        moved = (
-            off
-            * int(mass.sum())
-            * (1 if absolute else 2 * float(target.max() - target.min()) + off)
-        )
+        moved = change_by_rounding(mass, target, off, absolute)
         self.slack = float((2 * Fraction(moved) + 2 * leaves / self.search.scale) / (self.all or 1))
         pays = bool(self.all) and self.search.pays
         self.rounded = "targets have more digits than the search counts" if pays else ""

@@ -282,6 +282,7 @@ class Space:
             for c, rising in self.ordered:
                 if all(shared[:c]) and all(shared[c + 1 :]):
                     x, y = a & self.columns[c], b & self.columns[c]
+                    # the lowest value of one box lies below the highest of the other
                     less = x & -x < 1 << (y.bit_length() - 1)
                     more = y & -y < 1 << (x.bit_length() - 1)
                     up, down = up or (less if rising else more), down or (more if rising else less)

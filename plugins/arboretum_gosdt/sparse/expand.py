@@ -100,7 +100,6 @@ def bound_by_features(data, levels, scratch, d):
     upper = levels.upper[d]
     low = levels.low[d]
     many = levels.many[d]
-    _test_bound = levels.test_bound[d]
     alive = levels.alive[d]
     weight = node.weight
     for f in range(n, stride):
@@ -128,6 +127,8 @@ def bound_by_features(data, levels, scratch, d):
     limit = min(node.budget, node.best - 1)
     limit = limit + (p // 4 if limit < 5 * p else p) if data.numbers.bounds & SELECT != 0 else NEVER
     node.state, node.counted, node.within = COUNTING, 0, limit
+    # vectors to count: whole rows of the features that may be asked within the limit, or all pairs
+    # once
     some, all_of, lanes = np.int64(0), np.int64(0), data.numbers.lanes
     for f in range(n):
         if alive[f] != 0:

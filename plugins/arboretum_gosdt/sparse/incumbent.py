@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import BudgetError
+from arboretum_gosdt.problem.prepared import unpack_bits
 
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse.search import SparseSearch
@@ -60,10 +61,7 @@ class SubProblem:
 
     def feature_matrix(self) -> np.ndarray:
         """Return bool[rows, features], which rows have which feature."""
-        bits = np.unpackbits(
-            np.ascontiguousarray(self.bits).view(np.uint8), axis=1, bitorder="little"
-        )
-        return bits[:, : self.n_features].astype(bool)
+        return unpack_bits(self.bits, self.n_features).astype(bool)
 
     def rows_with_feature(self, feature: int) -> np.ndarray:
         """Return bool[rows], which rows have a feature: of one, where the bytes of all would take

@@ -22,7 +22,7 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
-from arboretum_gosdt.problem.prepared import SMALL
+from arboretum_gosdt.problem.prepared import SMALL, unpack_bits
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
@@ -177,11 +177,10 @@ def number_of_levels(level_bytes: int, subproblem: SubProblem, memory_bytes: int
     memory_bytes : of the search; None: no limit.
     """
     if memory_bytes is not None and 2 * LEAST_LEVELS * level_bytes > memory_bytes:
-        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
         raise BudgetError(
             f"{LEAST_LEVELS} levels of {len(subproblem.bits):,} objects and "
-            f"{subproblem.n_features:,} tests "
-            f"take {LEAST_LEVELS * level_bytes / 1e6:,.0f} MB; {ways}"
+            f"{subproblem.n_features:,} tests take {LEAST_LEVELS * level_bytes / 1e6:,.0f} MB; "
+            "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
         )
     return max(
         LEAST_LEVELS,
@@ -280,7 +279,7 @@ class SparseSearch:
         made.features[0] = lanes_of
         if len(price):  # lanes are to ascend with it, so that bits move instead
             moved = np.zeros((len(bits), stride), np.uint8)
-            moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+            moved[:, lanes_of] = unpack_bits(bits, stride)
             bits = np.packbits(moved, axis=1, bitorder="little").view(np.uint32)
             made.features[0] = np.arange(stride)
         made.starts[0, 0] = 0
