@@ -148,8 +148,7 @@ class Program:
             if self._tight
             else self._depth * self._tests * self._leaves // 2
         )
-        found: int = self._groups * (each + (self._depth + self._classes + 1) * self._leaves)
-        return found
+        return int(self._groups * (each + (self._depth + self._classes + 1) * self._leaves))
 
     def solve(self, context: Context) -> str:
         """ "" or what ended it before its end.

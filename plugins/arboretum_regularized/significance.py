@@ -23,14 +23,12 @@ def ranks(scores: Scores) -> np.ndarray:
     from scipy.stats import rankdata
 
     toward = -scores.values if scores.higher_is_better else scores.values
-    found: np.ndarray = rankdata(np.where(np.isnan(toward), np.inf, toward), axis=1)
-    return found
+    return np.asarray(rankdata(np.where(np.isnan(toward), np.inf, toward), axis=1))
 
 
 def average_ranks(scores: Scores) -> np.ndarray:
     """Return float64[methods]: the mean of :func:`ranks` over the data sets."""
-    means: np.ndarray = ranks(scores).mean(axis=0)
-    return means
+    return np.asarray(ranks(scores).mean(axis=0))
 
 
 def gap_notes(scores: Scores) -> tuple[str, ...]:

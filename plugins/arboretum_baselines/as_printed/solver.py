@@ -142,9 +142,13 @@ class PrintedSearch(InSlices):
         )
         words = np.zeros(tests, np.uint64)
         whole = np.zeros(tests, np.int64)
-        real = np.zeros(labels, np.int64)
         self._sums = kernels.Sums(
-            np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real
+            np.zeros((labels, tests), np.int64),
+            whole,
+            words,
+            words.copy(),
+            whole.copy(),
+            np.zeros(labels, np.int64),
         )
         edges = ("child", "higher", "owner")
         fields: Facts = dict.fromkeys(kernels.Graph._fields[1:], np.int64)
@@ -176,10 +180,11 @@ class PrintedSearch(InSlices):
 
     def steps_of(self, iterations: int) -> int:
         """Pop so many sets; return how that ended: FINISHED, PAUSED or NEED_ROOM."""
-        found: int = self.kernels.search(
-            self._data, self.arrays(), self._sums, self._state, self._settings, iterations
+        return int(
+            self.kernels.search(
+                self._data, self.arrays(), self._sums, self._state, self._settings, iterations
+            )
         )
-        return found
 
     def make_room(self, memory_bytes: int) -> bool:
         """Make the graph long enough for 1,024 sets and 256 expansions more; False where it would

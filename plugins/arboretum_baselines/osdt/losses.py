@@ -161,8 +161,7 @@ class Loss:
                 np.where(fn >= 0, b * w * (x + step - 1) + b * fn + lam * number, -np.inf),
                 out=cost,
             )
-        found: np.ndarray = cost.max(axis=1) - b * (self.table.shape[1] - 1)
-        return found
+        return np.asarray(cost.max(axis=1) - b * (self.table.shape[1] - 1))
 
     def ladder(self, pieces: np.ndarray, value: float, leaves: int) -> np.ndarray:
         """Return ``leaf_kernels.Data.ladder``: rungs up to a value, for at most so many leaves.

@@ -111,8 +111,7 @@ class Rank:
         what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"
         # an outcome as a mask, as a bit and itself
         room = room_of(context, 8 * losses + 10 * found.outcome.size, what)
-        loss = loss_of(found, self.name)
-        search = self._search(problem, context.seed, found, loss)
+        search = self._search(problem, context.seed, found, loss_of(found, self.name))
 
         def report() -> None:
             context.proven(search.lower, search.value)
@@ -204,18 +203,12 @@ class OsdtSearch(InSlices):
         ahead : levels of tests that are looked ahead.
         used : bits by place in BOUNDS.
         """
-        from arboretum.kernels.solving.arrays import Arrays
-        from arboretum.kernels.solving.fingerprints import enter, random_words
-        from arboretum_baselines.osdt import (
-            curve_kernels,
-            first_kernels,
-            leaf_kernels,
-            set_kernels,
-        )
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_baselines.osdt import first_kernels, leaf_kernels, set_kernels
 
         self.found, self.loss = found, loss
         self.kernels, self.first, self.floor = set_kernels, first_kernels, leaf_kernels
-        (tests, groups), (least, depth, most) = found.outcome.shape, limits
+        groups, (least, depth, most) = found.outcome.shape[1], limits
         # no tree has more leaves than groups, nor is deeper; depths have 16 bits
         depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
         self._alone = limits[1] == 0
@@ -225,64 +218,80 @@ class OsdtSearch(InSlices):
         )[0]
         self._state = np.zeros(1, leaf_kernels.STATE)[0]
         bits = words_of(found.outcome)
-        p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = leaf_kernels.Data(
             mask,
             bits[:-1],
-            p,
-            n,
+            loss.p.astype(np.int64),
+            loss.n.astype(np.int64),
             found.rows,
-            words,
+            random_words(groups),
             loss=loss.table,
             pieces=np.ones((1, 2)),
             ladder=np.empty((2, 0)),
         )
+        self._allocate(bits.shape[1])
+        self._enter_root(bits[-1])
+        self._state["best"] = self._leaf_value()
+        self._lower = min(self.value, loss.least + loss.lam)
+        self._phase, self._round, self._reported = self._greedy, 0, np.inf
+
+    def _allocate(self, words: int) -> None:
+        """Allocate leaves, sets and scratch memory.   words : of a set of groups as bits."""
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum_baselines.osdt.curve_kernels import Room
+
+        tests, groups = self.found.outcome.shape
         whole = [np.zeros(tests, np.int64) for _ in range(3)]
         walk = [np.zeros(66, np.int64) for _ in range(2)]
-        self._sums = leaf_kernels.Sums._make(
+        self._sums = self.floor.Sums._make(
             [*whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk]
         )
-        lengths = groups + 4, groups + 4, max(1, len(loss.table))
+        lengths = groups + 4, groups + 4, max(1, len(self.loss.table))
         segments = [np.zeros(length, np.int64) for length in lengths]
-        self._room = curve_kernels.Room._make(
+        self._room = Room._make(
             [
                 *segments,
-                np.zeros(bits.shape[1], np.uint64),
+                np.zeros(words, np.uint64),
                 *(np.zeros(groups + 4, np.int64) for _ in range(2)),
             ]
         )
         own: Facts = dict.fromkeys(("share", "all", "least", "split", "bound", "key"), ((), float))
-        own |= {"rows": ((bits.shape[1],), np.uint64), "slots": ((2,), np.uint64)}
+        own |= {"rows": ((words,), np.uint64), "slots": ((2,), np.uint64)}
         self._leaves, self._sets = (
             Arrays(
                 {
-                    name: np.zeros(
-                        (1024, *own.get(name, ((), 0))[0]), own.get(name, ((), np.int64))[1]
-                    )
+                    name: np.zeros((1024, *shape), kind)
                     for name in fields
+                    for shape, kind in [own.get(name, ((), np.int64))]
                 }
             )
-            for fields in (leaf_kernels.Leaves._fields, set_kernels.Sets._fields)
+            for fields in (self.floor.Leaves._fields, self.kernels.Sets._fields)
         )
+
+    def _enter_root(self, rows: np.ndarray) -> None:
+        """Enter the leaf of all groups, and the set of this leaf alone.
+
+        rows : uint64[words], all groups as bits.
+        """
+        from arboretum.kernels.solving.fingerprints import enter
+
+        p, n = self._data.p.sum(), self._data.n.sum()
         first = {
-            "rows": bits[-1],
-            "p": p.sum(),
-            "n": n.sum(),
-            "count": found.rows.sum(),
-            "share": p.sum() / (p.sum() + n.sum()),
+            "rows": rows,
+            "p": p,
+            "n": n,
+            "count": self._data.rows.sum(),
+            "share": p / (p + n),
             "start": -1,
         }
         for name, value in first.items():
             self._leaves[name][0] = value
         with np.errstate(over="ignore"):
-            enter(self._leaves["slots"], *words.sum(axis=0), 0)
+            enter(self._leaves["slots"], *self._data.words.sum(axis=0), 0)
         self._state["leaves"] = self._state["sets"] = self._state["items"] = 1
         for name, value in {"parent": -1, "via": -1, "test": -1, "size": 1}.items():
             self._sets[name][0] = value
-        self._state["best"] = self._leaf_value()
-        self._lower = min(self.value, loss.least + loss.lam)
-        self._phase, self._round, self._reported = self._greedy, 0, np.inf
 
     def _leaf_value(self) -> float:
         """R of a tree of one leaf."""

@@ -111,8 +111,7 @@ class C45:
             & (split * node.mass >= TOLERANCE)
             & (gain >= (0.0 if self.zero_gain else TOLERANCE))
         )
-        found: np.ndarray = np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes)
-        return found
+        return np.asarray(np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes))
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """Return the gain and split information in bits, and what :meth:`finalise_scores` asks of

@@ -345,10 +345,9 @@ def _first_majority(tree: Tree, n: int) -> np.ndarray:
     shares of ``n`` rows were added up.
     """
     rounding = 2 * n * EPS * tree.mass[0] if (tree.missing_child == MISSING_SPLITS).any() else 0.0
-    found: np.ndarray = (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(
-        axis=1
+    return np.asarray(
+        (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(axis=1)
     )
-    return found
 
 
 def _move_thresholds_to_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:

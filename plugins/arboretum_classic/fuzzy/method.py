@@ -69,8 +69,7 @@ class SoftSplits(ByLevels):
 
         growth: Any = FuzzyGrowth.of(problem, context, False, self.order.value)
         growth.prepare(self)
-        root = growth.run(self.order.value)
-        tree = to_tree(root, problem.objects, growth.space.statistics)
+        tree = to_tree(growth.run(self.order.value), problem.objects, growth.space.statistics)
         notes = growth.notes(self.order.value, False)
         return Solution(
             tree,

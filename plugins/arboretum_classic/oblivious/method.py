@@ -92,8 +92,7 @@ class Oblivious(ByLevels):
             growth.limits.max_depth if growth.limits.max_depth is not None else self.levels,
         )
         adds_up = bool(getattr(problem.parts.criterion, "adds_over_nodes", False))
-        root = growth.run(most, adds_up)
-        tree = to_tree(root, problem.objects, growth.space.statistics)
+        tree = to_tree(growth.run(most, adds_up), problem.objects, growth.space.statistics)
         tests = legible([test for test, _ in growth.levels], problem.objects.table)
         levels: list[Facts] = [
             {"test": test.describe(), "score": score}

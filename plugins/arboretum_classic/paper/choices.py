@@ -162,32 +162,29 @@ def _measure_pruning(services: Services, key: Key, seed: int) -> Facts:
     train, test = split_rows(services, key["dataset"], seed)
     noisy = with_noise(train, "label", FALSE_LABELS, np.random.default_rng([seed, 1]))
 
-    def grown(**pruner: Any) -> list[float]:
-        """Return [leaves, share of errors].   pruner : its name and fields; none: whole."""
-        values = {
-            **HELD,
-            **{f"pruner.{name}": value for name, value in pruner.items() if name != "name"},
-        }
+    def grown(pruner: str = "", **fields: Any) -> list[float]:
+        """Return [leaves, share of errors].   pruner : its name, with its fields; "": whole."""
+        values = {**HELD, **{f"pruner.{name}": value for name, value in fields.items()}}
         tree = grow(
             services,
             noisy,
             "cart",
             values,
             split="holdout",
-            **({"pruner": pruner["name"]} if pruner else {}),
+            **({"pruner": pruner} if pruner else {}),
         )
         return [tree.n_leaves, share_of_errors(tree, test)]
 
     readings = [
         [
-            grown(name="reduced_error", tolerance=a),
-            grown(name="cost_complexity", risk="error", alpha=a),
+            grown("reduced_error", tolerance=a),
+            grown("cost_complexity", risk="error", alpha=a),
         ]
         for a in TOLERANCES
     ]
     return {
         "whole": grown(),
-        "chosen": grown(name="cost_complexity", path=True),
+        "chosen": grown("cost_complexity", path=True),
         "readings": readings,
     }
 

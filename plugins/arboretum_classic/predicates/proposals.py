@@ -82,10 +82,10 @@ class Goal:
         """
         other, rest = self.parts.sum(axis=0) - parts, self.weight.sum() - weight
         tiny = 1e-12 * max(self.weight.sum(), 1e-300)  # an empty side has no parts but for rounding
-        found: np.ndarray = (parts * parts).sum(axis=-1) / np.maximum(weight, tiny) + (
-            other * other
-        ).sum(axis=-1) / np.maximum(rest, tiny)
-        return found
+        return np.asarray(
+            (parts * parts).sum(axis=-1) / np.maximum(weight, tiny)
+            + (other * other).sum(axis=-1) / np.maximum(rest, tiny)
+        )
 
 
 def plain_numbers(objects: Encoded, rows: np.ndarray, seed: int, most: int) -> list[Column]:

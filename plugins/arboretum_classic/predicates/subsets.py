@@ -252,8 +252,7 @@ def all_bipartitions(n: int) -> np.ndarray:
     """
     step = np.arange(1, 1 << n - 1)[:, None]
     moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
-    found: np.ndarray = moved == moved[:, :1]
-    return found
+    return np.asarray(moved == moved[:, :1])
 
 
 def parts_of(table: np.ndarray, exhaustive: int, every: bool = False) -> np.ndarray:

@@ -185,8 +185,7 @@ class Subtrees:
 
     def _rounding(self, alpha: float) -> np.ndarray:
         """Return float64[n_nodes]: rounding of a sum of L times α."""
-        found: np.ndarray = np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
-        return found
+        return np.asarray(np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha)
 
     def path(self) -> Path:
         """Return the sequence of the weakest links (Breiman et al., section 3.3): the link whose
@@ -326,10 +325,9 @@ def node_impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> n
         risk = "variance"
     if risk == "error" and costs is not None:
         lost = (tree.weights @ costs)[np.arange(tree.n_nodes), tree.label]
-        found: np.ndarray = np.divide(
-            lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0
+        return np.asarray(
+            np.divide(lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0)
         )
-        return found
     risks: dict[str, Callable[[], Impurity]] = {
         "variance": Variance,
         "entropy": Entropy,

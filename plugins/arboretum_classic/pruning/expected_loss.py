@@ -83,10 +83,9 @@ class ExpectedLoss:
             np.array(self.priors) if self.priors else total
         )
         factor = np.divide(altered, total, out=np.zeros(len(total)), where=total > 0)
-        found: np.ndarray = (
+        return np.asarray(
             objects.weight * (factor * (total.sum() / (factor @ total)))[objects.label]
         )
-        return found
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """Return float64[nodes, classes]: what nodes with these altered class weights lose by the
@@ -98,8 +97,7 @@ class ExpectedLoss:
         losses = self.losses(weights.shape[1])
         costs = weights / losses.sum(axis=1) @ losses
         least = costs.min(axis=1, keepdims=True)
-        found: np.ndarray = np.where(costs <= least * (1 + 1e-12), least, costs)
-        return found
+        return np.asarray(np.where(costs <= least * (1 + 1e-12), least, costs))
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """Return the mean loss over the training objects, in shares of what is lost where every

@@ -286,8 +286,7 @@ def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
     slack : by what an error may differ and count as equal.
     """
     some = np.flatnonzero(points[0] <= bound)
-    found: np.ndarray = some[unbeaten(points[::-1, some].T, slack)]
-    return found
+    return np.asarray(some[unbeaten(points[::-1, some].T, slack)])
 
 
 def _sum_of_fronts(

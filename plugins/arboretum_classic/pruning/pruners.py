@@ -51,8 +51,7 @@ DEVIATES = (
 
 def wrong(tree: Tree, weights: np.ndarray) -> np.ndarray:
     """Return float64[n_nodes]: what each node's label gets wrong of class weights."""
-    found: np.ndarray = weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label]
-    return found
+    return np.asarray(weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label])
 
 
 def cut(tree: Tree, leaf: np.ndarray, rest: np.ndarray, slack: float) -> Tree:
@@ -275,12 +274,11 @@ class MEstimate(_OfClasses):
             weights : float64[n_nodes, classes].
             """
             mass = weights.sum(axis=1)
-            found: np.ndarray = (
+            return np.asarray(
                 mass
                 * (wrong(tree, weights) + m * (1.0 - prior[tree.label]))
                 / np.maximum(mass + m, TINY)
             )
-            return found
 
         return cut(
             tree, expected(tree.weights), expected(own_weights(tree)), rounding(tree, tree.mass[0])
@@ -302,10 +300,9 @@ def rounding(tree: Tree, scale: float) -> float:
     """Return by how much two sums over a subtree that are equal may differ: an ε of the largest,
     ``scale``, for each node and each class.
     """
-    found: float = (
+    return float(
         float(np.finfo(np.float64).eps) * (tree.n_nodes + 2 * tree.weights.shape[1] + 8) * scale
     )
-    return found
 
 
 def costs_by_node(tree: Tree, valid: Table) -> tuple[np.ndarray, np.ndarray, float]:

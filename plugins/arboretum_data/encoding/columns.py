@@ -417,8 +417,7 @@ class OrdinalAtMost(TestRule):
         Raises DataError where the column is continuous in ``table``.
         """
         # no outcome (−1) becomes 1
-        outcomes: np.ndarray = np.abs(self._threshold.outcomes(table, rows))
-        return outcomes
+        return np.asarray(np.abs(self._threshold.outcomes(table, rows)))
 
     def outcome_of(self, row: Plain) -> int:
         """Return 0 where the value of one row is at most ``categories[index]``, else 1."""

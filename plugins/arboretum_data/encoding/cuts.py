@@ -57,8 +57,7 @@ def bucketised(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
     pure = np.count_nonzero(class_counts, axis=1) == 1
     label = class_counts.argmax(axis=1)
     same = pure[:-1] & pure[1:] & (label[:-1] == label[1:])
-    kept: np.ndarray = all_midpoints(distinct)[~same]
-    return kept
+    return np.asarray(all_midpoints(distinct)[~same])
 
 
 def quantile(distinct: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray:
@@ -150,8 +149,7 @@ def kmeans_centres(
         if np.array_equal(owner, previous) or shift <= tolerance:
             break
         previous = owner
-    found: np.ndarray = np.sort(centres) + mean
-    return found
+    return np.asarray(np.sort(centres) + mean)
 
 
 def nearer_by_lloyd(v: float, low: float, high: float) -> bool:
@@ -278,5 +276,4 @@ def entropy(counts: np.ndarray) -> np.ndarray:
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
     bits = share * np.log2(share, out=np.zeros_like(share), where=share > 0)
-    entropy: np.ndarray = -np.sum(bits, axis=1)
-    return entropy
+    return np.asarray(-np.sum(bits, axis=1))

@@ -52,5 +52,4 @@ def guessed_edges(table: Table, stumps: int) -> dict[int, np.ndarray]:
 def _single(values: np.ndarray) -> np.ndarray:
     """float32, the nearest finite one."""
     most = np.finfo(np.float32).max
-    single: np.ndarray = np.clip(values, -most, most).astype(np.float32)
-    return single
+    return np.asarray(np.clip(values, -most, most).astype(np.float32))

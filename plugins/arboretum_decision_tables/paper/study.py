@@ -96,8 +96,7 @@ class Studied:
     @property
     def relative(self) -> np.ndarray:
         """float64[16, 5]: (greedy − minimum) / minimum."""
-        off: np.ndarray = (self.greedy - self.minima) / self.minima
-        return off
+        return np.asarray((self.greedy - self.minima) / self.minima)
 
 
 class Study:

@@ -4,7 +4,6 @@ The appendix computes hinged Pairs without the −α² of its equation (10), and
 there is a tie.  Both are done here.
 """
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -233,28 +232,17 @@ def _compare_with_print(
     """
     reason = "the appendix computes it without −α²"
     source = "the same function with subtract_square=false"
-    pairs = (
-        [("F", paper["F"], ours["F"], known["F"] if known else math.nan)] if "F" in paper else []
-    )
-    for t in ("t1", "t2"):
-        for i, value in enumerate(paper.get(t, ())):
-            pairs.append(
-                (
-                    f"F of {t}, outcome {i + 1}",
-                    value,
-                    ours[t][i],
-                    known[t][i] if known else math.nan,
-                )
-            )
-    for i, text in enumerate(paper["R"]):
-        pairs.append(
-            (
-                f"1/R(t{i + 1})",
-                float(1 / Fraction(text)),
-                ours["gains"][i],
-                known["gains"][i] if known else math.nan,
-            )
-        )
+    other = known or ours
+    pairs = [("F", paper["F"], ours["F"], other["F"])] if "F" in paper else []
+    pairs += [
+        (f"F of {t}, outcome {i + 1}", value, ours[t][i], other[t][i])
+        for t in ("t1", "t2")
+        for i, value in enumerate(paper.get(t, ()))
+    ]
+    pairs += [
+        (f"1/R(t{i + 1})", float(1 / Fraction(text)), ours["gains"][i], other["gains"][i])
+        for i, text in enumerate(paper["R"])
+    ]
     return [
         Cell.judged(
             title,
@@ -263,10 +251,10 @@ def _compare_with_print(
             value,
             own,
             0.0,
-            known=Known(reason, other, other, source) if known else None,
+            known=Known(reason, predicted, predicted, source) if known else None,
             recomputed="text" in title,
         )
-        for column, value, own, other in pairs
+        for column, value, own, predicted in pairs
     ]
 
 

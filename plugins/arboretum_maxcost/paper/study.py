@@ -73,8 +73,7 @@ def load_objects(
 
     fields : (name, value) of the data set's own.
     """
-    table = services.component("dataset", dataset, dict(fields)).load(0)
-    return encode_objects(services, table)
+    return encode_objects(services, services.component("dataset", dataset, dict(fields)).load(0))
 
 
 def encode_objects(services: Services, table: Table, **more: object) -> Encoded:

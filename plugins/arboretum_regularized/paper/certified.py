@@ -73,8 +73,10 @@ def work(key: Key, seed: int, services: Services) -> Facts:
             sure(sure(parts.method).fit(problem, Context()).tree), split, price
         ).expected_cost
         promises: Callable[[Problem], Plain] = getattr(parts.criterion, "promises", lambda _: {})
-        promised = promises(problem).get("expected_cost")
-        found[method] = {"expected_cost": cost, "promised": promised}
+        found[method] = {
+            "expected_cost": cost,
+            "promised": promises(problem).get("expected_cost"),
+        }
         if method == "EC4.5":
             least = _least_expected_cost(services, problem, split, price)
     slack = 4.0 * split.objects.n_objects * 2.0**-52 * max(1.0, least)

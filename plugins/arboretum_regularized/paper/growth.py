@@ -166,11 +166,7 @@ def judge(results: Keyed) -> Judgement:
         for name, own in found.items()
         for line in own
     ]
-    tables = {
-        "growth.csv": csv_text(
-            [["dataset", "method", "cut", "objects", "tests", "seconds", "average_depth"], *rows]
-        )
-    }
+    heads = "dataset method cut objects tests seconds average_depth"
     pictures = {
         f"growth_{name}_{kind}": _draw_chart(name, own, kind)
         for name, own in found.items()
@@ -186,7 +182,7 @@ def judge(results: Keyed) -> Judgement:
         {"datasets": ",".join(found)},
         metrics,
         claims=_claims(found, laws),
-        tables=tables,
+        tables={"growth.csv": csv_text([heads.split(), *rows])},
         pictures=pictures,
     )
 
