@@ -138,7 +138,7 @@ class Dl8Search(InSlices):
         self._words = random_words(2 * len(found.outcome))
         self._leaf = int(lanes[:, : self._settings["labels"]].sum(axis=0).min()) + found.leaf
         self._state["level"] = -1
-        n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
+        n, numbers = depth + 2, np.zeros((6, depth + 2), np.int64)
         sums = np.zeros((2, n, lanes.shape[1]), np.int64)
         self._levels = kernels.Dl8Levels._make(
             [

@@ -242,10 +242,13 @@ class OsdtSearch(InSlices):
         from arboretum_baselines.osdt.curve_kernels import Room
 
         tests, groups = self.found.outcome.shape
-        whole = [np.zeros(tests, np.int64) for _ in range(3)]
-        walk = [np.zeros(66, np.int64) for _ in range(2)]
         self._sums = self.floor.Sums._make(
-            [*whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk]
+            [
+                *np.zeros((3, tests), np.int64),
+                np.zeros(tests),
+                *np.zeros((2, tests), np.uint64),
+                *np.zeros((2, 66), np.int64),
+            ]
         )
         lengths = groups + 4, groups + 4, max(1, len(self.loss.table))
         segments = [np.zeros(length, np.int64) for length in lengths]
@@ -253,7 +256,7 @@ class OsdtSearch(InSlices):
             [
                 *segments,
                 np.zeros(words, np.uint64),
-                *(np.zeros(groups + 4, np.int64) for _ in range(2)),
+                *np.zeros((2, groups + 4), np.int64),
             ]
         )
         own: Facts = dict.fromkeys(("share", "all", "least", "split", "bound", "key"), ((), float))
