@@ -23,8 +23,10 @@ SETUP_STEPS = 4
 
 
 def words_of(outcome: np.ndarray) -> np.ndarray:
-    """Return uint64[tests + 1, words]: the groups that each test of bool[tests, groups] sends to
-    outcome 1 as bits, in the last row all groups.
+    """Return uint64[tests + 1, words]: the groups that each test sends to outcome 1 as bits, in the
+    last row all groups.
+
+    outcome : bool[tests, groups].
     """
     (tests, groups), filled = outcome.shape, -(-outcome.shape[1] // 8)
     words = np.zeros((tests + 1, max(1, -(-groups // 64))), np.uint64)

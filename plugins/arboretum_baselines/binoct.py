@@ -184,7 +184,8 @@ class Program:
     def _solve_once(
         self, constraints: LinearConstraint, seconds: float, presolve: bool
     ) -> OptimizeResult:
-        """Return what milp answers within so many seconds.
+        """Return what milp answers within so many ``seconds``, under the constraints of
+        :meth:`_list_constraints`.
 
         presolve : whether it may simplify the program before.
         """

@@ -65,8 +65,8 @@ class Dimension:
         return found
 
     def wider(self, held: int) -> list[int]:
-        """Return what may be added: everything, else a value, of numbers one beside those that are
-        held.
+        """Return what may be added to ``held``, values as bits: everything, else a value, of
+        numbers one beside those that are held.
         """
         rest = [1 << k for k in range(len(self.values)) if not held >> k & 1]
         if self.cuts is not None:

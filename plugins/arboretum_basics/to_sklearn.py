@@ -125,7 +125,9 @@ def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 def _interval_ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return float32[cuts + 1] each: the least and the largest finite number of that type below,
-    between and above the cuts (float64, rising).
+    between and above the cuts.
+
+    cuts : float64[·], ascending.
     """
     most = np.finfo(np.float32).max
     with np.errstate(over="ignore"):

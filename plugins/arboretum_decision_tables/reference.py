@@ -45,7 +45,10 @@ def _aggregated(
     counts: np.ndarray,
     node: KernelNode,
 ) -> float:
-    """Return −I as :func:`aggregated` does, with ``impurity`` of each row of the weights as U."""
+    """Return −I as :func:`aggregated` does, with ``impurity`` of each row of the weights as U.
+
+    weights, counts : [outcomes, classes], or moments and [outcomes, 1].
+    """
     values = [impurity(row) for row in weights]
     if node.params[0] >= 2:
         moments = counts.shape[1] < weights.shape[1]

@@ -49,10 +49,14 @@ def all_midpoints(distinct: np.ndarray) -> np.ndarray:
 
 
 def bucketised(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
-    """Only between neighbours whose objects are not all of one and the same class.
+    """Return the midpoints only between neighbours whose objects are not all of one and the same
+    class.
 
-    class_counts : int64[n_distinct, n_classes].  A tree limited in size or depth can need another
-        cut: with these edges alone the optimum may be lost (Lin et al. 2020, Theorem 3.1).
+    distinct : float[n_distinct], ascending.
+    class_counts : int64[n_distinct, n_classes].
+
+    A tree limited in size or depth can need another cut: with these edges alone the optimum may be
+    lost (Lin et al. 2020, Theorem 3.1).
     """
     pure = np.count_nonzero(class_counts, axis=1) == 1
     label = class_counts.argmax(axis=1)
@@ -158,8 +162,8 @@ def nearer_by_lloyd(v: float, low: float, high: float) -> bool:
 
 
 def nearer_by_elkan(v: float, low: float, high: float) -> bool:
-    """Return whether the upper of two centres is nearer to v.  By distances, and looked at only if
-    the lower one is farther than half-way between them.
+    """Return whether the upper of two centres, ``low`` and ``high``, is nearer to v.  By distances,
+    and looked at only if the lower one is farther than half-way between them.
     """
     between = math.sqrt(max(-2.0 * (low * high) + low * low + high * high, 0.0))
     return abs(v - low) > between / 2.0 and abs(v - high) < abs(v - low)
@@ -272,7 +276,9 @@ def best_cut(cumulative: np.ndarray) -> int | None:
 
 
 def entropy(counts: np.ndarray) -> np.ndarray:
-    """Return float64[n]: entropy in bits of each row of counts; 0 for an empty row."""
+    """Return float64[n]: entropy in bits of each row of ``counts``, [n, classes]; 0 for an empty
+    row.
+    """
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
     bits = share * np.log2(share, out=np.zeros_like(share), where=share > 0)

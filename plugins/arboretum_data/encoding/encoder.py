@@ -323,6 +323,8 @@ def _notes_on_gap(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[
 def _stack_columns(columns: list[np.ndarray], n_rows: int, dtype: DTypeLike) -> np.ndarray:
     """Return [n_rows, columns] of that type: the columns side by side, the values of each next to
     each other in memory.
+
+    n_rows : said, since there may be no column.
     """
     matrix: np.ndarray = np.empty((n_rows, len(columns)), dtype, order="F")
     for index, column in enumerate(columns):

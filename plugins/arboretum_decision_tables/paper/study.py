@@ -154,7 +154,9 @@ class Study:
         """Read one optimal tree per cost off the solved table, walk all rows through it, and
         measure it anew.
 
-        minima : float64[5], in the order of the bulk solver.   Raises VerificationError.
+        codes : uint8[rows, columns]; label : int[rows], of the table that was solved last.
+        minima : float64[5], in the order of the bulk solver.
+        Raises VerificationError.
         """
         from arboretum.kernels.forest import MEASURES, SOUND, check_forest
         from arboretum_decision_tables.paper.bulk_kernels import optimal_trees

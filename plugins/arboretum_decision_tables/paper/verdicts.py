@@ -88,8 +88,10 @@ class Sample:
         return deviation
 
     def paired(self, cost: int, a: int, b: int) -> tuple[float, float]:
-        """Return the mean difference of algorithms a − b on the same tables, and its standard
+        """Return the mean difference of two algorithms, a − b, on the same tables, and its standard
         error.
+
+        cost : place in COSTS; a, b : places in ALGORITHMS.
         """
         cov = self.covariance[cost]
         variance = max(cov[a, a] + cov[b, b] - 2 * cov[a, b], 0.0)
