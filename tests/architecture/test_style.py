@@ -33,7 +33,6 @@ LONG_FUNCTIONS: dict[str, str] = {
     "plugins/arboretum_gosdt/continuous/search.py:_allocate": STATE,
     "plugins/arboretum_gosdt/regression/solver.py:__init__": STATE,
     "plugins/arboretum_gosdt/sparse/search.py:__init__": STATE,
-    "plugins/arboretum_baselines/osdt/solver.py:__init__": STATE,
 }
 """"file:function" → why it is one piece although it is longer than the limit."""
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -69,7 +70,7 @@ def _dispatcher_of(kernel: LazyDispatcher, options: dict[str, bool | str]) -> An
     """
     from arboretum.kernels.disk_cache import keep
 
-    numba = _numba()
+    numba = _import_numba()
     function, inner = kernel.py_func, options["no_cpython_wrapper"]
     dispatcher: Any = numba.njit(**options, **{"pipeline_class": _part()} if inner else {})(
         function
@@ -161,7 +162,7 @@ def merged(function: Callable) -> Callable:
     compile time at every call, and serves compiled callers alone.
     """
     return LazyDispatcher(
-        function, lambda: _numba().njit(inline="always", error_model="numpy")(function)
+        function, lambda: _import_numba().njit(inline="always", error_model="numpy")(function)
     )
 
 
@@ -205,22 +206,21 @@ def compile_clock(announce: Callable[[str], None] | None = None) -> Iterator[Com
     all come from the cache.
     """
     clock = CompileClock(announce)
-    with ExitStack() as listening:
-        wait = partial(_listen, clock, listening)
+    with ExitStack() as stack:
+        listen = cache(partial(_listen, clock, stack))
+        waiting = _WAITING.set((*_WAITING.get(), listen))
+        stack.callback(_WAITING.reset, waiting)
         if "numba" in sys.modules:
-            wait()
-        else:
-            _WAITING.append(wait)
-            listening.callback(lambda: _WAITING.remove(wait) if wait in _WAITING else None)
+            listen()
         yield clock
 
 
-_WAITING: list[Callable[[], object]] = []
+_WAITING: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("waiting", default=())
 """What clocks do once numba is imported."""
 
 
-def _listen(clock: CompileClock, listening: ExitStack) -> None:
-    """Let numba tell a clock of compilations until ``listening`` ends."""
+def _listen(clock: CompileClock, stack: ExitStack) -> None:
+    """Let numba tell a clock of compilations until ``stack`` is closed."""
     from numba.core.event import Event, Listener, install_listener
 
     class Telling(Listener):
@@ -231,14 +231,14 @@ def _listen(clock: CompileClock, listening: ExitStack) -> None:
             clock.end()
 
     for kind in ("numba:compile", LOADING):
-        listening.enter_context(install_listener(kind, Telling()))
+        stack.enter_context(install_listener(kind, Telling()))
 
 
-def _numba() -> Any:
+def _import_numba() -> Any:
     """Return numba, whose compilations are told to clocks that have begun before it was there."""
     import numba
     import numba.core.event
 
-    while _WAITING:
-        _WAITING.pop()()
+    for listen in _WAITING.get():
+        listen()
     return numba

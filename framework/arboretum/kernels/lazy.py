@@ -55,13 +55,13 @@ class LazyDispatcher(Lazy, partial):
     def __init__(self, function: Callable, make: Callable[[], Any]) -> None:
         super().__init__(function, make)
         self.py_func = function
-        self._pass_on_to(self._first)
+        self._set_function(self._first)
 
     @property
     def made(self) -> Any:
         """Numba's dispatcher, to which calls are passed on from now on."""
         if self._made is None:
-            self._pass_on_to(super().made)
+            self._set_function(super().made)
         return self._made
 
     def _first(self, *args: object) -> object:
@@ -71,7 +71,7 @@ class LazyDispatcher(Lazy, partial):
             return interpreter(self)(*args)
         return self.made(*args)
 
-    def _pass_on_to(self, function: Callable) -> None:
+    def _set_function(self, function: Callable) -> None:
         self.__setstate__((function, (), {}, vars(self)))
 
     def __getattr__(self, name: str) -> Any:
