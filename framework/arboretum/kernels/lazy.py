@@ -64,12 +64,12 @@ class LazyDispatcher(Lazy, partial):
             self._set_function(super().made)
         return self._made
 
-    def _first(self, *args: object) -> object:
+    def _first(self, *args: object, **named: object) -> object:
         """Answer a call before there is a dispatcher."""
         interpreter = active_interpreter()
         if interpreter is not None and interpreter.waits_with_numba():
-            return interpreter(self)(*args)
-        return self.made(*args)
+            return interpreter(self)(*args, **named)
+        return self.made(*args, **named)
 
     def _set_function(self, function: Callable) -> None:
         self.__setstate__((function, (), {}, vars(self)))

@@ -75,11 +75,12 @@ class Interpreter:
         """The kernel as a Python function, under a clock."""
         function = as_python(kernel)
 
-        def timed(*args: object) -> object:
+        def timed(*args: object, **named: object) -> object:
             start = time.thread_time()
             try:
                 with np.errstate(over="raise", divide="ignore", invalid="ignore"):
-                    return function(*map(_with_fields, args))
+                    fields = {name: _with_fields(value) for name, value in named.items()}
+                    return function(*map(_with_fields, args), **fields)
             except Exception as error:  # machine code may know how: nothing is lost but time
                 raise OnlyCompiled(f"{type(error).__name__}: {error}") from error
             finally:

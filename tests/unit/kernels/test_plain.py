@@ -102,6 +102,15 @@ def test_what_the_disk_cache_has_is_loaded(tmp_path, monkeypatch):
         assert again(3) == 6 and len(again.overloads) == 1  # kept for other types alone
 
 
+def test_arguments_have_names_both_ways():
+    kernel = kernel_of(half)
+    with way.interpreted(1.0):
+        assert kernel(x=3.0) == 1.5 and not kernel.overloads
+    with way.interpreted(1.0, head_start=1.0):
+        assert kernel(x=3.0) == 1.5
+    assert kernel(x=3.0) == 1.5
+
+
 def test_a_head_start_asks_numba_nothing_until_it_is_over():
     kernel, other = jit(added), kernel_of(half)
     other(3.0)
