@@ -87,6 +87,7 @@ RULES = {
 }
 
 
+@pytest.mark.compiled  # larger than patience lasts for
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("families", FAMILIES.values(), ids=FAMILIES)
 def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
