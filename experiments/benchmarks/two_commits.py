@@ -25,7 +25,6 @@ NOISE = """
 x = draw.normal(size=(100_000, 20)).astype(np.float32)
 y = ((x[:, 0] > 0) ^ (x[:, 1] > 0.5) ^ (draw.random(len(x)) < 0.1)).astype(int)
 """
-CODES = "x = draw.integers(0, 3, ({rows}, 12)).astype(np.uint8)\n"
 QUESTIONS = {
     "noise": (NOISE, "TreeClassifier(method='cart', max_depth=6)"),
     "noise, any depth": (NOISE.replace("100_000", "20_000"), "TreeClassifier(method='cart')"),
@@ -46,11 +45,12 @@ QUESTIONS = {
     ),
     "ec45": (NOISE, "TreeClassifier(method='ec45')"),
     "subtable_dp": (
-        CODES.format(rows=200) + "y = x[:, 0] + x[:, 1] + (draw.random(len(x)) < 0.2)\n",
+        "x = draw.integers(0, 3, (200, 12)).astype(np.uint8)\n"
+        "y = x[:, 0] + x[:, 1] + (draw.random(len(x)) < 0.2)\n",
         "TreeClassifier(method='subtable_dp')",
     ),
     "max_cost": (
-        CODES.format(rows=40) + "y = draw.integers(0, 3, len(x))\n",
+        "x = draw.integers(0, 2, (300, 40)).astype(np.uint8)\ny = x[:, :6].sum(axis=1) % 2\n",
         "TreeClassifier(method='max_cost')",
     ),
 }
