@@ -11,6 +11,7 @@ become categorical columns, ordered categories ordinal ones, dates and times day
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -181,7 +182,7 @@ class _BaseTree(BaseEstimator):
                 parts = assembled(values)
             return parts
         except ConfigError as error:
-            raise ConfigError(f"{error}{_meaning(limits, str(error))}") from error
+            raise ConfigError(f"{error}{_spell_limits(limits, str(error))}") from error
 
     def _budget(self) -> Budget:
         """What growing may spend.
@@ -227,7 +228,7 @@ class _BaseTree(BaseEstimator):
             if key in values and values[key] != value:
                 raise ConfigError(
                     f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one "
-                    f"out{_meaning(limits, key)}"
+                    f"out{_spell_limits(limits, key)}"
                 )
             values[key] = value
         return values
@@ -653,13 +654,16 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         return np.asarray(self._answer(Tree.predict, X))
 
 
-def _meaning(limits: Plain, message: str) -> str:
-    """What scikit-learn's names for limits stand for, where a message speaks of it by the names
-    of the laboratory.
+def _spell_limits(limits: Plain, message: str) -> str:
+    """Return what scikit-learn's names for limits stand for, where a message speaks of them by the
+    names of the laboratory; "" where it does not.
+
+    limits : scikit-learn's names of the limits given → values.
     """
+    words = set(re.findall(r"\w+", message))
     said = [
-        f"{name} is stopping.standard.{_LIMITS[name]}" for name in limits if "standard" in message
+        f"{name} is stopping.standard.{_LIMITS[name]}" for name in limits if "standard" in words
     ]
-    if "max_leaf_nodes" in limits and "order" in message:
+    if "max_leaf_nodes" in limits and "order" in words:
         said.append("max_leaf_nodes grows best-first: method.order=best")
     return f" ({', '.join(said)})" if said else ""

@@ -257,16 +257,21 @@ def broken(problem: Problem, lam: float) -> str:
         return "tests that divide nothing compete; choose method.allow_constant=false"
     if getattr(method, "max_features", None) is not None:
         return "not every test competes at a node; leave method.max_features out"
-    return _missing(problem.objects) or _other_leaves(problem) or _hidden(problem, lam)
+    return (
+        _why_not_with_missing_values(problem.objects)
+        or _other_leaves(problem)
+        or _hidden(problem, lam)
+    )
 
 
-def _missing(objects: Encoded) -> str:
+def _why_not_with_missing_values(objects: Encoded) -> str:
     """Return why objects without a value break the theorem, "" without any: a test must give every
     object an outcome that does not depend on the node.
     """
     if not objects.incomplete:
         return ""
     first = objects.incomplete[0]
+    # a coded feature can have a bin for missing values, a raw one cannot
     way_out = "category" if first in objects.features else "drop_rows"
     return (
         f"column {first.column!r} has missing values, whose branch is chosen at each node; "

@@ -148,7 +148,7 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
 
     alpha : level of significance of all comparisons together.
 
-    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as
+    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N))))).  Raises DataError as
     :func:`nemenyi`, and for an unknown control.
     """
     from scipy.stats import norm

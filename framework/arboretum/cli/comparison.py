@@ -18,9 +18,11 @@ from arboretum.errors import ConfigError, unknown
 from arboretum.measure.evaluate import (
     BEST,
     CONFIDENCE,
+    HIGHER,
     LEAST_SHARED,
     TIED,
     better,
+    direction,
     mean_and_error,
     pareto_front,
     places,
@@ -158,9 +160,9 @@ class Comparison:
         table = text_table(rows, headings, width=width)
         if len(shown) < len(self.settings):
             table += f"… and {len(self.settings) - len(shown)} settings more\n"
-        return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front()))
+        return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front_lines()))
 
-    def _front(self) -> list[str]:
+    def _front_lines(self) -> list[str]:
         """The settings that no other of their data set beats in the goal and all that is traded
         off against it, as a table.
         """
@@ -172,7 +174,7 @@ class Comparison:
             metrics = (mine[0].goal, *self.traded)
             points = [[setting.mean(name)[0] for name in metrics] for setting in mine]
             for i in pareto_front(
-                np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)
+                np.array(points), tuple(direction(name) == HIGHER for name in metrics)
             ):
                 rows.append(
                     {"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))}

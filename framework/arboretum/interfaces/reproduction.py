@@ -35,8 +35,10 @@ class Services(Protocol):
         """Build an installed component.  Raises ConfigError with the closest match."""
 
     def parts(self, choices: Plain, values: Plain | Sequence[str] = ()) -> Parts:
-        """Put together the parts of a run (group → option, "group.field" → value), presets
-        included.  Raises ConfigError.
+        """Put together the parts of a run, presets included.  Raises ConfigError.
+
+        choices : group → option.
+        values : "group.field" → value, or a list of "group.field=value".
         """
 
     def run(
@@ -47,6 +49,9 @@ class Services(Protocol):
     ) -> Record:
         """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
         ArboretumError.
+
+        choices, values : as of :meth:`parts`.
+        seed : of all random choices.
         """
 
 

@@ -307,8 +307,8 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, scoring, blo
                             n += 1
             j += 1
             if n > BLOCK - 2:
-                best, n = take_best(n, block, scoring, lost > 0, best), 0
-    return take_best(n, block, scoring, lost > 0, best)
+                best, n = score_and_keep_best(n, block, scoring, lost > 0, best), 0
+    return score_and_keep_best(n, block, scoring, lost > 0, best)
 
 
 @jit(inner=True)
@@ -366,7 +366,7 @@ def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
 
 
 @jit(inner=True)
-def take_best(n, block, scoring, has_missing, best):
+def score_and_keep_best(n, block, scoring, has_missing, best):
     """Score the first n tables of the block; return the better of their best and ``best``: the
     first of equals.
 

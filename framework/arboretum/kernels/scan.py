@@ -343,7 +343,7 @@ def scan_column(
                 block_p[used], place[used, 0], place[used, 1] = price, j, s if lost > 0 else NO_SIDE
                 used += 1
                 if used == BLOCK:
-                    at, at_side, best = take_best(used, block, scoring, at, at_side, best)
+                    at, at_side, best = score_and_keep_best(used, block, scoring, at, at_side, best)
                     used = 0
                 continue
             score = float(kernel(weights, counts, price, extra, node))
@@ -352,7 +352,9 @@ def scan_column(
                 if score != score:
                     return at, at_side, score
                 bar = bar_of(best, ties)
-    return take_best(used, block, scoring, at, at_side, best) if OWN else (at, at_side, best)
+    return (
+        score_and_keep_best(used, block, scoring, at, at_side, best) if OWN else (at, at_side, best)
+    )
 
 
 @jit
@@ -411,11 +413,13 @@ def mark_room(run, shift, mask, values, gap, cut):
 
 
 @jit(inner=True)
-def take_best(used, block, scoring, at, side, best):
+def score_and_keep_best(used, block, scoring, at, side, best):
     """Score the first ``used`` tables of a block; return the better of their best and the best so
     far, the first of equals, as (position, side, score); NaN beats all.
 
-    block : as :func:`search` allocates it; its scores are written.
+    scoring : of ``tables.scoring_of``.
+    block : as :func:`search` allocates it, its ``place`` int64[·, 2] the position and side of each
+        table's cut; its scores are written.
     """
     weights, counts, price, extra, scores, place = block
     score_block(used, weights, counts, price, extra, scoring, scores)

@@ -138,9 +138,13 @@ def _shown_alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return found
 
 
-def _rank_function(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function: int64[bounds], the values at or below each bound."""
-    if cuts > SORTED:
+def _rank_function(values: np.ndarray, n_bounds: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of bounds, float64[bounds], none NaN: int64[bounds], how many values are at
+    or below each; NaN among the values counts nowhere.
+
+    n_bounds : how many a call asks for; above SORTED the values are sorted once.
+    """
+    if n_bounds > SORTED:
         ordered = np.sort(values).astype(np.float64)  # NaN comes last
         return lambda bounds: np.searchsorted(ordered, bounds, side="right")
     return lambda bounds: np.array(

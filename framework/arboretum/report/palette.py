@@ -37,9 +37,9 @@ def ranked_classes(tree: Tree) -> list[int]:
 def class_colours(
     tree: Tree, colours: Sequence[object] = CLASS_COLOURS, other: object = OTHER
 ) -> list[Any]:
-    """Return one colour per class; classes beyond the ranked ones share a grey.
+    """Return one colour per class; classes beyond the ranked ones share ``other``.
 
-    colours : as they are, or ANSI_CODES.
+    colours : CLASS_COLOURS, or as many of another kind (ANSI_CODES, with ANSI_OTHER).
     """
     own = dict(zip(ranked_classes(tree), colours, strict=False))
     return [own.get(c, other) for c in range(len(tree.classes))]

@@ -20,6 +20,7 @@ from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_st
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged
+    from arboretum_gosdt.sparse.node import ClosedSets
 
 
 SLICE, PAIRS = 20_000_000, 2_000_000
@@ -83,9 +84,9 @@ class AllTrees:
 
     depth : tests on a path, at most; None: any number.
     least : rows in every leaf.
-    memory_bytes : of its arrays.
-    known : what a search for the least cost within the same depth, of two answers, remembers
-        (``SparseSearch.known``).   Raises BudgetError for tests whose pairs do not fit.
+    memory_bytes : of its arrays; None: DEFAULT_BYTES.
+    known : what a search for the least cost within the same depth, of two answers, remembers; None:
+        nothing.   Raises BudgetError for tests whose pairs do not fit.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class AllTrees:
         depth: int | None = None,
         least: int = 1,
         memory_bytes: int | None = None,
-        known: tuple[np.ndarray, ...] | None = None,
+        known: ClosedSets | None = None,
     ) -> None:
         from arboretum_gosdt.all_trees import graph as kernels
         from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
@@ -109,6 +110,7 @@ class AllTrees:
         budget -= self.equivalent_cost
         self._table = self._make_table(table, p, q, least, known)
         most = int(UNLIMITED) if depth is None else depth
+        # no path has more tests than objects, or than the budget pays leaves for
         levels = min(n, most, max(budget, 0) // p if p else n) + 3
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
         refuse_many_pairs(tests, levels, 8 * (levels + answers + 1) * tests * tests, self._bytes)
@@ -154,12 +156,11 @@ class AllTrees:
         )
         self._state = np.rec.array([(-1, 0, 1, 0, 0, n)], kernels.STATE)[0]
         if known is not None:
-            _, slots, lower, upper, _ = known
-            self._state.known = len(lower)
+            self._state.known = len(known.lower)
             # that search knows no least leaf
-            upper = upper if least <= 1 else np.full(len(upper), NEVER)
-            place = np.full(len(lower), -1)
-            self._memo.take(slots=slots, lower=lower, upper=upper, place=place)
+            upper = known.upper if least <= 1 else np.full(len(known.upper), NEVER)
+            place = np.full(len(upper), -1)
+            self._memo.take(slots=known.slots, lower=known.lower, upper=upper, place=place)
         self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
         self._graph["waiting"][n] = 0
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
@@ -167,9 +168,7 @@ class AllTrees:
         )
         self._graph["set"][0] = budget, NEVER, most, -1, self._table.keys.sum(axis=0), 0, 0
 
-    def _make_table(
-        self, table: Rows, p: int, q: int, least: int, known: tuple[np.ndarray, ...] | None
-    ) -> Any:
+    def _make_table(self, table: Rows, p: int, q: int, least: int, known: ClosedSets | None) -> Any:
         """Return the table as kernels read it, a ``GraphTable``; arguments are the search's.
 
         Mass and rows are 0 where neither prices nor a least leaf ask for them.
@@ -191,12 +190,12 @@ class AllTrees:
             outcome=table.outcome,
             planes=np.packbits(padded, axis=1, bitorder="little").view(np.uint64),
             excess=np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind),
-            keys=(random_words(n) if known is None else known[0]).view(kind),
+            keys=(random_words(n) if known is None else known.words).view(kind),
             mass=mass,
             rows=rows,
             price=price,
             numbers=numbers,
-            first=np.zeros(tests, kind) if known is None else known[-1],
+            first=np.zeros(tests, kind) if known is None else known.first,
         )
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:

@@ -5,10 +5,11 @@ both cells y = x ∧ j and z = x ∧ ¬j (or the other way) rows enough::
 
     n(¬i ∧ j) = n(j) − n(i ∧ j), and so for every column of sums
     leaf(y) = q · least class sum of y + p;  test_cost = price of j · mass of x (worst path: 0)
-    split_cost(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf      (B.2, B.6)
+    split(y) = least_cost_if_split(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf
+                                                                                  (B.2, B.6)
     two(x) = min over j of leaf(y) + leaf(z) + test_cost
-    three(x) = min over j of test_cost + min(min(leaf(y), split_cost(y)) + split_cost(z),
-                                        split_cost(y) + min(leaf(z), split_cost(z)))
+    three(x) = min over j of test_cost + min(min(leaf(y), split(y)) + split(z),
+                                             split(y) + min(leaf(z), split(z)))
         only where children may have three leaves (``deep``), else FAR
     floors[x] = min(leaf(x), two(x), three(x)): no tree of x costs less
 
@@ -83,7 +84,7 @@ class Setting(NamedTuple):
 
     p, q : price of a leaf and of a loss.
     least, split, light, members, worst : of :class:`.splits.SplitRules`.
-    cheapest : the least price of a test.
+    cheapest : the least price of a test; 0 where ``worst``.
     path_cost : what the costliest path may cost, where ``worst``.
     deep : whether children may have three leaves.
     """
@@ -102,13 +103,14 @@ class Setting(NamedTuple):
 
 
 @inline
-def split_cost(count, size, mass, members, setting):
+def least_cost_if_split(count, size, mass, members, setting):
     """Return the least that a set costs if it is split, two leaves and a test; FAR where it must be
     a leaf.
 
     count, size, mass, members : sums over the set, in the order of COUNT, SIZE, MASS and OWN.
     setting : Setting, whose ``split``, ``least``, ``light`` and ``members`` say what must be a
-        leaf.
+        leaf, as ``SplitRules.must_be_leaf`` does; the search's ``_least_cost_if_split`` is the same
+        in NumPy.
     """
     few = size < 2 or count < max(setting.split, 2 * setting.least)
     if few or mass <= setting.light or members < setting.members:
@@ -170,8 +172,8 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                     costs[2, side, i] = test_cost
                     costs[3, side, i] = one
                     costs[4, side, i] = rest
-                # three leaves and more: a cell at least is divided, which costs ``split_cost``;
-                # left out where that cannot lower ``three``
+                # three leaves and more: a cell at least is divided, which costs
+                # ``least_cost_if_split``; left out where that cannot lower ``three``
                 if (
                     setting.deep
                     and min(one, rest, 2 * setting.p) + 2 * setting.p + test_cost < three
@@ -186,8 +188,8 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
                         if side == 0
                         else sums[0, k + OWN, j] - both[k + OWN, i, j]
                     )
-                    here = split_cost(count, size, mass, own, setting)
-                    there = split_cost(
+                    here = least_cost_if_split(count, size, mass, own, setting)
+                    there = least_cost_if_split(
                         other_count,
                         other_size,
                         sums[side, k + MASS, i] - mass,

@@ -104,7 +104,7 @@ def work(key: Key, seed: int, services: Services) -> Facts:
         "rows": [int(positive.sum()), int((~positive).sum())],
     }
     reported |= {
-        part: curve(found.tree, table) for part, table in (("training", train), ("test", test))
+        part: roc_curve(found.tree, table) for part, table in (("training", train), ("test", test))
     }
     return reported | (
         {"svg": found.tree.to_svg(title=f"fourclass: {name}, {found.leaves} leaves")}
@@ -138,16 +138,16 @@ def _compare_areas(key: Key, services: Services) -> Facts:
                     *(
                         x
                         for one in (auc, pauc)
-                        for x in (area_up_to(curve(one.tree, train), theta), one.leaves)
+                        for x in (area_up_to(roc_curve(one.tree, train), theta), one.leaves)
                     ),
                 ]
             )
     return {"rows": rows}
 
 
-def curve(tree: Tree, table: Table) -> list[list[float]]:
+def roc_curve(tree: Tree, table: Table) -> list[list[float]]:
     """Return [FPR, TPR] of a tree on a table, two lists of shares, where more and more leaves say
-    yes.
+    yes, that is the second class; every row counts 1.
     """
     found = api.curves.Curve.of(
         tree.predict_proba(table)[:, 1], table.target.codes == 1, np.ones(table.n_rows)

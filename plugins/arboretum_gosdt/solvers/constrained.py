@@ -484,9 +484,10 @@ class ConstrainedSearch:
         return None
 
     def _keeps_rates(self, sums: list[int]) -> bool:
-        """Return whether all rates are close enough.
+        """Return whether all rates are within their limits, exactly.
 
-        sums : of each rate in turn, a number per group but the first.
+        sums : of each rate in turn, for every group but the first, the sum of
+            ``Rates.per_object`` over the leaves that say yes.
         """
         rest = iter(sums)
         return all(

@@ -45,7 +45,7 @@ Invariants:
 - ``keys[f]`` is valid where ``seen[f]`` has QUERIED; before, it is what another node left there.
 - ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
   the rows together with the remaining depth (``key_with_depth``).  Its costs have what every label
-  loses, those of the levels do not (``equivalent_loss_of_child``).
+  loses, those of the levels do not (``equivalent_cost_of_child``).
 - numba checks no index.  So NEED_ROOM comes before a node is begun: the levels need a row for its
   child, the memo one number for every level, and at least half of ``slots`` stays free.  A log that
   could not take one entry for every level ends the slice (PAUSED).  The kernel returns only where
@@ -138,12 +138,11 @@ def key_with_depth(one, depth):
 
 
 @inner
-def equivalent_loss_of_child(data, levels, d, i, side):
-    """Return what every tree for child (side, i) loses, whatever its labels: the memo's costs have
-    it, those of the levels do not.
+def equivalent_cost_of_child(data, levels, d, i, side):
+    """Return what every tree for child (side, i) costs by what it loses whatever its labels: the
+    memo's costs have it, those of the levels do not.
 
     data, levels : see :mod:`.node`; i is a feature's lane on level d.
-    Returns a cost, 0 where no row loses anything whatever its label.
     """
     summed, weight = data.numbers.summed, np.int64(0)
     for k in range(data.numbers.classes, summed):
@@ -218,7 +217,7 @@ def look_up_children(data, levels, scratch, memo, d, i):
         number = find(memo.slots, key_with_depth(a, depth), b)
         if number >= 0:
             # bounds of the memo count what equal rows lose anyway, those of a level do not
-            lower = memo.lower[number] - equivalent_loss_of_child(data, levels, d, i, side)
+            lower = memo.lower[number] - equivalent_cost_of_child(data, levels, d, i, side)
             tighten_bounds_of_child(
                 data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower
             )
@@ -478,7 +477,7 @@ def search(data, levels, scratch, memo, state, work):
         i, side = node.child, node.side
         if use & SUPERSET != 0 and node.depth == UNLIMITED:
             raise_bounds_of_supersets(data, levels, d)
-        more = equivalent_loss_of_child(data, levels, d, i, side)
+        more = equivalent_cost_of_child(data, levels, d, i, side)
         tighten_bounds_of_child(
             data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more
         )

@@ -203,6 +203,22 @@ pairs are counted; row i of ``both`` is there for all features, not only from i'
 """
 
 
+class ClosedSets(NamedTuple):
+    """What a search knows of the sets that were closed, and of every first test.
+
+    words : uint64[rows, 2], of the rows' fingerprints.
+    slots : of the memo.
+    lower, upper : int64 by number of the set, bounds of what its best tree costs.
+    first : int64[features], what trees cost at least that ask it first, 0 where that is not known.
+    """
+
+    words: np.ndarray
+    slots: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    first: np.ndarray
+
+
 @inner
 def words_of_level(data, levels, d):
     """Return the words of level d with their groups.

@@ -40,6 +40,7 @@ from arboretum_gosdt.sparse.node import (
     SUPERSET,
     THREE,
     UNLIMITED,
+    ClosedSets,
     Data,
     SparseLevels,
     SparseScratch,
@@ -601,7 +602,7 @@ class SparseSearch:
         until: float | None,
         memory_bytes: int | None,
         report: Callable[[], None] = lambda: None,
-    ) -> tuple[np.ndarray, ...]:
+    ) -> ClosedSets:
         """Return what is known of the sets that were closed, and of every first test, for proofs
         and for all trees near the best.
 
@@ -610,9 +611,6 @@ class SparseSearch:
             so far, more than a quarter of a leaf, it does not.
         until : ``time.monotonic()`` value at which it stops; None: no limit.
         memory_bytes : of levels and memo, at most; None: no limit.
-        Returns uint64[rows, 2] words of the rows; the memo's slots, lower and upper, the last two
-        int64 by number; and int64[features], what trees cost at least that ask it first, 0 where
-        that is not known.
         """
         self._state.beyond = (
             beyond if beyond <= self.subproblem.p // 4 else 0
@@ -635,7 +633,13 @@ class SparseSearch:
         first[levels.features[0, tested]] = np.minimum(
             np.where(test_bound < NEVER, test_bound, solved), seen
         )
-        return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
+        return ClosedSets(
+            words=words,
+            slots=slots.copy(),
+            lower=memo.lower[:end].copy(),
+            upper=memo.upper[:end].copy(),
+            first=first,
+        )
 
     def search_below(self, cost: int) -> None:
         """Seek only trees that cost less, before any work; where there are none, the bound is

@@ -83,7 +83,8 @@ def share_bounds(levels, memo, state, other_levels, other_memo, other_state):
 class SparseTeam(SparseSearch):
     """A sparse search that others help.
 
-    threads : of all of them.   Other arguments as of :class:`.search.SparseSearch`.
+    threads : of the whole team, at least 2.  Other arguments as of :class:`.search.SparseSearch`,
+        ``memory_bytes`` of each of them; only this one looks for a greedy tree.
     """
 
     def __init__(self, threads: int, *arguments: Any, **options: Any) -> None:

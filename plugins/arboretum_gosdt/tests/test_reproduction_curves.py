@@ -364,8 +364,8 @@ def test_six_objectives_by_hand():
 
 
 def test_work_of_small_pieces(services):
-    """On tables that need no file: a frontier, a curve of bounds, six objectives' curves of a
-    tree, one against rest.
+    """On tables that need no file: a frontier, a curve of bounds, the ROC curve of a tree, one
+    against rest.
     """
     key = {"dataset": "tic-tac-toe", "fold": 0, "method": "cart", "seconds": 1.0}
     points = repro_sparsity.work(key, 0, services)["points"]
@@ -376,6 +376,12 @@ def test_work_of_small_pieces(services):
         {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 60.0}, 0, services
     )
     assert done["curve"][-1][1] == pytest.approx(done["curve"][-1][2]) and done["finished"]
+    stump = services.run({"dataset": "tic-tac-toe", "method": "cart", "split": "none"}, seed=0)
+    fpr, tpr = repro_objectives.roc_curve(
+        stump.tree, services.component("dataset", "tic-tac-toe").load(0)
+    )
+    assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0.0, 0.0, 1.0, 1.0)
+    assert max(tpr[i] for i, share in enumerate(fpr) if share == 0.0) == 1.0  # it errs nowhere
     assert [k for k, _ in repro_scaling.tables_by_size(services, "iris", "combined", 0)] == [
         32,
         16,

@@ -118,42 +118,44 @@ def merge_levels(
     error, cost : added to those of the second (or the larger cost taken, where ``largest``).
     cap : errors of so much and more are left out.
     out : POINT[·], neither of the two.
+    The leaves and test of a point are carried along as they are, those of the second for a sum:
+    ``append_level`` writes the leaves that count.
     """
-    top, least = np.int64(0), np.int64(0)
+    n_points, cost_of_last = np.int64(0), np.int64(0)
     if first_high - first_low + second_high - second_low > len(out):
         return FULL
     while True:
-        from_a = first_low < first_high
+        first_has_points = first_low < first_high
         if second_low < second_high:
             sum_error = second[second_low].error + error
             sum_cost = (
                 max(second[second_low].cost, cost) if largest else second[second_low].cost + cost
             )
             if (
-                not from_a
+                not first_has_points
                 or sum_error < first[first_low].error
                 or (sum_error == first[first_low].error and sum_cost < first[first_low].cost)
             ):
                 if sum_error >= cap:
-                    return top
-                if top == 0 or sum_cost < least:
+                    return n_points
+                if n_points == 0 or sum_cost < cost_of_last:
                     write_point(
-                        out[top],
+                        out[n_points],
                         sum_error,
                         sum_cost,
                         second[second_low].leaves,
                         second[second_low].test,
                     )
-                    least, top = sum_cost, top + 1
+                    cost_of_last, n_points = sum_cost, n_points + 1
                 second_low += 1
                 continue
-        elif not from_a:
-            return top
+        elif not first_has_points:
+            return n_points
         if first[first_low].error >= cap:
-            return top
-        if top == 0 or first[first_low].cost < least:
-            out[top] = first[first_low]
-            least, top = first[first_low].cost, top + 1
+            return n_points
+        if n_points == 0 or first[first_low].cost < cost_of_last:
+            out[n_points] = first[first_low]
+            cost_of_last, n_points = first[first_low].cost, n_points + 1
         first_low += 1
 
 

@@ -146,8 +146,9 @@ class FrontSearch:
         return int(self.state["visits"][0])
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
-        """Return POINT[.] of the trees known for the subtable ``node``, or of its corners: bounds
-        such that no tree is below all of them.  A view of the pool.
+        """Return POINT[·] of the trees known for the subtable ``node``, or of its ``corners``:
+        bounds, of which every tree of it is at or above one.  Empty before the node is finished; a
+        view of the pool, to be copied before the search goes on.
         """
         span = self.arrays["nodes"]["corners" if corners else "points"][node]
         return self.arrays["pool"][slice(*span)]

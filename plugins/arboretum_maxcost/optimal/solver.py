@@ -201,7 +201,7 @@ class MaxCostSolver:
         limit : whole errors that are allowed, by the space.
         value : of the complexity, by the maximum path cost in the unit of prices.
         """
-        top = self._whole_budget(problem, space, EVER)
+        top = self._path_budget(problem, space, EVER)
         search = MaxCostSearch(space, context, self.without)
         most = limit(space)
         if most < search.equivalent_loss:
@@ -234,7 +234,7 @@ class MaxCostSolver:
     def _solve_most_accurate(self, problem: Problem, context: Context) -> Solution:
         """Return the tree of least error within the run's budget of a path, which must be given."""
         space = space_of(problem, without_error=False, context=context)
-        top = self._whole_budget(problem, space, None)
+        top = self._path_budget(problem, space, None)
         search, share = MaxCostSearch(space, context, self.without), Fraction(1, space.total)
         search.report = lambda low, up: context.proven(float(low * share), float(up * share))
         low, up = search.minimise_loss(top), search.known_bounds(top).up
@@ -248,7 +248,7 @@ class MaxCostSolver:
         )
 
     @staticmethod
-    def _whole_budget(problem: Problem, space: Space, unlimited: int | None) -> int:
+    def _path_budget(problem: Problem, space: Space, unlimited: int | None) -> int:
         """Return the run's limits on a path in whole prices, the least of them; ``unlimited`` where
         there is none.  Raises CapabilityError where that is None, or where a depth is limited and
         the tests do not all cost the same.

@@ -390,10 +390,15 @@ def test_prices_are_the_decimals_that_were_written():
             "counts errors",
         ),
         ({"objective": MaxCost(), "stopping": (Held(held=Limits(max_leaves=3)),)}, "max_leaves"),
+        (
+            {"objective": Accuracy(lam=0.0), "stopping": (Held(held=Limits(max_depth=2)),)},
+            "all tests cost the same",
+        ),
     ],
 )
 def test_what_it_does_not_know_is_refused(change, words):
-    problem = random_problem(5)
+    problem = random_problem(6)
+    assert len(set(problem.prices.tests.tolist())) > 1
     with pytest.raises(CapabilityError, match=words):
         solved(asked(problem, **change))
 

@@ -323,7 +323,7 @@ class Measured:
         counts = np.zeros((len(nodes), tally.shape[1]))
         np.add.at(counts, group, tally[used])
         classes = np.flatnonzero(self.tree.weights[0]) if trained else np.arange(tally.shape[1])
-        return area(self.tree.distribution()[nodes], counts, classes)
+        return roc_auc_of_groups(self.tree.distribution()[nodes], counts, classes)
 
 
 def rests(tree: Tree, data: Coded) -> np.ndarray:
@@ -373,11 +373,16 @@ def walk(codes, family, feature, index, offset, child, rest):
         rest[i] = node
 
 
-def area(scores: np.ndarray, counts: np.ndarray, classes: np.ndarray | None = None) -> float:
+def roc_auc_of_groups(
+    scores: np.ndarray, counts: np.ndarray, classes: np.ndarray | None = None
+) -> float:
     """Area under the ROC curve: of the second class for two, else the mean over ``classes`` of each
     against the rest.
 
     scores : float64[groups, classes], the same for all rows of a group.
+    That is the share of pairs, a row of the class and one of another, in which the first has the
+    higher score; equal ones count half (Mann & Whitney's U).
+
     counts : float64[groups, classes], rows. A class without rows, or without rows of another class,
         is left out; NaN when all are.
     """

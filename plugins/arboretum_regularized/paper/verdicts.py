@@ -396,7 +396,7 @@ def judge_sweep(found: Results) -> Judgement:
     Cells, a table and the six panels; empty where nothing was swept, no cell where splits are too
     few or all agree.
     """
-    swept = _sweeps(found)
+    swept = _results_by_lam(found)
     if not swept:
         return Judgement()
     head = [
@@ -444,8 +444,12 @@ def judge_sweep(found: Results) -> Judgement:
     )
 
 
-def _sweeps(found: Results) -> Sweeps:
-    """Return what was noted of each λ, on the splits where λ was swept."""
+def _results_by_lam(found: Results) -> Sweeps:
+    """Return what was noted of each λ, on the splits where λ was swept.
+
+    The rows of a sweep are in the order of the published ``sweep_lambdas``, their numbers those of
+    PLACE.
+    """
     swept = {}
     for dataset in found.datasets(JUDGED):
         for algorithm in SWEPT:

@@ -23,10 +23,10 @@ from arboretum_regularized.paper.protocol import (
     TOLERANCE,
     Coded,
     Measured,
-    area,
     coded,
     price_list,
     rests,
+    roc_auc_of_groups,
     theta_of,
     training_split,
 )
@@ -201,14 +201,17 @@ def test_the_area_of_leaves_is_the_share_of_ordered_pairs(seed, n_classes, n_row
         up, down = scores[group[label == c], c], scores[group[label != c], c]
         if len(up) and len(down):
             areas.append(np.mean([(a > b) + 0.5 * (a == b) for a in up for b in down]))
-    found = area(scores, counts)
+    found = roc_auc_of_groups(scores, counts)
     assert math.isnan(found) if not areas else abs(found - np.mean(areas)) < 1e-12
 
 
 def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(services):
     scores = np.array([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]])
     counts = np.array([[5.0, 1.0, 1.0], [0.0, 4.0, 0.0]])
-    every, two = area(scores, counts), area(scores, counts, np.array([0, 1]))
+    every, two = (
+        roc_auc_of_groups(scores, counts),
+        roc_auc_of_groups(scores, counts, np.array([0, 1])),
+    )
     third = 0.5  # all rows have the score 0
     assert every == pytest.approx((2 * two + third) / 3, abs=1e-15)
 
