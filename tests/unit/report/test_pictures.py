@@ -16,6 +16,7 @@ from arboretum.model.rules import Interval, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
 from arboretum.report.outline import outline
+from arboretum.report.palette import ANSI_CODES, ANSI_OTHER, CLASS_COLOURS, class_colours
 from arboretum.report.picture import BOX_HEIGHT, PADDING, tidy, tree_scene
 from arboretum.report.scene import Box, Label, fit_text, text_width
 
@@ -152,6 +153,15 @@ def test_the_legend_names_the_heaviest_of_many_classes():
     svg = tree.to_svg()
     assert "21 other classes" in svg
     assert "kind 0 4" in svg
+
+
+def test_each_of_few_classes_and_the_heaviest_of_many_have_a_colour_of_their_own():
+    assert class_colours(chain(3, classes=("a", "b", "c"))) == list(CLASS_COLOURS[:3])
+    many = chain(3, classes=tuple(f"kind {k}" for k in range(30)))
+    many = attrs.evolve(many, weights=np.roll(many.weights, -1, axis=1))  # the last is heaviest
+    found = class_colours(many, ANSI_CODES, ANSI_OTHER)
+    assert found.count(ANSI_OTHER) == 21 and len(set(found)) == 10
+    assert ANSI_OTHER not in (found[0], found[29])
 
 
 def test_the_layout_centres_parents_and_keeps_gaps():
