@@ -91,6 +91,14 @@ for name in {names!r}:
     assert _python(code) == ""
 
 
+def test_kernel_modules_of_the_framework_import_no_numba(house):
+    """All but the module that looks into numba's cache, which those import that compile."""
+    names = sorted(
+        m.name for m in house.modules if m.room == "kernels" and not m.name.endswith("disk_cache")
+    )
+    assert len(names) > 20 and _loaded_after(f"import {', '.join(names)}") == []
+
+
 PLUGIN = '''
 """A criterion from outside."""
 import attrs, numpy as np

@@ -78,7 +78,7 @@ def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
     """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
-    from arboretum.proof.additive import Additive  # kernels, which load numba
+    from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
 

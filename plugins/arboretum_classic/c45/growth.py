@@ -260,7 +260,7 @@ def _sort_root(
 ) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
     """Return (pool, rows, lengths of the runs) of the root, and each number's values, ascending.
 
-    kernels : the module :mod:`arboretum_classic.c45.kernels`, which loads numba.
+    kernels : the module :mod:`arboretum_classic.c45.kernels`.
     """
     from arboretum.kernels.runs import rank_columns
 

@@ -21,7 +21,7 @@ from arboretum.api import (
 )
 
 STEEP, CUT = 4.0, 2.0
-"""As in ``kernels.py``, which is not imported for them: it loads numba."""
+"""As in ``kernels.py``, which is not imported for them."""
 
 
 class Shape(enum.Enum):

@@ -213,7 +213,7 @@ class Surrogates(_Rule):
         Raw columns bring their best threshold, then come the others, all categories of a column as
         one test.
         """
-        from arboretum_classic.missing.kernels import best_agreement  # numba is loaded now
+        from arboretum_classic.missing.kernels import best_agreement
 
         own, arity = set(rule.columns), rule.arity
         raw = [feature for feature in objects.raw_features if feature.column not in own]
