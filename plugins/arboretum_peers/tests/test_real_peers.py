@@ -23,13 +23,13 @@ PLAIN = TreeParts(multiway=False, weighted=False)
 
 @pytest.fixture(params=PEERS, ids=lambda cls: cls.name)
 def peer(request, installed):
-    if why := load_installed(request.param):
+    if why := installed(request.param):
         pytest.skip(why)
     return request.param()
 
 
 @pytest.fixture(scope="module")
-def load_installed():
+def installed():
     """Class → "" or why it does not load."""
     found: dict[type, str] = {}
 

@@ -528,9 +528,9 @@ def test_a_complexity_counts_a_set_once_for_a_bound(logs, tmp_path, monkeypatch)
     from arboretum.proof.subtables import Subtables
 
     problem, counted = problem_of(logs, "complexity"), []
-    least = Subtables._least
+    least = Subtables._least_cost
     monkeypatch.setattr(
-        Subtables, "_least", lambda self, bits: counted.append(1) or least(self, bits)
+        Subtables, "_least_cost", lambda self, bits: counted.append(1) or least(self, bits)
     )
     with ProofWriter(tmp_path / "t", problem, tests=range(problem.objects.n_tests), unit=1) as log:
         for number in range(1000):
