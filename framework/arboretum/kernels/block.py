@@ -54,8 +54,8 @@ Block = namedtuple(
 
 shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
     table.
-price, scores : float64[BLOCK].
-place : int32[BLOCK, 3], feature, index, side.
+price, scores : float64[tables].
+place : int32[tables, 3], feature, index, side.
 state : STATE[1].
 """
 

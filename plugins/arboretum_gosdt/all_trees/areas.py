@@ -132,7 +132,7 @@ class RankedLoss:
         return Room(cost, budget, (budget - self._least[cost]) / max(cost.p, 1))
 
     def _find_best_slopes(self) -> np.ndarray:
-        """Return float64[FINEST], slopes of tangents that bound all known trees best, not far from
+        """Return float64[pieces], slopes of tangents that bound all known trees best, not far from
         the best slopes searched: a bundle method.
 
         The bound that slopes give for one tree is a concave function of them, and so is the least
@@ -169,7 +169,7 @@ class RankedLoss:
         return made
 
     def _positions_and_lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return float64[FINEST] each, middles and lengths of the finest pieces of the axis of
+        """Return float64[pieces] each, middles and lengths of the finest pieces of the axis of
         false positive rates, shorter where curves bend most.
         """
         ends = self.objective.false_positive_limit()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
@@ -179,7 +179,7 @@ class RankedLoss:
         """Join neighbours of like slopes until there are PIECES; return their lengths in θ / PARTS
         and what they gain, length · slope · N⁺ / N⁻, the steepest first.
 
-        slopes : float64[FINEST], of the finest pieces.
+        slopes : float64[pieces], of the finest pieces.
         """
         theta = self.objective.false_positive_limit()[0]
         pieces = list(zip(self._positions_and_lengths()[1].tolist(), slopes.tolist(), strict=True))
