@@ -9,8 +9,7 @@ those that are not found different (Demšar 2006).
 from pathlib import Path
 
 import arboretum
-from arboretum.api import charts
-from arboretum_regularized import comparing
+from arboretum.api import charts, comparison
 
 DATASETS = ("iris", "wine", "wdbc", "balance-scale", "monk1-full", "monk2-full", "monk3-full")
 records = [
@@ -18,10 +17,10 @@ records = [
     for dataset in DATASETS
     for method in ("cart", "id3", "random")
 ]
-errors = comparing.scores_of(records, "test_error", measure="test error")
-found = comparing.compare(errors)
-for line in comparing.verdict_lines(found):
+errors = comparison.scores_of(records, "test_error", measure="test error")
+found = comparison.compare(errors)
+for line in comparison.verdict_lines(found):
     print(line)
 
-diagram = comparing.rank_diagram(found.nemenyi, "Average ranks by test error")
+diagram = comparison.rank_diagram(found.nemenyi, "Average ranks by test error")
 Path("ranks.svg").write_text(charts.chart_svg(diagram))

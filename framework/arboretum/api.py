@@ -34,7 +34,7 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.lab import current as current_lab
-from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
+from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels, RankDiagram
 from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
 from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
@@ -76,6 +76,7 @@ from arboretum.model.rules import (
     midpoints,
     numbers,
 )
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum.model.shown import masked, visible
 from arboretum.model.spelling import (
     EXACT,
@@ -118,7 +119,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.growth import Growth
     from arboretum.engine.search.raw import gap_of
     from arboretum.engine.search.warmup import sample, warm_up
-    from arboretum.measure import ValidationScore, better, curves, pareto_front
+    from arboretum.measure import ValidationScore, better, comparison, curves, pareto_front
     from arboretum.measure.importance import importances
     from arboretum.measure.metrics import roc_auc
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
@@ -142,7 +143,7 @@ _LATE = {
         "arboretum.engine.search.fractional": "FractionalGrowth",
         "arboretum.engine.search.warmup": "sample, warm_up",
         "arboretum.engine.choices": "assemble, best_leaf, Choice",
-        "arboretum.measure": "better, curves, pareto_front, ValidationScore",
+        "arboretum.measure": "better, comparison, curves, pareto_front, ValidationScore",
         "arboretum.measure.importance": "importances",
         "arboretum.measure.metrics": "roc_auc",
         "arboretum.proof.check": "check as check_proof, tree_of as tree_of_proof",
@@ -186,6 +187,7 @@ GROUPS = {
     "trackers": "RunInfo Record Checked Certificate Certified masked visible",
     "reproductions": """Services Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
+    "comparisons": "comparison Scores Friedman Pairwise AgainstControl RankDiagram",
     "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
         current_lab sure""",
 }

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 import numpy as np
 
+from arboretum.errors import DataError
+
 if TYPE_CHECKING:
     from arboretum.report.sheet import Block, Sheet
 
@@ -173,6 +175,43 @@ class LineChart:
 
 
 @attrs.frozen
+class RankDiagram:
+    """Average ranks on a line, best left: a critical-difference diagram.
+
+    methods, ranks : names and average ranks.
+    groups : numbers of the methods that a bar joins, because no two of them differ.
+    critical_difference : shown as a length, or None.
+    test : in words, beside it.
+    control : number of the method the others are held against, or None; then ``interval`` (from,
+        to) holds the ranks that do not differ from its rank.
+    Raises DataError for a rank outside 1 to k.
+    """
+
+    title: str
+    methods: Sequence[str]
+    ranks: Sequence[float]
+    subtitle: str = ""
+    groups: Sequence[Sequence[int]] = ()
+    critical_difference: float | None = None
+    test: str = ""
+    control: int | None = None
+    interval: tuple[float, float] | None = None
+    notes: Sequence[str] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.methods) != len(self.ranks) or not self.methods:
+            raise DataError(
+                f"a rank diagram needs a rank per method, not {len(self.ranks)} for "
+                f"{len(self.methods)}"
+            )
+        for method, rank in zip(self.methods, self.ranks, strict=True):
+            if not 1 <= rank <= len(self.methods):
+                raise DataError(
+                    f"the rank {rank:g} of {method!r} lies outside 1 to {len(self.methods)}"
+                )
+
+
+@attrs.frozen
 class Panels:
     """Several charts in one picture, ``columns`` side by side; what their legends have in common
     is shown once.
@@ -244,4 +283,4 @@ class Drawn(Protocol):
         """Draw it on a sheet (:mod:`arboretum.report.sheet`)."""
 
 
-Chart = BarChart | LineChart | Panels | Drawn
+Chart = BarChart | LineChart | RankDiagram | Panels | Drawn

@@ -9,8 +9,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import DataError
-from arboretum.model.charts import BarChart, Chart, Line, LineChart, Panels
+from arboretum.model.charts import BarChart, Chart, Line, LineChart, Panels, RankDiagram
 from arboretum.report.palette import series_colour
+from arboretum.report.rank_diagram import draw_ranks
 from arboretum.report.scene import FAINT, INK
 from arboretum.report.sheet import (
     GAP,
@@ -205,4 +206,5 @@ def _draw_bars(chart: BarChart, sheet: Sheet) -> Block:
 _DRAWN: Mapping[type, Callable[[Any, Sheet], Block]] = {
     BarChart: _draw_bars,
     LineChart: _draw_lines,
+    RankDiagram: draw_ranks,
 }

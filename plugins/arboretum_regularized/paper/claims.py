@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 import attrs
 import numpy as np
 
-from arboretum.api import Claim, Plain
-from arboretum_regularized import comparing
+from arboretum.api import Claim, Plain, Scores, comparison
 from arboretum_regularized.paper.results import (
     AUTHORS,
     BASES,
@@ -32,7 +31,6 @@ from arboretum_regularized.paper.results import (
     called,
     published,
 )
-from arboretum_regularized.scores import Scores
 
 ENOUGH = 15
 """Data sets that a sentence about ranks or means over the twenty needs."""
@@ -93,10 +91,10 @@ class Case:
         difference is infinite.
         """
         scores = self.scores(measure)
-        test = comparing.bonferroni_dunn(scores, scores.methods[-1])
+        test = comparison.bonferroni_dunn(scores, scores.methods[-1])
         reach = (
             float(test.critical_difference)
-            if comparing.friedman(scores).p <= test.alpha
+            if comparison.friedman(scores).p <= test.alpha
             else math.inf
         )
         return dict(zip(FAMILY[self.base], map(float, test.ranks), strict=True)), reach
@@ -200,7 +198,7 @@ def _of_ranks(question: Question) -> Question:
 @_of_ranks
 def differ_at_all(x: Case) -> Answer:
     """Friedman's test of the average ranks, by AUC and by expected cost."""
-    tests = {m: comparing.friedman(x.scores(m)) for m in MEASURES}
+    tests = {m: comparison.friedman(x.scores(m)) for m in MEASURES}
     words = (
         f"{WORDS[m][0]}: chi-square {t.chi_square:.1f}, p = {t.p:.2g}, F {t.f:.1f}, p = {t.f_p:.2g}"
         for m, t in tests.items()
@@ -241,7 +239,7 @@ def pruning_helps(x: Case) -> Answer | None:
         scores = x.scores(measure, x.base, x.pruned)
         change = scores.values[:, 1] - scores.values[:, 0]
         gain = change if scores.higher_is_better else -change
-        p = float(comparing.wilcoxon_holm(scores).p[0, 1])
+        p = float(comparison.wilcoxon_holm(scores).p[0, 1])
         holds &= bool(p <= ALPHA and (gain > 0).sum() > (gain < 0).sum())
         words.append(
             f"{WORDS[measure][0]}: better on {(gain > 0).sum()} of {len(gain)}, worse on "
@@ -346,7 +344,7 @@ def pairs_before_ranking(x: Case) -> Answer:
 @_of_ranks
 def like_balance(x: Case) -> Answer:
     """Nemenyi's test tells neither ASR nor IP from BAL."""
-    test = comparing.nemenyi(x.scores("roc_auc"))
+    test = comparison.nemenyi(x.scores("roc_auc"))
     at = {name: FAMILY[x.base].index(name) for name in ("ASR", "IP", "BAL")}
     alike = not any(test.different[at[name], at["BAL"]] for name in ("ASR", "IP"))
     ranks = ", ".join(f"{name} {test.ranks[m]:.2f}" for name, m in at.items())

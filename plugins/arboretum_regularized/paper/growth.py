@@ -25,11 +25,12 @@ from arboretum.api import (
     LineChart,
     Piece,
     Problem,
+    Scores,
     Services,
+    comparison,
     csv_text,
     sure,
 )
-from arboretum_regularized import comparing
 from arboretum_regularized.paper.claims import MEASURABLE
 from arboretum_regularized.paper.protocol import (
     Measured,
@@ -41,7 +42,6 @@ from arboretum_regularized.paper.protocol import (
 from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.paper.results import PAPER, UNIT
 from arboretum_regularized.paper.study import recipe
-from arboretum_regularized.scores import Scores
 
 
 class Growth(NamedTuple):
@@ -257,7 +257,7 @@ class Exponent:
         """
         from scipy.stats import t
 
-        law = comparing.power_law(*np.array(points).T)
+        law = comparison.power_law(*np.array(points).T)
         reach = float(t.ppf(0.975, len(points) - 2)) * law.error
         return Exponent(law.exponent, law.exponent - reach, law.exponent + reach)
 
@@ -321,7 +321,7 @@ def _draw_chart(name: str, own: Sequence[Growth], kind: str) -> LineChart:
     by_method = [_of([line for line in own if line.method == method], kind) for method in METHODS]
     sizes = {f"part {number}": getattr(line, kind) for number, line in enumerate(by_method[0])}
     seconds = np.array([[line.seconds for line in lines] for lines in by_method]).T
-    return comparing.growth_chart(
+    return comparison.growth_chart(
         Scores("seconds to grow", METHODS, list(sizes), seconds, False),
         sizes,
         f"{name}: fewer {kind}",

@@ -15,8 +15,9 @@ from arboretum.api import (
     Facts,
     Keyed,
     Plain,
+    Scores,
 )
-from arboretum_regularized.scores import Observed, Scores
+from arboretum_regularized.paper.observed import Observed
 
 BASES = ("C4.5", "CART")
 """Plain algorithms, with the impurity that each stands for."""

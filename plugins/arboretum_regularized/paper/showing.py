@@ -11,9 +11,9 @@ from arboretum.api import (
     DataError,
     Facts,
     Panels,
+    comparison,
     sure,
 )
-from arboretum_regularized import comparing
 from arboretum_regularized.paper.results import (
     ALGORITHMS,
     BASES,
@@ -43,7 +43,7 @@ def rank_tables(found: Results) -> dict[str, str]:
             scores = found.scores(part, measure, FAMILY[base])
             control = scores.methods[-1]
             first = {"family": called(base, part.prices), "measure": WORDS[measure][0]}
-            compared = comparing.compare(scores, control=control)
+            compared = comparison.compare(scores, control=control)
             last = {
                 "control": control,
                 "Friedman chi-square": sure(compared.friedman).chi_square,
@@ -56,7 +56,7 @@ def rank_tables(found: Results) -> dict[str, str]:
             }
             rows += [
                 {**first, **{renamed.get(key, key): value for key, value in row.items()}, **last}
-                for row in comparing.rank_rows(compared)
+                for row in comparison.rank_rows(compared)
             ]
         made[f"ranks_{part.slug}.csv"] = api.table.csv_table(rows)
     return made
@@ -82,16 +82,16 @@ def pictures_of(found: Results) -> Facts:
         for measure, scores, options in zip(RANKED, (auc, cost, size), ways, strict=True):
             title = f"{WORDS[measure][0]}, {part.words}"
             reported = "means over splits ± standard error"
-            made[f"bars_{measure}_{part.slug}"] = comparing.bar_chart(
+            made[f"bars_{measure}_{part.slug}"] = comparison.bar_chart(
                 scores, title, subtitle=reported, **options
             )
         with contextlib.suppress(DataError):  # no data set with all methods
             title = f"How well it ranks against what it costs, {part.words}"
-            made[f"pareto_{part.slug}"] = comparing.pareto_chart(cost, auc, title, log_x=True)
+            made[f"pareto_{part.slug}"] = comparison.pareto_chart(cost, auc, title, log_x=True)
         times = found.scores(part, "seconds", GROWN)
         with contextlib.suppress(DataError):  # too short to be measured
             if not np.isnan(times.values).all():
-                made[f"times_{part.slug}"] = comparing.time_chart(
+                made[f"times_{part.slug}"] = comparison.time_chart(
                     times, f"Seconds to grow a tree, {part.words}"
                 )
     return made
@@ -107,11 +107,11 @@ def _rank_diagrams(found: Results, part: Part, base: str, *, everyone: bool) -> 
     for measure in RANKED:
         scores = found.scores(part, measure, FAMILY[base])
         test = (
-            comparing.nemenyi(scores)
+            comparison.nemenyi(scores)
             if everyone
-            else comparing.bonferroni_dunn(scores, scores.methods[-1])
+            else comparison.bonferroni_dunn(scores, scores.methods[-1])
         )
-        charts.append(comparing.rank_diagram(test, WORDS[measure][0]))
+        charts.append(comparison.rank_diagram(test, WORDS[measure][0]))
     what = (
         "who differs from whom" if everyone else f"against {called(FAMILY[base][-1], part.prices)}"
     )

@@ -305,7 +305,7 @@ def test_the_ranks_of_the_published_means_are_those_of_figures_3_and_4():
     """Critical difference 1.80 for seven methods on twenty data sets; pEC4.5 and pECART first in
     cost, BAL last in both.
     """
-    from arboretum_regularized import significance as statistics
+    from arboretum.measure.comparison import significance as statistics
 
     scores = Results.of(printed()).scores(
         Part(UNIT, AUTHORS),

@@ -18,21 +18,22 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from arboretum.errors import DataError
-from arboretum.model.charts import Axis, Line, LineChart, Panels
-from arboretum.report.charts import chart_figure, chart_png, chart_svg
-from arboretum.report.palette import series_colour, series_form
-from arboretum.report.sheet import HINT, STYLE
-from arboretum_regularized.comparing import (
+from arboretum.measure.comparison import (
     bar_chart,
+    bonferroni_dunn,
     growth_chart,
+    nemenyi,
     pareto_chart,
     rank_diagram,
     sweep_chart,
     time_chart,
+    wilcoxon_holm,
 )
-from arboretum_regularized.rank_diagram import RankDiagram
-from arboretum_regularized.scores import Scores
-from arboretum_regularized.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
+from arboretum.model.charts import Axis, Line, LineChart, Panels, RankDiagram
+from arboretum.model.scores import Scores
+from arboretum.report.charts import chart_figure, chart_png, chart_svg
+from arboretum.report.palette import series_colour, series_form
+from arboretum.report.sheet import HINT, STYLE
 
 METHODS = ("C4.5", "EC4.5", "a method with a long name", "ASR & <IP>", "BAL")
 DATASETS = (*tuple(f"data-set-{i}" for i in range(9)), "one-with-quite-a-long-name")

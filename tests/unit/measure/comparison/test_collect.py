@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import ConfigError, DataError, Record
-from arboretum_regularized.comparing import scores_of
-from arboretum_regularized.scores import Observed
+from arboretum.measure.comparison import scores_of
 
 
 def run(method: str, dataset: str, seed: int, **metrics: float) -> Record:
@@ -60,12 +59,3 @@ def test_a_metric_that_no_run_has_is_refused_with_the_closest():
         scores_of([], "test_error")
     with pytest.raises(ConfigError, match="unknown metric"):
         scores_of([run("cart", "iris", 1, kept_alpha=0.1)], "kept_alpha")
-
-
-def test_what_was_noted_of_runs_has_means_and_errors():
-    found = Observed({("unit", "iris"): [{"auc": 1.0}, {"auc": None}, {"auc": 3.0}, {}]})
-    assert found.values("unit", "iris", "auc").tolist() == [1.0, 3.0]
-    assert found.mean("unit", "iris", "auc") == 2.0 and found.error("unit", "iris", "auc") == 1.0
-    assert math.isnan(found.mean("unit", "letter", "auc")) and math.isnan(
-        found.error("unit", "letter", "auc")
-    )

@@ -11,15 +11,14 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from arboretum.api import ArboretumError, DataError, pareto_front
-from arboretum_regularized.comparing import (
+from arboretum.measure.comparison import (
     compare,
     group_letters,
     power_law,
     rank_rows,
     verdict_lines,
 )
-from arboretum_regularized.scores import Pairwise, Scores
-from arboretum_regularized.significance import (
+from arboretum.measure.comparison.significance import (
     average_ranks,
     bonferroni_dunn,
     critical_difference,
@@ -31,6 +30,7 @@ from arboretum_regularized.significance import (
     ranks,
     wilcoxon_holm,
 )
+from arboretum.model.scores import Pairwise, Scores
 
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 AUC = {

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from arboretum.api import DataError
-from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
+from arboretum.errors import DataError
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 
 ALPHA = 0.05
 LEAST = 2  # methods and data sets below which nothing can be compared

@@ -4,13 +4,13 @@ say about them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Plain, unknown
+from arboretum.errors import DataError, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -230,40 +230,3 @@ class AgainstControl:
     alpha: float
     critical_difference: float
     notes: Sequence[str] = ()
-
-
-@attrs.frozen(eq=False)
-class Observed:
-    """What was noted of repeated runs, and the means of it.
-
-    found : place, e.g. (setting, data set, algorithm) → per run, measure → number, None or absent
-        where it has none.
-    """
-
-    found: Mapping[tuple[Hashable, ...], Sequence[Plain]]
-
-    def values(self, *at: Hashable) -> np.ndarray:
-        """Return float64[runs]: what each run gave; those without a value left out.
-
-        at : a place, then a measure.
-        """
-        *place, last = at
-        measure = str(last)
-        return np.array(
-            [
-                one[measure]
-                for one in self.found.get(tuple(place), ())
-                if one.get(measure) is not None
-            ],
-            np.float64,
-        )
-
-    def mean(self, *at: Hashable) -> float:
-        """Return the mean over runs; NaN without any."""
-        values = self.values(*at)
-        return float(values.mean()) if len(values) else float("nan")
-
-    def error(self, *at: Hashable) -> float:
-        """Return the standard error of that mean; NaN for fewer than two runs."""
-        values = self.values(*at)
-        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
