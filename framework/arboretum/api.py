@@ -90,6 +90,7 @@ from arboretum.model.spelling import (
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
+from arboretum.rows.values import Distinct, bins_of
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
@@ -167,7 +168,8 @@ GROUPS = {
         fitting_unit in_unit refuse_close canonical positions speller spelling refuse_merged EXACT
         TRUTH""",
     "splits": "Division",
-    "encoders": "Encoded Feature RawFeature Family to_bins from_bins category_codes numbers",
+    "encoders": """Encoded Feature RawFeature Family to_bins from_bins category_codes numbers
+        Distinct bins_of""",
     "tests and predicates": """TestRule Threshold OrdinalThreshold Equals Values Interval Bins
         CodedTests NO_OUTCOME midpoints spell""",
     "impurities, criteria, coverages": "Node Tables lint not_admissible",

@@ -16,6 +16,7 @@ from arboretum.api import (
     Bins,
     CapabilityError,
     Column,
+    Distinct,
     Equals,
     Family,
     Feature,
@@ -27,6 +28,7 @@ from arboretum.api import (
     TestRule,
     Threshold,
     Values,
+    bins_of,
     by_code,
     is_missing,
 )
@@ -99,33 +101,37 @@ def code_type(*features: Feature) -> type:
     return np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
 
 
-def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.ndarray:
+def cut_points(
+    table: Table, column: Column, rule: Numeric, n_bins: int, distinct: Distinct
+) -> np.ndarray:
     """Return the edges, float64[cuts], ascending, at which ``rule`` cuts a continuous column; none
     where it is constant or no cut pays.
 
     table : the column's; rules that look at classes (bucketised, mdl) read its target.
     rule : one that :mod:`arboretum_data.encoding.cuts` has.
     n_bins : for k-means, quantiles and equal widths; the others find their own number.
+    distinct : values of the column.
 
     Raises CapabilityError for a rule that looks at classes where the target holds numbers.
     """
-    known = ~column.missing
-    rows = column.values[known]
-    values, counts = np.unique(rows, return_counts=True)
+    values, counts = distinct.values, distinct.counts
     if rule in (Numeric.bucketised, Numeric.mdl):
         if table.is_regression:
             raise CapabilityError(
                 f"encoder.numeric={rule.value} looks at classes, but the target "
                 f"{table.target.name!r} holds numbers"
             )
-        cell = np.searchsorted(values, rows) * table.n_classes + table.target.codes[known]
+        known = ~column.missing
+        place = np.searchsorted(values, column.values[known])
+        cell = place * table.n_classes + table.target.codes[known]
         counts = np.bincount(cell, minlength=len(values) * table.n_classes).reshape(
             len(values), table.n_classes
         )
     if len(values) < 2:
         return np.empty(0)
     if rule in (Numeric.kmeans, Numeric.kmeans_elkan):
-        return cuts.kmeans(values, counts, rows, n_bins, elkan=rule is Numeric.kmeans_elkan)
+        rows, elkan = column.values[~column.missing], rule is Numeric.kmeans_elkan
+        return cuts.kmeans(values, counts, rows, n_bins, elkan=elkan)
     if rule is Numeric.quantile:
         return cuts.quantile(values, counts, n_bins)
     if rule in (Numeric.equal_width_floor, Numeric.equal_width_round):
@@ -141,15 +147,24 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
 
 
 def code_numeric(
-    column: Column, position: int, edges: np.ndarray, tests: BinTests, missing_bin: bool
+    column: Column,
+    position: int,
+    edges: np.ndarray,
+    tests: BinTests,
+    missing_bin: bool,
+    distinct: Distinct | None = None,
 ) -> list[Coded]:
     """Return the coded features of a continuous column cut at ``edges``, ascending.
 
     position : of the column in the table.
     missing_bin : missing values are a bin of their own, the last.
+    distinct : values of the column, with codes; None: they are not known.
     """
-    codes = np.searchsorted(edges, column.values, side="left")
-    codes[column.missing] = len(edges) + 1
+    codes = (
+        bins_of(column.values, edges, len(edges) + 1, np.uint32)
+        if distinct is None or not len(distinct.codes)
+        else distinct.bins(edges, len(edges) + 1)
+    )
     # one test tells two bins apart
     two = len(edges) == 1 and not missing_bin and tests is BinTests.onehot
     family = {
@@ -272,7 +287,7 @@ def _make_coded_column(
     feature = kind(
         column.name, position, family, known + missing_bin, has_missing, missing_bin, **more
     )
-    return feature, codes.astype(code_type(feature))
+    return feature, codes.astype(code_type(feature), copy=False)
 
 
 @attrs.frozen

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, param
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    DataError,
+    Distinct,
+    Encoded,
+    RawFeature,
+    Table,
+    param,
+)
 from arboretum_data.encoding import columns as coding
 from arboretum_data.encoding.columns import (
     BinTests,
@@ -183,12 +192,16 @@ class TestsEncoder:
         )
         if column.is_continuous:
             rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric
-            edges = coding.cut_points(source, origin, rule, self.n_bins) if edges is None else edges
+            distinct = None
+            if edges is None:
+                distinct = Distinct.of(origin.values)
+                edges = coding.cut_points(source, origin, rule, self.n_bins, distinct)
             if not len(edges) and not missing_bin:
                 return []
+            same = distinct if column is origin else None
             fixed = rule in (Numeric.midpoints, Numeric.bucketised, Numeric.guessed)
             tests = BinTests.thresholds if fixed else self.bin_tests
-            return coding.code_numeric(column, position, edges, tests, missing_bin)
+            return coding.code_numeric(column, position, edges, tests, missing_bin, same)
         values = np.concatenate(
             [column.values, origin.values, *[np.arange(len(column.categories))] * self.declared]
         )

@@ -1,0 +1,1 @@
+"""Where do the rows of one growth lie?  What row stores are made of."""
