@@ -33,6 +33,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "one component: paper, parameters with units and bounds, capabilities",
     ),
     "show": ("show:main", "a finished run: its numbers and its tree"),
+    "diff": (
+        "diff:main",
+        "two trees side by side: where they part, rows they answer differently, measures",
+    ),
     "curves": ("curves:main", "measures per class; ROC, precision-recall and calibration curves"),
     "importances": (
         "curves:importances_main",

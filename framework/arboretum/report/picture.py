@@ -6,7 +6,7 @@ language.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import attrs
@@ -56,6 +56,7 @@ SIBLING_GAP = 16.0
 # columns are not
 SIDEWAYS_ABOVE = 12
 LEAF_BUDGET = 60
+RING, RING_GAP = "#c8102e", 4.0  # colour of the ring about a marked box, and pixels between
 
 
 def tree_scene(
@@ -65,6 +66,7 @@ def tree_scene(
     max_depth: int | None = None,
     max_leaves: int | None = LEAF_BUDGET,
     sideways: bool | None = None,
+    marked: Collection[int] = (),
 ) -> Scene:
     """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
 
@@ -72,6 +74,7 @@ def tree_scene(
     max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the line under the
         title says how much (None: show all).
     sideways : grow to the right instead of down (None: by size).
+    marked : nodes whose boxes get a ring.
     """
     root = outline(tree, max_depth, max_leaves)
     shown = [item for item in root.walk() if not item.children]
@@ -90,7 +93,8 @@ def tree_scene(
         )
         + MARGIN
     )
-    shapes = [*header, *_draw_branches(tree, root, places, sideways), *nodes]
+    rings = [_draw_ring(places[item]) for item in root.walk() if item.node in marked]
+    shapes = [*header, *_draw_branches(tree, root, places, sideways), *rings, *nodes]
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
 
 
@@ -293,6 +297,19 @@ def _draw_node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
             middle, place.y + 45, fit_text(lower, inside, SMALL), SMALL, fill=ink, anchor="middle"
         ),
     ]
+
+
+def _draw_ring(place: _Place) -> Box:
+    """Return the ring about the box of a marked node."""
+    return Box(
+        place.x - RING_GAP,
+        place.y - RING_GAP,
+        place.width + 2 * RING_GAP,
+        BOX_HEIGHT + 2 * RING_GAP,
+        "#ffffff",
+        stroke=RING,
+        radius=7 + RING_GAP,
+    )
 
 
 def _draw_bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
