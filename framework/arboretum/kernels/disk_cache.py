@@ -4,8 +4,12 @@ numba itself falls back from the package folder to a user-wide cache folder when
 writable; where neither is, a kernel works uncached, and :func:`cache_trouble` says so.
 """
 
+import fcntl
 import re
-from collections.abc import Callable
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -77,6 +81,47 @@ def is_kept(dispatcher: Dispatcher, kinds: tuple[object, ...]) -> bool:
     file = getattr(dispatcher._cache, "_cache_file", None)  # numba offers no public way
     key = dispatcher._cache._index_key(kinds, dispatcher.targetctx.codegen()) if file else None
     return file is not None and key in file._load_index()
+
+
+LOCKS = ".compiling"
+"""File beside the kernels of a cache folder; a process that compiles one holds a byte of it."""
+MOST_LOCKS = 1 << 30
+LONGEST_WAIT, WAIT_STEP = 300.0, 0.1
+"""Seconds after which nobody waits for a process that compiles any more: it may be stopped; and
+between two looks.
+"""
+
+
+@contextmanager
+def compiling_once(dispatcher: Dispatcher) -> Iterator[None]:
+    """Hold the lock of a kernel while it is compiled or loaded.
+
+    So of several processes of a machine that need it at once, one compiles it and the others load
+    what that one has kept.  Without a cache folder, or where its file system has no locks, each
+    compiles for itself.
+    """
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    with ExitStack() as stack:
+        if file is not None:
+            with suppress(OSError):
+                folder, name = Path(file._cache_path), file._index_name
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((folder / LOCKS).open("ab"))
+                _wait_for_byte(lock.fileno(), zlib.crc32(name.encode()) % MOST_LOCKS)
+        yield
+
+
+def _wait_for_byte(descriptor: int, place: int) -> None:
+    """Lock a byte of an open file until it is closed.  Raises OSError where the file system has
+    no locks.
+    """
+    end = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < end:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            break
+        except (BlockingIOError, PermissionError):  # another process holds it
+            time.sleep(WAIT_STEP)
 
 
 def _stamp(dispatcher: Dispatcher, stamp: object) -> None:

@@ -68,7 +68,7 @@ def _dispatcher_of(kernel: LazyDispatcher, options: dict[str, bool | str]) -> An
     """Return numba's dispatcher, kept in the disk cache, which asks the interpreter before it
     compiles.
     """
-    from arboretum.kernels.disk_cache import keep
+    from arboretum.kernels.disk_cache import compiling_once, keep
 
     numba = _import_numba()
     function, inner = kernel.py_func, options["no_cpython_wrapper"]
@@ -91,7 +91,7 @@ def _dispatcher_of(kernel: LazyDispatcher, options: dict[str, bool | str]) -> An
                 return interpreter(kernel)
             if numba.types.pyobject in kinds:
                 raise OnlyCompiled("patience is at an end")
-        with numba.core.event.trigger_event(LOADING):
+        with compiling_once(dispatcher), numba.core.event.trigger_event(LOADING):
             return compile_for(*args, **named)
 
     dispatcher._compile_for_args = missed
