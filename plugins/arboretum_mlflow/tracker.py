@@ -149,6 +149,14 @@ class MLflowTracker:
         texts: Mapping[str, str] = self._courier.ask("fetch", {"run_id": run_id})
         return texts
 
+    def runs(self) -> list[Plain]:
+        """Return the runs of the experiment without their files, the newest first; [] where it is
+        not there.  Makes no store.
+        """
+        self.check_readable()
+        found: list[Plain] = self._courier.ask("runs", patience=LONG)
+        return found
+
     def close(self) -> None:
         """End the process that holds MLflow; it is started again when needed.  (It also ends
         with the command.)

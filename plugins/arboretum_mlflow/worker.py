@@ -44,6 +44,7 @@ REPEATABLE = frozenset(
         "annotate",
         "reopen_sweep",
         "open_sweeps",
+        "runs",
         "close_sweep",
     }
 )

@@ -57,6 +57,8 @@ MAX_PARAMS = 100
 MAX_METRICS = 500
 SUMMARISED = 5000
 """Runs that the summary of a sweep looks at."""
+PAGE = 1000
+"""Runs that one request lists."""
 LARGEST_TEXT = 50_000_000
 """Bytes of an artifact that :meth:`Writer.fetch` reads as text; nothing of ours comes near."""
 
@@ -361,6 +363,35 @@ class Writer:
                 **{name: r.data.tags.get(tag, "") for name, tag in reported.items()},
             }
             for r in found
+        ]
+
+    def runs(self) -> list[Facts]:
+        """Return all runs of the experiment but parents of sweeps, the newest first."""
+        if (experiment := self.client.get_experiment_by_name(self.experiment)) is None:
+            return []
+        order, found = ["attributes.start_time DESC"], list[Run]()
+        token: str | None = None
+        while token != "":
+            batch = self.client.search_runs(
+                [experiment.experiment_id],
+                max_results=PAGE,
+                order_by=order,
+                page_token=token,
+            )
+            found += batch
+            token = batch.token or ""
+        return [
+            {
+                "id": r.info.run_id,
+                "name": r.info.run_name,
+                "status": r.info.status,
+                "sweep": r.data.tags.get("mlflow.parentRunId", ""),
+                "start": r.info.start_time / 1000,
+                "params": dict(r.data.params),
+                "metrics": dict(r.data.metrics),
+            }
+            for r in found
+            if r.data.tags.get("arboretum.role") != "sweep"
         ]
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:

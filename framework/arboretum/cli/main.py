@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "one component: paper, parameters with units and bounds, capabilities",
     ),
     "show": ("show:main", "a finished run: its numbers and its tree"),
+    "list": ("list:main", "runs of folders or of the tracker that meet a condition, as a table"),
     "diff": (
         "diff:main",
         "two trees side by side: where they part, rows they answer differently, measures",

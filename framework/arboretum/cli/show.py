@@ -26,7 +26,7 @@ from arboretum.plugin.registry import ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
 from arboretum.runs.folder import RECORD, write_files
-from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of, runs_of
+from arboretum.runs.sweeps import SWEEP, Sweep, flatten, read_sweep, records_of, runs_of
 from arboretum.runs.tracking import load_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's
-folder, the table that compares its settings."""
+folder, the table that compares its settings; of a folder of sweeps, a row for each."""
 WHY = """\
 Why this test at that node?  Grows again along the path and judges every candidate: its contingency
 table (one bracket per outcome, one number per class), its score, and the criterion's named terms.
@@ -190,9 +190,12 @@ def main(argv: list[str]) -> int:
     )
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
-    if not (folder / RECORD).exists() and runs_of(folder):
-        show_sweep(folder)
-        return 0
+    if folder.is_dir() and not (folder / RECORD).exists():
+        if not (folder / SWEEP).exists() and show_sweeps(folder):
+            return 0
+        if runs_of(folder):
+            show_sweep(folder)
+            return 0
     asked = arguments.run, arguments.overrides, arguments.plugin
     if arguments.outliers:
         record, _, registry = find_tree(*asked)
@@ -220,13 +223,23 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def show_sweeps(folder: Path) -> bool:
+    """Print a row per sweep of a folder that holds some; returns whether it does."""
+    from arboretum.cli.overview import overview, sweeps_below
+
+    if sweeps := sweeps_below(folder):
+        wide = terminal.width() if terminal.is_terminal() else None
+        terminal.say(overview(folder, sweeps, wide).rstrip("\n"))
+    return bool(sweeps)
+
+
 def show_sweep(folder: Path) -> None:
     """Print how a sweep ended, where its folder says so, and the table of its settings."""
     from arboretum.cli.comparison import DEFAULT, Comparison
+    from arboretum.cli.overview import state_of
 
     if (sweep := read_sweep(folder)) is not None:
-        dead = sweep.status == RUNNING and not sweep.is_running
-        terminal.say(f"{sweep.name}: {'killed' if dead else sweep.status.lower()}\n")
+        terminal.say(f"{sweep.name}: {state_of(sweep)}\n")
     sweep = sweep or Sweep()
     compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
     terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))

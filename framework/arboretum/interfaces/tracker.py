@@ -46,7 +46,10 @@ class Tracker(Component, Protocol):
     words (Markdown) and files (name → text) on the parent of a sweep before it is closed, and files
     alone on a finished run; ``reopen_sweep(sweep_id, name, config)`` goes on with a parent and
     returns its id, "" when it is gone; ``open_sweeps()`` lists the parents that nobody closed:
-    "id", and "owner" and "folder" of the configuration they were opened with ("" without).
+    "id", and "owner" and "folder" of the configuration they were opened with ("" without);
+    ``runs()`` lists the runs that are kept, parents of sweeps apart, the newest first: "id",
+    "name", "status" (FINISHED, FAILED …), "sweep" (the parent's id, "" without), "start" (seconds
+    since 1970), "params" (key → text) and "metrics" (name → number).
     """
 
     def prepare(self) -> None:

@@ -13,6 +13,7 @@ import attrs
 import pytest
 
 from arboretum.api import Certificate, Certified, Checked, RunInfo, Solution, Status, TrackerError
+from arboretum.cli.main import main
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
 from arboretum_mlflow import entry
 from arboretum_mlflow.location import locate
@@ -570,3 +571,38 @@ def test_a_run_is_written_in_one_transaction(fresh_store, tmp_path, monkeypatch)
     with pytest.raises(Exception, match="division"):
         writer.store(entries[2])
     assert writer._find(entries[2]["key"]).info.status == "RUNNING"
+
+
+def test_runs_are_listed_with_parameters_and_metrics_and_without_parents(fresh_store, tmp_path):
+    tracker = MLflowTracker(uri=fresh_store)
+    assert tracker.runs() == []
+    sweep = tracker.open_sweep("a sweep", {})
+    first = store(tracker, tmp_path / "a", sweep=sweep)
+    second = store(tracker, tmp_path / "b", record=sample_record(1))
+    lost = tracker.store_failure(sample_run(tmp_path / "c", 2), "no rows\nat all")
+    found = {one["id"]: one for one in tracker.runs()}
+    tracker.close()
+    assert set(found) == {first, second, lost}
+    assert [found[run]["status"] for run in (first, lost)] == ["FINISHED", "FAILED"]
+    assert (found[first]["sweep"], found[second]["sweep"]) == (sweep, "")
+    assert found[first]["params"]["criterion.lam"] == "10.0" and found[first]["start"] > 1e9
+    assert found[second]["metrics"]["valid_error"] == sample_record(1).metrics["valid_error"]
+
+
+def test_the_command_lists_what_the_store_keeps(fresh_store, tmp_path, capsys):
+    tracker = MLflowTracker(uri=fresh_store)
+    pure = sample_record(1)
+    choices = {**pure.config["choices"], "stopping": ["standard", "pure"]}
+    pure = attrs.evolve(pure, config={**pure.config, "choices": choices})
+    ids = [store(tracker, tmp_path / str(k), r) for k, r in enumerate((sample_record(), pure))]
+    tracker.close()
+    asked = ["list", "--store", f"tracker.uri={fresh_store}", "--format", "json"]
+    for where, expected in {
+        "dataset=iris and criterion.lam=10": set(ids),
+        "stopping=pure": {ids[1]},
+        "valid_error < .025 and status=finished": {ids[0]},
+    }.items():
+        assert main([*asked, "--where", where, "--columns", "run,seed"]) == 0
+        assert {one["run"] for one in json.loads(capsys.readouterr().out)} == expected
+    assert main([*asked, "--experiment", "another"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
