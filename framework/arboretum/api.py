@@ -30,6 +30,7 @@ from arboretum.interfaces.monotony import Monotony, monotone_losses
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.predicate import CodedTests
 from arboretum.interfaces.reproduction import Piece, Services
+from arboretum.interfaces.rows import NodeSplit, NodeTables, NodeTotals
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.fractional import FractionalGrowth
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.growth import Growth
+    from arboretum.engine.search.levels import grow_by_levels
     from arboretum.engine.search.raw import gap_of
     from arboretum.engine.search.warmup import sample, warm_up
     from arboretum.measure import ValidationScore, better, comparison, curves, pareto_front
@@ -128,6 +130,7 @@ if TYPE_CHECKING:
     from arboretum.proof.format import read as read_proof
     from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, outline, palette, picture, scene, sheet, table
+    from arboretum.rows.coded import Block, CodedRows
 
 _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
@@ -140,6 +143,7 @@ _LATE = {
         "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell, Part as GrowthPart",
         "arboretum.engine.search.grow": "grow",
         "arboretum.engine.search.growth": "Growth",
+        "arboretum.engine.search.levels": "grow_by_levels",
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.fractional": "FractionalGrowth",
         "arboretum.engine.search.warmup": "sample, warm_up",
@@ -151,6 +155,7 @@ _LATE = {
         "arboretum.proof.extract": "Extraction, Memo",
         "arboretum.proof.format": "read as read_proof",
         "arboretum.proof.writing": "ProofWriter",
+        "arboretum.rows.coded": "Block, CodedRows",
         "arboretum.report": "charts, outline, palette, picture, scene, sheet, table",
     }.items()
     for name in names.split(", ")
@@ -178,6 +183,7 @@ GROUPS = {
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
+    "row stores": "grow_by_levels NodeSplit NodeTotals NodeTables CodedRows Block",
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay

@@ -174,3 +174,15 @@ def _distinct(values: np.ndarray) -> np.ndarray:
     """Return float[k], ascending, without NaN."""
     found = np.unique(values)
     return found[~np.isnan(found)] + found.dtype.type(0)  # −0.0 becomes 0.0
+
+
+FINEST = 20
+"""Powers of two of which weights may be whole numbers: 2⁻²⁰ is a millionth."""
+
+
+def adds_exactly(weights: np.ndarray) -> bool:
+    """Return whether sums of these weights round in no order: they are whole numbers of 2⁻²⁰, and
+    all together stay below 2⁵³ of them.   weights : float64[n] ≥ 0.
+    """
+    scaled = weights * 2.0**FINEST
+    return bool((scaled == np.floor(scaled)).all() and scaled.sum() < 2.0**53)

@@ -31,6 +31,7 @@ class Cell:
     used : positions in ``prices.tests`` of the fixed tests asked on the path.
     wanted : its tests will be scored (it is not a leaf at once).
     memo : what engines keep for the node.
+    node : its number in a row store, where the rows of the growth lie in one.
     """
 
     low: int
@@ -41,6 +42,7 @@ class Cell:
     path_cost: float = 0.0
     used: tuple[int, ...] = ()
     memo: dict[object, Any] = attrs.field(factory=dict)
+    node: int = 0
 
     @property
     def size(self) -> int:

@@ -165,9 +165,14 @@ class Growth:
 
     # -- one node ----------------------------------------------------------------------------------
 
+    @property
+    def n_objects(self) -> int:
+        """Training objects."""
+        return self.problem.objects.n_objects
+
     def root(self) -> Cell:
         """The cell of all objects, at depth 0."""
-        return Cell(0, self.problem.objects.n_objects, 0)
+        return Cell(0, self.n_objects, 0)
 
     def rows_of(self, cell: Cell) -> np.ndarray:
         """int[k]: the objects of a node."""
@@ -203,11 +208,19 @@ class Growth:
             depth=cell.depth,
             coverage=self.coverage_of(rows),
             n_rows=round(count),
-            n_objects=len(rows),
+            n_objects=self.count_objects(cell),
         )
         item = Open(Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, node)
         cell.wanted = not self.reason_to_stop(item)
         return item
+
+    def count_objects(self, cell: Cell) -> int:
+        """Return how many objects a node holds, whole or in part."""
+        return len(self.rows_of(cell))
+
+    def is_pure(self, item: Open) -> bool:
+        """Return whether a node's objects are of one class, or have one value of the target."""
+        return self.space.statistics.is_pure(self.rows_of(item.cell), item.node.weights)
 
     def coverage_of(self, rows: np.ndarray) -> float:
         """Return ``node.coverage`` of some objects, 0 where nobody looks at it.
@@ -242,7 +255,7 @@ class Growth:
         compete.
         """
         limits, node = self.limits, item.node
-        if self.space.statistics.is_pure(self.rows_of(item.cell), node.weights):
+        if self.is_pure(item):
             return "one class (or one value) is left"
         if limits.max_depth is not None and node.depth >= limits.max_depth:
             return f"max_depth {limits.max_depth} is reached"
@@ -317,9 +330,7 @@ class Growth:
         deadline = self.context.deadline
         if not self.stopped and deadline is not None and time.monotonic() >= deadline:
             self.stopped = True
-            self.context.progress(
-                self.finished, self.problem.objects.n_objects, "stopped early: the time is up"
-            )
+            self.context.progress(self.finished, self.n_objects, "stopped early: the time is up")
         return self.stopped
 
     def may_split(self, item: Open) -> bool:
@@ -348,19 +359,13 @@ class Growth:
         return present
 
     def children(self, item: Open) -> list[Open | None]:
-        """Divide the permutation and return the nodes below, one per outcome, None without
-        objects.
-        """
+        """Divide the objects and return the nodes below, one per outcome, None without any."""
         candidate, cell, grown = item.candidate, item.cell, item.grown
-        engine, space = candidate.engine, self.space
-        outcome = engine.outcomes(cell, candidate)
-        grown.rule = engine.rule(cell, candidate)
+        grown.rule = candidate.engine.rule(cell, candidate)
         grown.branch_price = branch_prices(
-            cell, candidate, space.prices.at(cell.asked, cell.path_cost)
+            cell, candidate, self.space.prices.at(cell.asked, cell.path_cost)
         )
-        start = np.empty(engine.arity(cell, candidate) + 1, np.int64)
-        send(self.rows_of(cell), outcome, space.goes)
-        partition(self.rows_of(cell), space.goes, start, space.spare)
+        start = self.divide(cell, candidate)
         below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.evaluate(c) for c in below]
         for each in self.engines:
@@ -368,6 +373,14 @@ class Growth:
         mass = [0.0 if c is None else c.node.mass for c in children]
         grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
         return children
+
+    def divide(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        """Divide the permutation; return int64[arity + 1], as in :meth:`Engine.split_node`."""
+        start = np.empty(candidate.engine.arity(cell, candidate) + 1, np.int64)
+        rows, space = self.rows_of(cell), self.space
+        send(rows, candidate.engine.outcomes(cell, candidate), space.goes)
+        partition(rows, space.goes, start, space.spare)
+        return start
 
     def _child_cells(
         self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]
@@ -416,7 +429,7 @@ class Growth:
                 else ""
             )
             self.context.progress(
-                self.finished, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}"
+                self.finished, self.n_objects, f"{self.expanded} nodes divided{how}"
             )
 
     def notes(self, order: str, compiled: bool) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ class Histograms:
     Of unit objects only int32[classes, bins] is kept, 16 times less than the tables criteria see.
     """
 
+    keep_bytes = KEEP_BYTES
+
     def __init__(self, workspace: Workspace, where: Where) -> None:
         self.where = where
         self._space = workspace
@@ -43,20 +45,26 @@ class Histograms:
             kept = self._count_node(cell)
             self._keep_tables(cell, kept)
         if self._integers:
-            counts = np.ascontiguousarray(kept[0].T, np.int64)
+            counts = self._counts_of(kept[0])
             return counts.astype(np.float64), counts
         weights, counts = kept
         return weights, counts
 
+    def _counts_of(self, kept: np.ndarray) -> np.ndarray:
+        """Return int64[bins, classes] of what is kept of unit objects."""
+        return np.ascontiguousarray(kept.T, np.int64)
+
     def split_node(self, cell: Cell, children: list[Cell]) -> None:
         """Count the smaller children; the largest is what is left of the parent.
 
-        Moments are counted anew: the square of an outlier that has left would leave its rounding,
-        and equal scores would no longer be equal.
+        Sums that round are added up anew: the square of an outlier that has left would leave its
+        rounding, equal scores would no longer be equal, and a tree would depend on which nodes'
+        tables were kept.
         """
-        kept = self.drop(cell)
         largest = max(children, key=lambda child: child.size)
-        if kept is None or self._space.statistics.moments or not largest.wanted:
+        subtracted = self.may_subtract(cell, largest)
+        kept = self.drop(cell)
+        if kept is None or not subtracted:
             return  # counted when asked for
         for child in children:
             if child is largest:
@@ -71,6 +79,10 @@ class Histograms:
             weights[(counts if counts.shape == weights.shape else counts[:, 0]) == 0] = 0.0
         self._keep_tables(largest, kept)
 
+    def may_subtract(self, cell: Cell, largest: Cell) -> bool:
+        """Return whether the largest child of a node will be what its siblings leave."""
+        return self in cell.memo and self._space.statistics.exact and largest.wanted
+
     def drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
         """Forget a node; return what was kept of it, None if nothing was."""
         kept: tuple[np.ndarray, ...] | None = cell.memo.pop(self, None)
@@ -81,7 +93,7 @@ class Histograms:
     def _keep_tables(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
         """Keep a node's tables, unless those kept take too much memory."""
         size = sum(a.nbytes for a in tables)
-        if self._kept_bytes + size <= KEEP_BYTES or not self._kept_bytes:
+        if self._kept_bytes + size <= self.keep_bytes or not self._kept_bytes:
             cell.memo[self] = tables
             self._kept_bytes += size
 

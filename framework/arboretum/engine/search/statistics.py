@@ -8,10 +8,12 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError
+from arboretum.interfaces.rows import RowStore
 from arboretum.kernels import counting
 from arboretum.kernels.tables import Least, Objects
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Task, frozen_array
+from arboretum.rows.values import adds_exactly
 
 NO_ROWS = np.zeros(0, np.int64)  # in place of rows per object where ``count`` holds them
 
@@ -31,6 +33,7 @@ class Statistics:
     short_label : ``label``, in one byte where the number of classes allows.
     n_rows : int64[n], rows that each object stands for, where ``count`` is something else; empty
         where it is that.
+    exact : class weights add up without rounding, in whatever order.
     """
 
     task: Task
@@ -43,6 +46,7 @@ class Statistics:
     unit: bool
     short_label: np.ndarray
     n_rows: np.ndarray = NO_ROWS
+    exact: bool = False
 
     @staticmethod
     def of(objects: Encoded, criterion: object = None, impurity: object = None) -> Statistics:
@@ -79,6 +83,28 @@ class Statistics:
             unit=unit,
             short_label=short,
             n_rows=n_rows,
+            exact=objects.is_classification and (unit or adds_exactly(objects.weight)),
+        )
+
+    @staticmethod
+    def of_store(store: RowStore, objects: Encoded) -> Statistics:
+        """Of rows that lie in a store: no object is here.
+
+        objects : some of the same kind, as :class:`~arboretum.interfaces.rows.Opened` has them.
+        """
+        none, no_rows = frozen_array(np.zeros(0)), frozen_array(NO_ROWS)
+        label = frozen_array(np.zeros(0, np.int32))
+        return Statistics(
+            task=objects.task,
+            label=label,
+            y=none,
+            weight=none,
+            count=no_rows,
+            n_classes=objects.n_classes,
+            shift=store.shift,
+            unit=store.units,
+            short_label=label,
+            exact=objects.is_classification and store.exact,
         )
 
     @property
