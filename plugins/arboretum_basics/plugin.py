@@ -14,6 +14,7 @@ from arboretum_basics.exports import Graphviz, Json, Png, Rules, Sklearn, Sql, S
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_basics.questionnaire import Questionnaire
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
+from arboretum_basics.tree_page import TreePage
 
 
 @hookimpl
@@ -22,5 +23,5 @@ def arboretum_components() -> list[type]:
     ``exact``, the forms in which a tree leaves.
     """
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp, Discount, ByOutcome]
-    exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire]
+    exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire, TreePage]
     return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, BetterSide, Greedy, Exact, *exports]

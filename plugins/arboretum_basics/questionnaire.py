@@ -2,15 +2,10 @@
 ``questionnaire.html``.
 """
 
-import base64
-import hashlib
-import json
-import re
+import math
 from collections.abc import Sequence
-from importlib.resources import files
 
 import attrs
-import numpy as np
 
 from arboretum.api import (
     Bins,
@@ -24,11 +19,10 @@ from arboretum.api import (
     Threshold,
     Tree,
     param,
-    policies,
-    sure,
     unknown,
     visible,
 )
+from arboretum_basics.pages import filled_page, node_arrays
 
 INPUTS: dict[str, Facts] = {
     "": {"input": "number"},
@@ -76,59 +70,13 @@ class Questionnaire:
                 f"the test {vague.describe()!r} sends a row down several branches by "
                 "degrees, which no answer decides"
             )
-        page = files("arboretum_basics").joinpath("questionnaire.html").read_text(encoding="utf-8")
-        for kind in ("style", "script"):  # the browser runs these two texts and nothing else
-            text = sure(re.search(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL))[1]
-            page = page.replace(
-                f"{kind}-hash",
-                "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode(),
-            )
         data = {
             "title": visible(self.title),
             "unit": visible(self.unit),
             **_questions(tree, self.questions),
-            **_node_arrays(tree),
+            **node_arrays(tree),
         }
-        # ASCII, and no "<" that could end the element or open a comment
-        return page.replace(
-            "TREE",
-            json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
-            1,
-        )
-
-
-def _node_arrays(tree: Tree) -> Facts:
-    """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule,
-    outcome → outcome).
-    """
-    if tree.is_classification:
-        answers = {
-            "classes": [*map(visible, tree.classes)],
-            "label": tree.label.tolist(),
-            "weights": [*map(_short, tree.weights)],
-        }
-    else:
-        answers = {"value": _short(tree.value), "spread": _short(tree.deviation())}
-    surrogates: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
-    for one in tree.surrogates:
-        surrogates.setdefault(one.node, []).append((one.rule, one.to))
-    return {
-        "test": tree.test.tolist(),
-        "offset": tree.child_offset.tolist(),
-        "child": tree.child.tolist(),
-        "policy": policies(tree).tolist(),
-        "price": _short(tree.price),
-        "edgePrice": _short(tree.edge_price),
-        "mass": _short(tree.mass),
-        "rows": _short(tree.counts),
-        "surrogates": surrogates,
-        **answers,
-    }
-
-
-def _short(values: np.ndarray) -> list[float]:
-    """Numbers for JSON, whole ones without a point."""
-    return [int(value) if value.is_integer() else value for value in values.tolist()]
+        return filled_page("questionnaire.html", data)
 
 
 def _questions(tree: Tree, words: dict[str, str]) -> Facts:
@@ -157,7 +105,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> Facts:
             ]
         elif alone and edges is not None:
             # a number of each cell
-            inside = [*edges, np.nextafter(edges[-1], np.inf) if edges else 0.0]
+            inside = [*edges, math.nextafter(edges[-1], math.inf) if edges else 0.0]
             cells = Bins(spec.name, edges, unit=spec.unit, digits=getattr(rule, "digits", 6))
             about |= {
                 "edges": edges,

@@ -40,8 +40,8 @@ def opened(context, tmp_path_factory) -> Iterator[Any]:
     )
     page.on("pageerror", lambda error: wrong.append(str(error)))
 
-    def show(tree: Tree, **fields: Any) -> Any:
-        (folder / "page.html").write_text(Questionnaire(**fields).write(tree), encoding="utf-8")
+    def show(tree: Tree, export: Any = Questionnaire, **fields: Any) -> Any:
+        (folder / "page.html").write_text(export(**fields).write(tree), encoding="utf-8")
         page.goto(address)
         return page
 

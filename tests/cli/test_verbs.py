@@ -507,6 +507,20 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
 # -- export ----------------------------------------------------------------------------------------
 
 
+def test_a_page_lists_what_else_might_have_been_asked_where_it_is_asked_for(run, call):
+    plain = call("export", "--plugin", "toy.py", "r", "--to", "page").out
+    assert '"alternatives":{}' in plain
+    page = call("export", "--plugin", "toy.py", "r", "--to", "page", "export.alternatives=2").out
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    tree = read_run(run).tree
+    assert set(data["alternatives"]) == {str(node) for node in tree.inner.tolist()}
+    for node, found in data["alternatives"].items():
+        scores = [score for _, score, _ in found["tests"]]
+        assert scores == sorted(scores, reverse=True) and found["of"] >= len(scores) >= 2
+        taken = [words for words, _, chosen in found["tests"] if chosen]
+        assert taken == [tree.rule(int(node)).describe()]
+
+
 def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, here):
     assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
     tree = read_run(here / "quick").tree

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from arboretum.cli import terminal
-from arboretum.cli.show import OVERRIDES_HELP, find_tree, run_parser, write_out
-from arboretum.errors import ConfigError, DataError, unknown
+from arboretum.cli.show import OVERRIDES_HELP, find_tree, reasons_at, run_parser, write_out
+from arboretum.errors import ConfigError, DataError, sure, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.judgement import csv_text
 from arboretum.model.missing import UNSEEN
+from arboretum.model.plain import Facts
+from arboretum.model.reading import plain
 from arboretum.model.record import Record
 from arboretum.model.shown import visible
 from arboretum.model.table import Table
@@ -31,6 +33,7 @@ matched by name; columns that the tree does not read may be absent, others are i
 read as that of the run was (separator, encoding, decimal, missing), unless options say otherwise.
 Writes CSV: the prediction per row."""
 
+EXPLAINED = 200  # nodes whose alternatives a page lists, the heaviest
 READER = "file"  # the data set component that reads files
 OPTIONS = ("separator", "encoding", "decimal", "missing")
 
@@ -44,16 +47,19 @@ def main(argv: list[str]) -> int:
         metavar="NAME",
         help=(
             "the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, "
-            "or a plugin's"
+            "page, or a plugin's"
         ),
     )
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _split_overrides(arguments.overrides, "export.")
-    _, tree, registry = find_tree(arguments.run, others, arguments.plugin)
+    record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
-    written = export.write(tree)
+    if most := getattr(export, "alternatives", 0):
+        written = export.write_explained(tree, alternatives(record, registry, most))
+    else:
+        written = export.write(tree)
     if arguments.out is not None:
         write_out(arguments.out, written)
     elif isinstance(written, str):
@@ -66,6 +72,28 @@ def main(argv: list[str]) -> int:
     else:
         sys.stdout.buffer.write(written)
     return 0
+
+
+def alternatives(record: Record, registry: Registry, most: int) -> dict[int, Facts]:
+    """Return, for the heaviest nodes that ask a test, the best that competed there, by growing
+    again.
+
+    most : tests of a node.   Raises ArboretumError where the run cannot be re-created.
+    """
+    tree = sure(record.tree)
+    nodes = tree.inner[np.argsort(-tree.mass[tree.inner], kind="stable")][:EXPLAINED].tolist()
+    _, found = reasons_at(record, nodes, registry)
+    return {
+        node: {
+            "of": len(one.candidates),
+            "tests": [
+                (visible(test.rule.describe()), plain(test.score), test.chosen)
+                for rank, test in enumerate(one.candidates)
+                if rank < most or test.chosen
+            ],
+        }
+        for node, one in zip(nodes, found, strict=True)
+    }
 
 
 def predict_main(argv: list[str]) -> int:

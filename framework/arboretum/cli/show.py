@@ -416,19 +416,8 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     registry : with the one-file plugins of the run.   The chosen test is listed in any case,
         however many are better.
     """
-    from arboretum.engine import run as engine
-    from arboretum.engine.interpreting import interpret_small, or_compiled
-    from arboretum.engine.scale import Scale
-    from arboretum.engine.why import reasons
-
     tree = sure(record.tree)
-    resolved, prepared, changes = load_again(record, registry)
-    scale = Scale.of(prepared.table, resolved.parts)
-    problem = engine.fit(
-        resolved.parts, scale.table(prepared.table), record.seed, scale=scale
-    ).problem
-    with interpret_small(problem):
-        found = or_compiled(lambda: reasons(problem, tree, node, record.seed))
+    changes, (found,) = reasons_at(record, [node], registry)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(
         f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"
@@ -448,6 +437,30 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     if len(rows) < len(found.candidates):
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     return "\n".join([*lines, "", *found.plan])
+
+
+def reasons_at(
+    record: Record, nodes: Sequence[int], registry: Registry
+) -> tuple[list[str], list[Reasons]]:
+    """Grow again, and return why it may differ, a line per reason, and what competed at each node.
+
+    Raises ArboretumError when the run cannot be re-created.
+    """
+    from arboretum.engine import run as engine
+    from arboretum.engine.interpreting import interpret_small, or_compiled
+    from arboretum.engine.scale import Scale
+    from arboretum.engine.why import reasons
+
+    tree = sure(record.tree)
+    resolved, prepared, changes = load_again(record, registry)
+    scale = Scale.of(prepared.table, resolved.parts)
+    problem = engine.fit(
+        resolved.parts, scale.table(prepared.table), record.seed, scale=scale
+    ).problem
+    with interpret_small(problem):
+        return changes, or_compiled(
+            lambda: [reasons(problem, tree, node, record.seed) for node in nodes]
+        )
 
 
 def load_again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[str]]:
