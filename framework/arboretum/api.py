@@ -22,6 +22,7 @@ from arboretum.errors import (
     sure,
     unknown,
 )
+from arboretum.interfaces.comparison import Terms
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.component import Capability, param
 from arboretum.interfaces.hooks import hookimpl
@@ -38,6 +39,7 @@ from arboretum.lab import current as current_lab
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels, RankDiagram
 from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
 from arboretum.model.digits import digits_shown, legible, legible_tree, spell
+from arboretum.model.document import Estimate, Listing, Section
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.files import file_for, put_text
 from arboretum.model.frame import table_like
@@ -77,7 +79,7 @@ from arboretum.model.rules import (
     midpoints,
     numbers,
 )
-from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Repeats, Scores
 from arboretum.model.shown import masked, visible
 from arboretum.model.spelling import (
     EXACT,
@@ -195,7 +197,8 @@ GROUPS = {
     "trackers": "RunInfo Record Checked Certificate Certified masked visible",
     "reproductions": """Services Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
-    "comparisons": "comparison Scores Friedman Pairwise AgainstControl RankDiagram",
+    "comparisons": """comparison Terms Section Listing Estimate Repeats Scores Friedman Pairwise
+        AgainstControl RankDiagram""",
     "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
         current_lab sure""",
 }

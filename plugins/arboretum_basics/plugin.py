@@ -1,6 +1,15 @@
 """Registration; light: no numba."""
 
 from arboretum.api import hookimpl
+from arboretum_basics.comparisons import (
+    BayesianSignedRank,
+    BayesianT,
+    BonferroniDunn,
+    CorrectedT,
+    FriedmanTest,
+    Nemenyi,
+    WilcoxonHolm,
+)
 from arboretum_basics.costs import (
     ByOutcome,
     Discount,
@@ -20,8 +29,11 @@ from arboretum_basics.tree_page import TreePage
 @hookimpl
 def arboretum_components() -> list[type]:
     """Stopping rules, costs, what becomes of missing values, the recipes ``greedy`` and
-    ``exact``, the forms in which a tree leaves.
+    ``exact``, the forms in which a tree leaves, tests of methods.
     """
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp, Discount, ByOutcome]
     exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire, TreePage]
-    return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, BetterSide, Greedy, Exact, *exports]
+    tests = [FriedmanTest, Nemenyi, WilcoxonHolm, BonferroniDunn]
+    blocks = [CorrectedT, BayesianT, BayesianSignedRank]
+    stops = [Standard, Pure, MassAtMost, ImpurityAtMost]
+    return [*stops, *costs, BetterSide, Greedy, Exact, *exports, *tests, *blocks]

@@ -157,6 +157,14 @@ class MLflowTracker:
         found: list[Plain] = self._courier.ask("runs", patience=LONG)
         return found
 
+    def records(self) -> Mapping[str, str]:
+        """Return id → record.json of the finished runs of the experiment; {} where it is not there.
+        Makes no store.
+        """
+        self.check_readable()
+        texts: Mapping[str, str] = self._courier.ask("records", patience=LONG)
+        return texts
+
     def close(self) -> None:
         """End the process that holds MLflow; it is started again when needed.  (It also ends
         with the command.)

@@ -45,6 +45,7 @@ REPEATABLE = frozenset(
         "reopen_sweep",
         "open_sweeps",
         "runs",
+        "records",
         "close_sweep",
     }
 )

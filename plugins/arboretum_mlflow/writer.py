@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -57,6 +57,7 @@ MAX_PARAMS = 100
 MAX_METRICS = 500
 SUMMARISED = 5000
 """Runs that the summary of a sweep looks at."""
+RECORD = "record.json"
 PAGE = 1000
 """Runs that one request lists."""
 LARGEST_TEXT = 50_000_000
@@ -367,19 +368,6 @@ class Writer:
 
     def runs(self) -> list[Facts]:
         """Return all runs of the experiment but parents of sweeps, the newest first."""
-        if (experiment := self.client.get_experiment_by_name(self.experiment)) is None:
-            return []
-        order, found = ["attributes.start_time DESC"], list[Run]()
-        token: str | None = None
-        while token != "":
-            batch = self.client.search_runs(
-                [experiment.experiment_id],
-                max_results=PAGE,
-                order_by=order,
-                page_token=token,
-            )
-            found += batch
-            token = batch.token or ""
         return [
             {
                 "id": r.info.run_id,
@@ -390,9 +378,45 @@ class Writer:
                 "params": dict(r.data.params),
                 "metrics": dict(r.data.metrics),
             }
-            for r in found
+            for r in self._all_runs()
             if r.data.tags.get("arboretum.role") != "sweep"
         ]
+
+    def _all_runs(self, filtered: str = "") -> Iterator[Run]:
+        """Yield the runs of the experiment that a filter keeps, the newest first."""
+        if (experiment := self.client.get_experiment_by_name(self.experiment)) is None:
+            return
+        token: str | None = None
+        while token != "":
+            batch = self.client.search_runs(
+                [experiment.experiment_id],
+                filtered,
+                max_results=PAGE,
+                order_by=["attributes.start_time DESC"],
+                page_token=token,
+            )
+            yield from batch
+            token = batch.token or ""
+
+    def records(self) -> dict[str, str]:
+        """Return id → record.json of the finished runs, the oldest first; a run whose file is not
+        there is left out.
+        """
+        kept = "attributes.status = 'FINISHED' and tags.arboretum.role = 'run'"
+        texts = {}
+        for run in reversed(list(self._all_runs(kept))):
+            with contextlib.suppress(MlflowException, OSError, UnicodeDecodeError):
+                texts[str(run.info.run_id)] = self._record_of(run)
+        return texts
+
+    def _record_of(self, run: Run) -> str:
+        """Return a run's record.json; raises MlflowException or OSError where it has none."""
+        if (scheme := urlsplit(run.info.artifact_uri or "").scheme) in ("", "file"):
+            path = urlsplit(run.info.artifact_uri).path if scheme else run.info.artifact_uri
+            return Path(unquote(path) if scheme else path, RECORD).read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as made:
+            found = self.client.download_artifacts(run.info.run_id, RECORD, made)
+            return Path(found).read_text(encoding="utf-8")
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Files on the parent of a sweep, and the words that its description begins with; a

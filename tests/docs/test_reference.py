@@ -65,6 +65,7 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
             "encoder",
             "pruner",
             "export",
+            "comparison",
             "missing",
         )
     )

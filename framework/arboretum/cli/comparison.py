@@ -30,7 +30,8 @@ from arboretum.measure.evaluate import (
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record, Status
-from arboretum.report.table import csv_table, spell_cell, text_table
+from arboretum.report.table import csv_table, spell_cell, spell_means, text_table
+from arboretum.runs.grouping import data_set_of
 from arboretum.runs.sweeps import flatten, short_names, spell_choice
 
 DEFAULT = Settings().goal
@@ -39,8 +40,6 @@ STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error"
 classes.
 """
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
-# options of ``dataset`` that say where a table comes from, not which it is
-ANY_TABLE = ("file", "openml")
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"  # how the metrics begin that tell what a tuner or a pruner kept
@@ -153,7 +152,7 @@ class Comparison:
         rows, headings = self._rows(shown)
         for name in ("goal", "missed"):
             for row, cell in zip(
-                rows, _spell_means([(row[name], row[f"{name} error"]) for row in rows]), strict=True
+                rows, spell_means([(row[name], row[f"{name} error"]) for row in rows]), strict=True
             ):
                 row[name] = cell
         headings = {name: title for name, title in headings.items() if not name.endswith(" error")}
@@ -314,21 +313,6 @@ def _spell_metrics(metrics: Sequence[str]) -> str:
     return " / ".join(name.replace("_", " ") for name in metrics)
 
 
-def _spell_means(cells: Sequence[tuple[float, float]]) -> list[str | None]:
-    """ "0.0533 ± 0.0082", the signs under each other.   cells : (mean, standard error); a mean that
-    is NaN has None, an error that is NaN is left out.
-    """
-    means = [None if math.isnan(mean) else spell_cell(mean) for mean, _ in cells]
-    errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]
-    left, right = (
-        max(map(len, (text or "" for text in column)), default=0) for column in (means, errors)
-    )
-    return [
-        None if mean is None else mean.rjust(left) + error.ljust(right)
-        for mean, error in zip(means, errors, strict=True)
-    ]
-
-
 def _draw_dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     """Return the chart of a data set's best settings: a dot a run, by seed and fold, with mean and
     standard error.
@@ -337,7 +321,7 @@ def _draw_dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     means = [setting.mean(setting.goal) for setting in drawn]
     names = [
         " ".join(filter(None, (s.label(("dataset",)) or dataset, cell)))
-        for s, cell in zip(drawn, _spell_means(means), strict=True)
+        for s, cell in zip(drawn, spell_means(means), strict=True)
     ]
     found = [
         {
@@ -464,14 +448,6 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
             for row, one in zip(rows, flat, strict=True):
                 row[name] = spell_choice(one.get(key))
     return rows
-
-
-def data_set_of(record: Record) -> str:
-    """The data set's option, or the table's own name where the option says only where it comes
-    from.
-    """
-    chosen = str(record.config.get("choices", {}).get("dataset", ""))
-    return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:

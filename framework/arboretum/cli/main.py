@@ -38,6 +38,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "diff:main",
         "two trees side by side: where they part, rows they answer differently, measures",
     ),
+    "compare": (
+        "compare:main",
+        "which method is best, by how much, how sure that is: tests, pictures, a report",
+    ),
     "curves": ("curves:main", "measures per class; ROC, precision-recall and calibration curves"),
     "importances": (
         "curves:importances_main",

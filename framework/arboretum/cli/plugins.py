@@ -89,11 +89,8 @@ def command(item: Entry | Preset, registry: Registry) -> str:
     words in capitals are to be replaced.
     """
     if item.kind in STUDIES:
-        return (
-            f"arboretum export RUN --to {item.name}"
-            if item.kind == "export"
-            else f"arboretum reproduce {item.name}"
-        )
+        verbs = {"export": "export RUN --to", "comparison": "compare FOLDER --test"}
+        return f"arboretum {verbs.get(item.kind, 'reproduce')} {item.name}"
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
     words = (f"{key}={value}" for key, value in _overrides(item, registry).items())
     return f"arboretum run {shlex.join([*file, *words])}"
@@ -242,7 +239,7 @@ def _rank_as_example(item: Entry | Preset) -> tuple[bool, ...]:
     """
     return (
         item.kind == "reproduction",
-        item.kind not in ("dataset", "export"),
+        item.kind not in ("dataset", "export", "comparison"),
         isinstance(item, Preset),
         item.kind == "method",
     )
@@ -338,7 +335,7 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
         "--"
         if entry.kind == "reproduction"
         else f"{entry.kind}.{entry.name}."
-        if entry.kind in MANY
+        if entry.kind in MANY or entry.kind == "comparison"
         else f"{entry.kind}."
     )
     fields = fields_of(entry.cls)

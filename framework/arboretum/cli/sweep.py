@@ -23,7 +23,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, data_set_of, goal_of, reasons_without_certificate
+from arboretum.cli.comparison import Comparison, goal_of, reasons_without_certificate
 from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, say_waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import (
@@ -65,6 +65,7 @@ from arboretum.runs.folder import (
     remove_empty,
     write_files,
 )
+from arboretum.runs.grouping import data_set_of
 from arboretum.runs.sweeps import (
     BROKEN,
     DONE,

@@ -371,6 +371,7 @@ def _verify_and_record(
     sizes = {
         "n_rows": table.n_rows,
         "n_train": fitted.train.n_rows,
+        "n_test": len(fitted.division.test),
         "n_objects": objects.n_objects,
         "n_tests": objects.n_tests,
     }

@@ -119,9 +119,10 @@ KINDS: dict[str, str] = {
 STUDIES: dict[str, str] = {
     "reproduction": "do the numbers that a paper reports come out?",
     "export": "in which form does a tree leave?",
+    "comparison": "which of several methods differ?",
 }
-"""Kinds that are no part of a run: they make many, or take its tree elsewhere.  Registered and
-described like all others, and no Hydra groups.
+"""Kinds that are no part of a run: they make many, compare many, or take a tree elsewhere.
+Registered and described like all others, and no Hydra groups.
 """
 
 EVERY_KIND: dict[str, str] = {**KINDS, **STUDIES}

@@ -49,7 +49,8 @@ class Tracker(Component, Protocol):
     "id", and "owner" and "folder" of the configuration they were opened with ("" without);
     ``runs()`` lists the runs that are kept, parents of sweeps apart, the newest first: "id",
     "name", "status" (FINISHED, FAILED …), "sweep" (the parent's id, "" without), "start" (seconds
-    since 1970), "params" (key → text) and "metrics" (name → number).
+    since 1970), "params" (key → text) and "metrics" (name → number); ``records()``
+    returns id → text of ``record.json`` of every finished run, for comparisons of thousands.
     """
 
     def prepare(self) -> None:

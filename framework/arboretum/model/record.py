@@ -402,7 +402,7 @@ class Record:
     config : the composed configuration; ``config["choices"]`` holds the chosen names per group.
     versions : package → version, plugin → owner's distribution and version, git commit where there
         is one.
-    data : name, sha256, n_rows, n_train, n_objects, n_tests, n_classes.
+    data : name, sha256, n_rows, n_train, n_test (rows that judge), n_objects, n_tests, n_classes.
     timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked
         for.
     metrics : flat name → number; NaN where a metric is not defined on the rows at hand.

@@ -4,6 +4,7 @@ say about them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,76 @@ class Scores:
     def gaps(self) -> list[tuple[str, str]]:
         """(data set, method) of the results that are missing."""
         return [(self.datasets[d], self.methods[m]) for d, m in np.argwhere(np.isnan(self.values))]
+
+
+@attrs.frozen(eq=False)
+class Repeats:
+    """What every method reached in every block of every data set, by one measure.
+
+    measure : its name with its unit, as tables and pictures show it.
+    methods, datasets : names, each once, in the order shown.
+    blocks : per data set the names of its blocks ("seed 1, fold 2"), on which methods are paired.
+    values : per data set float64[blocks, methods]; NaN where a method has no result.
+    higher_is_better : True for accuracies, False for errors, costs, sizes and times.
+    test_shares : per data set, rows that judge ÷ all rows, the same in every block; NaN where it
+        is not known; ().
+    Raises DataError for names that occur twice, another shape, or an infinite value.
+    """
+
+    measure: str
+    methods: Sequence[str] = attrs.field(converter=tuple[str, ...])
+    datasets: Sequence[str] = attrs.field(converter=tuple[str, ...])
+    blocks: Sequence[Sequence[str]]
+    values: Sequence[np.ndarray]
+    higher_is_better: bool = True
+    test_shares: Sequence[float] = ()
+
+    def __attrs_post_init__(self) -> None:
+        for name, blocks, values in zip(self.datasets, self.blocks, self.values, strict=True):
+            if values.shape != (len(blocks), len(self.methods)):
+                raise DataError(
+                    f"values of shape {values.shape} on {name!r} do not fit {len(blocks)} blocks "
+                    f"× {len(self.methods)} methods"
+                )
+        if self.test_shares and len(self.test_shares) != len(self.datasets):
+            raise DataError(
+                f"{len(self.test_shares)} shares of rows that judge do not fit "
+                f"{len(self.datasets)} data sets"
+            )
+        self.scores()  # its rules hold of the means
+
+    def scores(self) -> Scores:
+        """Return means and standard errors over the blocks that a method has.
+
+        Means are of twelve digits: those of equal sums in another order are ties.
+        """
+        most = max((len(values) for values in self.values), default=0)
+        padded = np.full((len(self.datasets), len(self.methods), most), np.nan)
+        for row, values in zip(padded, self.values, strict=True):
+            row[:, : len(values)] = values.T
+        whole = Scores.of_repeats(
+            self.measure,
+            self.methods,
+            self.datasets,
+            padded,
+            higher_is_better=self.higher_is_better,
+        )
+        digits = [[float(f"{value:.12g}") for value in row] for row in whole.values]
+        return attrs.evolve(whole, values=digits)
+
+    def differences(self, dataset: int, first: int, second: int) -> np.ndarray:
+        """Return float64[n]: by how much the first method is better than the second, in every
+        block that both have, in the measure's unit.
+
+        dataset, first, second : their numbers.
+        """
+        values = self.values[dataset]
+        apart = values[:, first] - values[:, second]
+        return np.asarray((apart if self.higher_is_better else -apart)[~np.isnan(apart)])
+
+    def test_share(self, dataset: int) -> float:
+        """Return the rows that judge ÷ all rows of a data set, by its number; NaN: not known."""
+        return float(self.test_shares[dataset]) if self.test_shares else math.nan
 
 
 @attrs.frozen

@@ -169,3 +169,18 @@ def spell_cell(value: bool | str | float | None, absent: str = "–") -> str:
     if 1e-3 <= abs(number) < 1e4:
         return f"{number:.{min(max(3 - math.floor(math.log10(abs(number))), 0), 4)}f}"
     return f"{number:.4g}"
+
+
+def spell_means(cells: Sequence[tuple[float, float]]) -> list[str | None]:
+    """ "0.0533 ± 0.0082", the signs under each other.   cells : (mean, standard error); a mean that
+    is NaN has None, an error that is NaN is left out.
+    """
+    means = [None if math.isnan(mean) else spell_cell(mean) for mean, _ in cells]
+    errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]
+    left, right = (
+        max(map(len, (text or "" for text in column)), default=0) for column in (means, errors)
+    )
+    return [
+        None if mean is None else mean.rjust(left) + error.ljust(right)
+        for mean, error in zip(means, errors, strict=True)
+    ]
