@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import xml.etree.ElementTree as ET
 
@@ -309,3 +310,37 @@ def test_the_help_names_every_option(capsys):
         arboretum_main(["compare", "--help"])
     out = capsys.readouterr().out
     assert all(word in out for word in ("--by", "--measure", "--control", "--rope", "--out"))
+
+
+# -- of sweeps -------------------------------------------------------------------------------------
+
+
+def test_a_job_of_a_sweep_that_failed_is_found_again_by_what_it_was_asked_for(call, here):
+    argv = ("--plugin", "toy.py", "dataset=toy", "tracker=none", "hydra.sweep.dir=s")
+    more = ("-m", "method=cart,id3", "seed=1,2", "dataset.fails_at=2")
+    assert call("run", *argv, *more).status == 1
+    said = " ".join(call("compare", "s").out.split())
+    assert "Jobs that failed" in said and "seed 2 was told to fail" in said
+    assert (here / "s" / "1" / "error.txt").read_text().splitlines() == [
+        "seed 2 was told to fail",
+        "job: method=cart seed=2",
+    ]
+
+
+def test_the_parent_of_a_sweep_gets_the_report_where_settings_meet(call, here):
+    argv = ("--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m")
+    assert call("run", *argv, "method=cart,id3", "seed=1,2,3", "hydra.sweep.dir=s").status == 0
+    assert call("run", *argv, "seed=1,2", "hydra.sweep.dir=alone").status == 0
+    calls = [json.loads(line) for line in (here / "lines.jsonl").read_text().splitlines()]
+    first, second = (one["files"] for one in calls if one["call"] == "annotate")
+    assert first == ["comparison.csv", "comparison.html", "comparison.svg"]
+    assert "comparison.html" not in second
+
+
+def test_runs_that_a_tracker_keeps_are_compared_as_those_of_folders(here, call):
+    made_study(here / "study", {"cart": 0.1, "id3": 0.2}, ("iris", "wine"), 2)
+    assert call("sync", "study", "tracker=mlflow", "tracker.experiment=a study").status == 0
+    kept = call("compare", "--experiment", "a study")
+    assert kept.status == 0, kept.err
+    assert kept.out == call("compare", "study").out
+    assert "keeps no finished run there" in call("compare", "--experiment", "another").error

@@ -102,7 +102,9 @@ def test_a_job_that_fails_leaves_its_error_beside_a_finished_run_not_in_it(toy, 
     result = toy("-m", "seed=5,2", "hydra.sweep.dir=s", "dataset.fails_at=5", "skip_finished=true")
     assert result.status == 1
     assert not (here / "s" / "0" / "error.txt").exists()
-    assert (here / "s" / "0-2" / "error.txt").read_text() == "seed 5 was told to fail\n"
+    assert (here / "s" / "0-2" / "error.txt").read_text() == (
+        "seed 5 was told to fail\njob: seed=5\n"
+    )
 
 
 def test_a_free_folder_is_the_one_asked_for_or_the_first_that_holds_no_other_run(tmp_path):

@@ -58,7 +58,9 @@ def test_a_failing_run_does_not_stop_the_others_and_is_named_at_the_end(toy, her
     assert "3 of 3, 1 failed" in result.out
     assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err.splitlines()
     assert [folder.name for folder in run_folders(here / "s")] == ["0", "2"]
-    assert (here / "s" / "1" / "error.txt").read_text() == "seed 2 was told to fail\n"
+    assert (here / "s" / "1" / "error.txt").read_text() == (
+        "seed 2 was told to fail\njob: seed=2\n"
+    )
 
 
 def test_a_bug_in_one_run_is_one_line_too(toy):

@@ -26,8 +26,9 @@ from arboretum.model.record import Record
 from arboretum.model.scores import Repeats, Scores
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
+from arboretum.report.page import page_of
 from arboretum.runs.gather import Gathered
-from arboretum.runs.grouping import Grouping, asked_of
+from arboretum.runs.grouping import BLOCKED, DATASET, Grouping, asked_of
 from arboretum.runs.sweeps import spell_choice
 
 DEFAULTS = (
@@ -48,6 +49,8 @@ TRADED = {"expected_cost": "expected cost", "max_cost": "maximum cost", "n_leave
 TIMED = "timing."
 WIDE = 9  # methods up to which tables have a column each
 SHOWN_SETTINGS = 60
+MANY_RUNS = 200
+"""Runs of a sweep from which on its page has tests by ranks: what these import takes a second."""
 SHOWN = 6
 
 
@@ -524,3 +527,28 @@ def _settings(grouping: Grouping) -> Chapter | None:
     caption = "In what else the methods differ (of their first runs)"
     listing = Listing("settings", caption, rows[:SHOWN_SETTINGS])
     return Chapter("What the methods are", [Section("", tables=[listing])])
+
+
+def page_of_sweep(
+    records: Sequence[Record], varied: Sequence[str], registry: Registry
+) -> str | None:
+    """Return the report of a sweep as a page, without the tests that draw, which take seconds; of
+    fewer than MANY_RUNS with tests of blocks alone.  None where fewer than two settings meet, or
+    they cannot be compared fairly.
+
+    varied : keys that the sweep varies.
+    """
+    by = [key for key in varied if key != DATASET and key not in BLOCKED]
+    if not by or not records:
+        return None
+    try:
+        grouping = Grouping.of(records, by)
+        names = usual_measures(records)
+        measures = [measure_of(name, records, registry) for name in names]
+        entries = registry.entries("comparison")
+        quick = [one.name for one in entries if getattr(one.cls, "asks", "") == "datasets"]
+        tests = quick if len(records) < MANY_RUNS else None
+        question = Question(measures, Terms(), tests=tests, drawn=False)
+        return page_of(compose(grouping, Gathered(tuple(records), ()), question, registry))
+    except (ConfigError, DataError):
+        return None  # the sweep's own table stands without it

@@ -65,6 +65,7 @@ from arboretum.runs.folder import (
     remove_empty,
     write_files,
 )
+from arboretum.runs.gather import JOB
 from arboretum.runs.grouping import data_set_of
 from arboretum.runs.sweeps import (
     BROKEN,
@@ -206,7 +207,7 @@ class Job:
         terminal.report_traceback(error)
         if resolved is not None:
             trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
-        warnings = tuple(filter(None, [explain_failure(folder, error)]))
+        warnings = tuple(filter(None, [explain_failure(folder, error, note.label)]))
         Notes(self.notes).write(attrs.evolve(note, tracker_error=trouble, warnings=warnings))
 
 
@@ -217,9 +218,11 @@ def unforeseen(error: Exception) -> bool:
     )
 
 
-def explain_failure(folder: Path, error: Exception) -> str:
+def explain_failure(folder: Path, error: Exception, label: str = "") -> str:
     """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is
     not possible, or "".
+
+    label : what tells the job from others of its sweep, for whoever looks for its result.
     """
     steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
     if holds_others(folder) and os.path.lexists(folder / ERROR):
@@ -228,7 +231,9 @@ def explain_failure(folder: Path, error: Exception) -> str:
             "(ARBORETUM_DEBUG=1 prints it)"
         )
     try:
-        write_files(folder, {ERROR: "\n".join((error_text(error), *steps.splitlines())) + "\n"})
+        asked = [fit(f"{JOB}{label}")] if label else []
+        lines = (error_text(error), *asked, *steps.splitlines())
+        write_files(folder, {ERROR: "\n".join(lines) + "\n"})
     except StoreError as problem:
         return str(problem)
     return ""
@@ -437,6 +442,7 @@ class Post:
         with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
             close_dead(tracker)
         self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
+        self.parent.registry = self.app.registry
         return self.parent
 
     def hand_in(self, notes: list[Note]) -> list[Note]:

@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from arboretum.cli import terminal
+from arboretum.cli.compared import page_of_sweep
 from arboretum.cli.comparison import DEFAULT, Comparison, Setting
 from arboretum.cli.show import OVERRIDES_HELP, PLUGIN_HELP, tracker_from
 from arboretum.cli.terminal import Parser
@@ -27,7 +28,7 @@ from arboretum.model.plain import Plain
 from arboretum.model.shown import masked_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import NONE, plugin_files
+from arboretum.plugin.registry import NONE, Registry, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.sweeps import (
@@ -56,7 +57,7 @@ CHIEF = ("test_error", "test_mse")
 """What the parent of a sweep over several data sets shows of the best setting of each, besides
 the goal.
 """
-TABLE, CHART = "comparison.csv", "comparison.svg"
+TABLE, CHART, PAGE = "comparison.csv", "comparison.svg", "comparison.html"
 SHOWN_SETTINGS = 25  # rows of the table on the parent's page; all are in the artifact
 
 
@@ -65,11 +66,13 @@ class Parent:
     """The parent run of one sweep in a tracker that is ready.
 
     sweep : as noted in the folder, its ``id`` the parent's.
+    registry : of the plugins whose tests its report has; None: the installed ones.
     """
 
     folder: Path
     sweep: Sweep
     tracker: Any
+    registry: Registry | None = None
 
     @staticmethod
     def open(folder: Path, sweep: Sweep, tracker: Tracker, config: Plain | None = None) -> Parent:
@@ -100,8 +103,8 @@ class Parent:
         )
 
     def close(self, status: str, compared: Comparison | None = None) -> None:
-        """Put table, picture and the metrics of the best setting on the parent and end it.  Raises
-        TrackerError, StoreError.
+        """Put table, picture, report and the metrics of the best setting on the parent and end it.
+        Raises TrackerError, StoreError.
 
         compared : the folder's runs, where they have been read.
         """
@@ -111,9 +114,12 @@ class Parent:
         if compared.settings and hasattr(self.tracker, "annotate"):
             text = f"```\n{compared.text(most=SHOWN_SETTINGS)}```"
             chart = compared.chart(self.sweep.name)
+            records = [record for setting in compared.settings for record in setting.records]
+            page = page_of_sweep(records, self.sweep.varied, self.registry or load_registry())
             files = {
                 TABLE: compared.csv(),
                 **({CHART: chart_svg(chart)} if chart is not None else {}),
+                **({PAGE: page} if page is not None else {}),
             }
             call_tracker(self.tracker, lambda: self.tracker.annotate(self.sweep.id, text, files))
         call_tracker(

@@ -204,6 +204,19 @@ class TrackerSuite(ComponentSuite):
         with pytest.raises(TrackerError, match=r"^[^\n]*no-such-run[^\n]*$"):
             tracker.fetch("no-such-run")
 
+    def test_the_records_of_finished_runs_are_given_back_together(self, tracker, tmp_path):
+        skip_if(not hasattr(tracker, "records"), "this tracker gives no records back together")
+        sweep = tracker.open_sweep("two", {})
+        kept = {
+            run_id: files["record.json"]
+            for run_id, files in (self.kept(tracker, tmp_path, seed, sweep) for seed in (4, 5))
+        }
+        failure = tracker.store_failure(sample_run(tmp_path / "f", 6, sweep), "DataError: …")
+        tracker.close_sweep(sweep, {}, "FINISHED")
+        found = tracker.records()
+        assert {run_id: found.get(run_id) for run_id in kept} == kept
+        assert failure not in found and sweep not in found
+
     def test_a_worker_s_copy_writes_to_the_same_store(self, tracker, tmp_path):
         copy = pickle.loads(pickle.dumps(tracker))
         run_id, files = self.kept(copy, tmp_path, 3)
