@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from typing import Any, TextIO
 
 from arboretum.api import Plain, TrackerError, masked, sure
+from arboretum_mlflow.environment import DEFAULTS, ENVIRONMENT
 from arboretum_mlflow.location import WAY_OUT, Location
-from arboretum_mlflow.worker import DEFAULTS, ENVIRONMENT
 
 REST = 60.0
 """Seconds for which a store that did not answer is not asked again: a sweep must not wait for it

@@ -3,10 +3,11 @@
 """
 
 from arboretum.api import hookimpl
+from arboretum_mlflow.model_files import MLflowModel
 from arboretum_mlflow.tracker import MLflowTracker
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Return the tracker ``mlflow``."""
-    return [MLflowTracker]
+    """Return the tracker ``mlflow``, and the form ``mlflow_model`` of a tree."""
+    return [MLflowTracker, MLflowModel]

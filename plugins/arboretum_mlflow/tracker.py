@@ -44,6 +44,12 @@ class MLflowTracker:
         30.0, "a store that has not answered by then counts as failed", gt=0.0, unit="seconds"
     )
 
+    model: bool = param(
+        False,
+        "also keep each run's tree as a model (runs:/ID/model) that mlflow.pyfunc loads and mlflow "
+        "models serve serves",
+    )
+
     def __attrs_post_init__(self) -> None:
         try:
             locate(self.uri, self.experiment, self.artifacts)
@@ -124,7 +130,10 @@ class MLflowTracker:
         """Keep one finished run and return its id; the same fingerprint in the same folder is
         kept once.
         """
-        return str(self._courier.ask("store", {"entry": entry.finished(run, record, files)}))
+        asked = {"entry": entry.finished(run, record, files), "model": ""}
+        if self.model:
+            asked["model"] = files.get("tree.json", "")
+        return str(self._courier.ask("store", asked))
 
     def store_failure(self, run: RunInfo, error: str) -> str:
         """Keep one failed run as FAILED with its error as tag, description and artifact

@@ -24,16 +24,6 @@ from arboretum_mlflow.location import Location, explain
 if TYPE_CHECKING:
     from arboretum_mlflow.writer import Writer
 
-ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
-    "MLFLOW_CONFIGURE_LOGGING": "false",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    # serves scorers of language models; costs a process and a start
-    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-    "GIT_PYTHON_REFRESH": "quiet",
-}
-"""Set before MLflow is imported, here and for the server of ``arboretum ui``."""
 REPEATABLE = frozenset(
     {
         "open",
@@ -52,8 +42,6 @@ REPEATABLE = frozenset(
 """Requests that may be answered twice: what is stored already is found, what is half-written is
 completed.
 """
-DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
-"""Set unless the user has: MLflow itself would try a dead server for four minutes."""
 
 
 class Worker:

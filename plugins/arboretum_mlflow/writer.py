@@ -17,10 +17,12 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from arboretum.api import Facts, Plain, TrackerError, better
+from arboretum.api import ArboretumError, Facts, Plain, TrackerError, better
 from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
 from arboretum_mlflow.entry import MAX_TAG, METRICS, judged_by, listed, shorten
 from arboretum_mlflow.location import WAY_OUT, Location
+from arboretum_mlflow.model import read_tree
+from arboretum_mlflow.model_files import model_files
 
 NOTE = "mlflow.note.content"
 WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
@@ -38,6 +40,8 @@ PARAMETERS = ("dataset", "method", "seed")
 """What the list of runs shows besides name, time and metrics, under the address that ``arboretum
 ui`` prints.
 """
+MODEL = "model"  # the folder of a run's model: runs:/ID/model
+NO_MODEL = "arboretum.no_model"  # tag of a run whose tree makes no model: why
 BEST = "best"  # tag of the runs of a sweep's best setting
 REPEATED = ("seed", "split.fold")  # in these the runs of one setting differ
 LISTED = 50
@@ -189,8 +193,10 @@ class Writer:
 
     # -- runs --------------------------------------------------------------------------------------
 
-    def store(self, entry: Plain) -> str:
+    def store(self, entry: Plain, model: str = "") -> str:
         """Write one entry (see :mod:`arboretum_mlflow.entry`) and return the run's id.
+
+        model : the tree as JSON that is kept as a model, too; "": none.
 
         What is stored already is not stored again; what a killed process left half-written is
         completed.
@@ -199,6 +205,7 @@ class Writer:
         if run is not None and run.info.status == entry["status"]:
             self._move(run, entry["sweep"])
             return str(run.info.run_id)
+        entry = _with_model(entry, model) if model else entry
         if run is not None:
             return self._write(run, entry)
         experiment = self.experiment_id
@@ -514,6 +521,16 @@ class Writer:
                 self.client.set_tag(run.info.run_id, BEST, BEST)
             elif run.info.run_id not in marked and BEST in run.data.tags:
                 self.client.delete_tag(run.info.run_id, BEST)
+
+
+def _with_model(entry: Plain, tree: str) -> Plain:
+    """Return an entry with the files of a model; where the tree makes none, a tag says why."""
+    try:
+        files = model_files(read_tree(tree))
+    except ArboretumError as error:
+        return {**entry, "tags": {**entry["tags"], NO_MODEL: shorten(str(error), MAX_TAG)}}
+    kept = {f"{MODEL}/{name}": text for name, text in files.items()}
+    return {**entry, "files": {**entry["files"], **kept}}
 
 
 def _goal(run: Run) -> str:

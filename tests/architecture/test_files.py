@@ -61,6 +61,7 @@ KNOWN = {
     "plugins/arboretum_mlflow/schema.py:_migrate_store copy2": (
         "a copy of the database before it is migrated"
     ),
+    "plugins/arboretum_mlflow/model_files.py:model_files write_text": OWN_FOLDER,
     "plugins/arboretum_mlflow/writer.py:_write_files write_text": OWN_FOLDER,
 }
 """"file:function call" → why it may."""

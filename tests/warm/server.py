@@ -64,7 +64,7 @@ def main(address: str) -> None:
 def warm_up() -> None:
     """Import; no thread is left behind."""
     os.environ.update(OPENBLAS_NUM_THREADS="1", JE_ARROW_MALLOC_CONF="background_thread:false")
-    from arboretum_mlflow.worker import ENVIRONMENT
+    from arboretum_mlflow.environment import ENVIRONMENT
 
     os.environ.update(ENVIRONMENT)
     with warnings.catch_warnings(action="ignore"):

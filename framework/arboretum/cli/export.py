@@ -10,7 +10,7 @@ import numpy as np
 
 from arboretum.cli import terminal
 from arboretum.cli.show import OVERRIDES_HELP, find_tree, reasons_at, run_parser, write_out
-from arboretum.errors import ConfigError, DataError, sure, unknown
+from arboretum.errors import ConfigError, DataError, StoreError, sure, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.judgement import csv_text
 from arboretum.model.missing import UNSEEN
@@ -23,6 +23,7 @@ from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import read_assignment, split_values
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
+from arboretum.runs.folder import write_files
 
 DESCRIPTION = """\
 The tree of a run in the form NAME (arboretum plugins export lists them), on standard output or in a
@@ -47,21 +48,27 @@ def main(argv: list[str]) -> int:
         metavar="NAME",
         help=(
             "the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, "
-            "page, or a plugin's"
+            "page, mlflow_model, or a plugin's"
         ),
     )
-    parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
+    parser.add_argument(
+        "--out", metavar="FILE", help="write here (of some forms a folder), not on standard output"
+    )
     arguments = parser.parse_intermixed_args(argv)
     own, others = _split_overrides(arguments.overrides, "export.")
     record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
+    out = arguments.out
+    if out is not None and hasattr(export, "files") and not out.endswith(export.suffix):
+        write_folder(Path(out).expanduser(), export.files(tree))
+        return 0
     if most := getattr(export, "alternatives", 0):
         written = export.write_explained(tree, alternatives(record, registry, most))
     else:
         written = export.write(tree)
-    if arguments.out is not None:
-        write_out(arguments.out, written)
+    if out is not None:
+        write_out(out, written)
     elif isinstance(written, str):
         terminal.as_data()
         terminal.say(written.rstrip("\n"))
@@ -72,6 +79,22 @@ def main(argv: list[str]) -> int:
     else:
         sys.stdout.buffer.write(written)
     return 0
+
+
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a form that is a folder of files.
+
+    files : name → text, subfolders with "/".   Raises StoreError where there is a folder that is
+    not empty and not such a form: what is in it would be overwritten.
+    """
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if held and not {name.partition("/")[0] for name in files} <= held:
+        raise StoreError(f"folder {str(folder)!r} holds other files; name one that is not there")
+    parts: dict[str, dict[str, str]] = {}
+    for name, text in files.items():
+        parts.setdefault(str(Path(name).parent), {})[Path(name).name] = text
+    for part, texts in parts.items():
+        write_files(folder / part, texts, "another FOLDER")
 
 
 def alternatives(record: Record, registry: Registry, most: int) -> dict[int, Facts]:

@@ -12,9 +12,11 @@ class Export(Component, Protocol):
 
     suffix : of its files, with the dot (".sql").
 
-    A form that shows what else might have been asked has a field ``alternatives`` (tests per node,
-    0: none) and ``write_explained(tree, alternatives)``, which the command calls where the field
-    is above 0, with node → "tests", a list of (words, score, taken), and "of", their whole number.
+    A form that is a folder has ``files(tree)``, name → text (subfolders with "/"), too; ``write``
+    then returns it as an archive.  A form that shows what else might have been asked has a field
+    ``alternatives`` (tests per node, 0: none) and ``write_explained(tree, alternatives)``, which
+    the command calls where the field is above 0, with node → "tests", a list of (words, score,
+    taken), and "of", their whole number.
     """
 
     @property
