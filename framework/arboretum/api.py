@@ -25,13 +25,14 @@ from arboretum.errors import (
 from arboretum.interfaces.comparison import Terms
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.component import Capability, param
+from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony, monotone_losses
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.predicate import CodedTests
 from arboretum.interfaces.reproduction import Piece, Services
-from arboretum.interfaces.rows import NodeSplit, NodeTables, NodeTotals
+from arboretum.interfaces.rows import NodeSplit, NodeTables, NodeTotals, Opened
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
@@ -132,7 +133,9 @@ if TYPE_CHECKING:
     from arboretum.proof.format import read as read_proof
     from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, outline, palette, picture, scene, sheet, table
-    from arboretum.rows.coded import Block, CodedRows
+    from arboretum.rows.coded import Block, CodedRows, rows_of_arrays
+    from arboretum.rows.mapped import Folder, open_mapped
+    from arboretum.rows.sketch import Sketch, checksum_of
 
 _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
@@ -157,7 +160,9 @@ _LATE = {
         "arboretum.proof.extract": "Extraction, Memo",
         "arboretum.proof.format": "read as read_proof",
         "arboretum.proof.writing": "ProofWriter",
-        "arboretum.rows.coded": "Block, CodedRows",
+        "arboretum.rows.coded": "Block, CodedRows, rows_of_arrays",
+        "arboretum.rows.mapped": "Folder, open_mapped",
+        "arboretum.rows.sketch": "Sketch, checksum_of",
         "arboretum.report": "charts, outline, palette, picture, scene, sheet, table",
     }.items()
     for name in names.split(", ")
@@ -185,7 +190,8 @@ GROUPS = {
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
-    "row stores": "grow_by_levels NodeSplit NodeTotals NodeTables CodedRows Block",
+    "row stores": """InParts Opened NodeSplit NodeTotals NodeTables Sketch checksum_of CodedRows
+        Block rows_of_arrays Folder open_mapped grow_by_levels""",
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay

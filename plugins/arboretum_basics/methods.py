@@ -40,6 +40,7 @@ class Greedy:
     )
     needs = ("criterion",)
     asks_missing = True
+    asks_rows = True
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     allow_constant: bool = param(False, "let tests compete that send every object the same way")

@@ -12,10 +12,12 @@ import numpy as np
 from arboretum.api import (
     MISSING,
     TRUTH,
+    CapabilityError,
     ColumnKind,
     ColumnSpec,
     ConfigError,
     DataError,
+    InParts,
     Table,
     by_code,
     param,
@@ -33,6 +35,7 @@ from arboretum_data.reading.build import (
 )
 from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
+from arboretum_data.reading.groups import parquet_in_parts
 from arboretum_data.reading.parquet import read_parquet
 
 
@@ -43,6 +46,7 @@ class Decimal(enum.Enum):
     comma = "comma"
 
 
+PARQUET = (".parquet", ".pq")
 SIGNS = {None: None, Decimal.point: ".", Decimal.comma: ","}
 
 
@@ -87,13 +91,7 @@ class FileDataset:
         gets wrong.
         """
         del seed
-        for field in ("path", "target"):
-            if not getattr(self, field):
-                raise ConfigError(
-                    f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
-                    "dataset.target=COLUMN"
-                )
-        path = Path(self.path).expanduser()
+        path = self._path()
         cells, sign = self.cells(path), SIGNS[self.decimal]
         weight, ignore = self.weight, self.ignore
         # of ARFF; a column that is named comes before them
@@ -113,13 +111,53 @@ class FileDataset:
         table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, cells, schema)
         return worded(one_against_rest(table, self.positive), self.questions)
 
+    def in_parts(self, seed: int) -> InParts:
+        """Look a Parquet file through, and return its row groups.
+
+        Raises CapabilityError for another format, else as :meth:`load`.
+        """
+        del seed
+        path = self._path()
+        if path.is_dir() or path.suffix.lower() not in PARQUET:
+            raise CapabilityError(
+                f"{path}: only Parquet is read row group by row group; use rows=memory, or write "
+                "it as .parquet"
+            )
+        schema = Schema(
+            self.target,
+            self.kinds,
+            self.orders,
+            None,
+            self.ignore,
+            self.weight,
+            group=self.group,
+            task=self.task,
+            decimal=SIGNS[self.decimal],
+        )
+        name = path.name.split(".", maxsplit=1)[0] or path.name
+
+        def finish(table: Table) -> Table:
+            return worded(one_against_rest(table, self.positive), self.questions)
+
+        return parquet_in_parts(path, name, schema, self.missing, self.positive, finish)
+
+    def _path(self) -> Path:
+        """Return the file; raises ConfigError without path or target."""
+        for field in ("path", "target"):
+            if not getattr(self, field):
+                raise ConfigError(
+                    f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
+                    "dataset.target=COLUMN"
+                )
+        return Path(self.path).expanduser()
+
     def cells(self, path: Path) -> list[Cells]:
         """Return the raw columns, by the reader that the file's ending asks for."""
         if path.is_dir():
             raise DataError(f"{path}: is a folder, not a file")
         endings = [ending.lower() for ending in path.suffixes]
         last = next((ending for ending in reversed(endings) if ending != ".gz"), "")
-        if last in (".parquet", ".pq"):
+        if last in PARQUET:
             return read_parquet(path, missing=self.missing, ignore=self.ignore)
         if last == ".arff":
             return read_arff(path, encoding=self.encoding, missing=self.missing)

@@ -36,7 +36,7 @@ MAY_IMPORT = {
         "measure",
     },
     "sklearn": {"plugin", "engine", "interfaces", "model"},
-    "testing": {"api", "plugin", "engine", "interfaces", "model", "kernels"},
+    "testing": {"api", "plugin", "engine", "rows", "interfaces", "model", "kernels"},
 }
 """Room → rooms it may import; a new room needs a line here, so that its place is decided and not
 drifted into.

@@ -25,6 +25,8 @@ KNOWN = {
     "framework/arboretum/runs/sweeps.py:close rmtree": (
         "the folder of notes that this sweep made under a fresh name"
     ),
+    "framework/arboretum/rows/mapped.py:mapped open": OWN_FOLDER,
+    "framework/arboretum/rows/mapped.py:forget unlink": OWN_FOLDER,
     "framework/arboretum/lab.py:trust write_text": OWN_NAME,
     "framework/arboretum/lab.py:trust replace": (
         "the note of what is trusted, which this command alone writes"

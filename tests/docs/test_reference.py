@@ -67,6 +67,7 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
             "export",
             "comparison",
             "missing",
+            "rows",
         )
     )
     for kind in kinds:

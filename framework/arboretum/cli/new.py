@@ -45,6 +45,7 @@ EXAMPLES = {
     "complexity": f"run {EXACT} solver=subtable_dp objective=zero_error complexity=$option",
     "objective": "run dataset=iris method=cart objective=$option",
     "solver": f"run {EXACT} solver=$option",
+    "rows": "run dataset=iris split=none rows=$option",
     "tuner": "run dataset=iris method=ec45 tuner=$option",
     "method": "run dataset=iris method=$option criterion=reduction",
     "export": "export RUN --to $option",

@@ -229,7 +229,7 @@ class Session:
         beside : whether the tracker may store this run while the caller does the next one; its
             ``tracker_error`` is then that of the run before, and the caller looks once more.
         """
-        from arboretum.engine import run as engine
+        from arboretum.engine import in_parts, run as engine
 
         request = self._request_of(resolved)
         prepared = None
@@ -241,7 +241,7 @@ class Session:
             # whether by this very run is known once the data are loaded; a refusal is no failed run
             # to the tracker
             if is_taken(folder):
-                prepared = engine.prepare(request, progress)
+                prepared = in_parts.prepare_request(request, report)
                 folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
         # before other data are read, so that it can be told of what fails, and loads while the run
         # works
@@ -251,13 +251,14 @@ class Session:
             # else a run that is being handed in is not waited for
             if tracker not in self._prepared:
                 trouble = self.ask(tracker, functools.partial(self.prepare_tracker, tracker))
-        prepared = prepared or engine.prepare(request, progress)
+        prepared = prepared or in_parts.prepare_request(request, report)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
+                prepared.release()
                 return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
         kept = Kept(folder)
-        record = engine.run(request, progress, prepared, kept.early)
+        record = in_parts.run_request(request, report, prepared, kept.early)
         files = kept.write(record) if folder is not None or tracker is not None else {}
         warnings = [engine.kernel_trouble()]
         if folder is not None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 
 import attrs
 import numpy as np
@@ -25,6 +26,7 @@ from arboretum.engine.scale import Scale, check_range
 from arboretum.errors import (
     ArboretumError,
     BudgetError,
+    ContractError,
     DataError,
     OnlyCompiled,
     VerificationError,
@@ -34,7 +36,9 @@ from arboretum.errors import (
 from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import Capability, Component
+from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.rows import Opened
 from arboretum.interfaces.solver import Solver
 from arboretum.interfaces.split import Division
 from arboretum.model.digits import legible_tree
@@ -85,12 +89,23 @@ class Request:
 
 @attrs.frozen(eq=False)
 class Prepared:
-    """The data of a request: enough to know its fingerprint."""
+    """The data of a request: enough to know its fingerprint.
+
+    table : the data; where rows lie in a store a few rows that show their values.
+    data, opened : of such a run: what it is read from, and the store.
+    """
 
     table: Table
     sha256: str
     fingerprint: str
     load_seconds: float
+    data: InParts | None = None
+    opened: Opened | None = None
+
+    def release(self) -> None:
+        """Give back what a row store holds, where the run is not made after all."""
+        if self.opened is not None:
+            self.opened.release()
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -213,6 +228,8 @@ def run(
     prepared : of the same request, where somebody wanted the fingerprint first; None: it is made.
     """
     progress, later = progress or _silent, Later()
+    if request.parts.rows is not None and not request.parts.rows.whole:
+        raise ContractError(f"{check.label(request.parts.rows)}: run it by engine.in_parts")
     prepared = prepared or prepare(request, progress)
     scale = Scale.of(prepared.table, request.parts)
     table = scale.table(prepared.table)
@@ -231,14 +248,14 @@ def run(
         if signals.waiting or (ended and ended.args):  # whoever sends a signal does not wait either
             fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution))
         try:
-            record, metrics = _verify_and_record(request, prepared, table, fitted, progress)
+            record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         except KeyboardInterrupt as error:
             if fitted.solution.front is None and not fitted.solution.others:
                 raise
             fitted = attrs.evolve(
                 fitted, solution=_without_others(_mark_interrupted(fitted.solution, error))
             )
-            record, metrics = _verify_and_record(request, prepared, table, fitted, progress)
+            record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         left = later.of(sure(fitted.solution.tree))
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(
@@ -336,13 +353,18 @@ def _finish_work(
     )
 
 
-def _verify_and_record(
-    request: Request, prepared: Prepared, table: Table, fitted: Fit, progress: Progress
+def verify_and_record(
+    request: Request,
+    prepared: Prepared,
+    table: Table,
+    fitted: Fit,
+    progress: Progress,
+    further: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Record, dict[str, float]]:
     """The record of a tree that the slow reference has recomputed, and the metrics in the engine's
     units.
 
-    table : in these, too.
+    table : in these, too.   further : metrics that are taken elsewhere.
     """
     from arboretum.engine.search.compiled_criterion import collect_notes
     from arboretum.engine.verify import verify
@@ -357,7 +379,7 @@ def _verify_and_record(
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
     with interpret_small(fitted.problem, request.budget):
-        metrics = or_compiled(functools.partial(measure, tree, fitted, table))
+        metrics = or_compiled(functools.partial(measure, tree, fitted, table)) | dict(further)
         with clock(timings, "verify"):
             asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
             checked = or_compiled(lambda: verify(*asked))
@@ -565,7 +587,7 @@ def fit(
             grown = or_compiled(lambda: select.grow_or_tune(problem, context))
             over()
             grown = or_compiled(lambda: select.prune(grown, context))
-            solution = _legible(grown.solution, problem.objects.table)
+            solution = legible_solution(grown.solution, problem.objects.table)
     reported: Facts = {
         "division": posed.division,
         "train": problem.objects.table,
@@ -576,7 +598,7 @@ def fit(
     return Fit(solution, grown.problem, grown.selections, **reported)
 
 
-def _legible(solution: Solution, table: Table) -> Solution:
+def legible_solution(solution: Solution, table: Table) -> Solution:
     """The same trees, whose tests are written so that they part the training rows."""
 
     def written(tree: Tree | None) -> Tree | None:

@@ -112,6 +112,7 @@ KINDS: dict[str, str] = {
     "pruner": "what should be cut back?",
     "tuner": "which parameter value, judged on validation rows?",
     "method": "the recipe a paper proposes",
+    "rows": "where do the rows of one growth lie?",
     "tracker": "who keeps the record?",
 }
 """Every kind that a run is put together from and the question it answers; each is a Hydra group."""

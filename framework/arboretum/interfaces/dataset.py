@@ -1,12 +1,13 @@
 """Contract: where does the table come from?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import attrs
+import numpy as np
 
 from arboretum.interfaces.component import Component
-from arboretum.model.table import Table
+from arboretum.model.table import Column, Table, Target
 
 
 class Dataset(Component, Protocol):
@@ -38,8 +39,17 @@ class Part(Protocol):
     def n_rows(self) -> int:
         """Rows of the table."""
 
-    def load(self, columns: Sequence[str] | None = None) -> Table:
-        """Read them.   columns : their names, in the order of the table; None: all."""
+    def column(self, name: str) -> Column:
+        """Read one column, as the schema has it.  Raises DataError, naming the part."""
+
+    def target(self) -> Target:
+        """Read the target."""
+
+    def weights(self) -> np.ndarray:
+        """Read the weights, float64[n_rows]; asked where the schema has weights."""
+
+    def load(self) -> Table:
+        """Read all of it."""
 
 
 @attrs.frozen(eq=False)
@@ -58,9 +68,12 @@ class InParts:
         """Rows of all parts."""
         return sum(part.n_rows for part in self.parts)
 
-    def tables(self) -> Iterator[Table]:
-        """Every part's table, one at a time."""
-        return (part.load() for part in self.parts)
+    def starts(self) -> Iterator[tuple[int, Part]]:
+        """Yield each part, with the number of its first row in the table."""
+        first = 0
+        for part in self.parts:
+            yield first, part
+            first += part.n_rows
 
 
 class DatasetInParts(Protocol):

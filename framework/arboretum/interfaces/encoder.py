@@ -22,3 +22,15 @@ class Encoder(Component, Protocol):
         seed : the run's, for encoders that draw (k-means).
         Raises DataError when no usable column is left.
         """
+
+
+class EncoderInParts(Protocol):
+    """Optional: it can code columns whose rows are read part by part."""
+
+    def needs_rows(self, schema: Table) -> str:
+        """Say why its features are no matter of which values each column has: because it counts
+        them, or looks at their classes; "" where they are no more than that.  Then its features
+        code columns of other rows, too (``Feature.codes``).
+
+        schema : the table without rows.
+        """

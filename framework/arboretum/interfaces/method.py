@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arboretum.interfaces.objective import Objective
     from arboretum.interfaces.predicate import Predicate
     from arboretum.interfaces.pruner import Pruner
+    from arboretum.interfaces.rows import Rows, RowStore
     from arboretum.interfaces.solver import Solver
     from arboretum.interfaces.split import Split
     from arboretum.interfaces.stopping import Stopping
@@ -69,6 +70,7 @@ class Parts:
     solver: Solver | None = None
     pruner: Pruner | None = None
     tuner: Tuner | None = None
+    rows: Rows | None = None
     tracker: Tracker | None = None
     class_weight: str | Mapping[str, float] | None = None
 
@@ -134,7 +136,7 @@ class Parts:
 @attrs.frozen(eq=False)
 class Problem:
     """What is to be solved: encoded training objects, their prices, the validation rows where there
-    are any.
+    are any; with a ``store``, which holds the rows, the objects are a few of their kind.
 
     Its impurity is the one that the run's means for these objects (``for_objects``); predicates for
     coded columns are left out without any.
@@ -144,6 +146,7 @@ class Problem:
     prices: Prices
     parts: Parts
     valid: Table | None = None
+    store: RowStore | None = None
 
     def __attrs_post_init__(self) -> None:
         """Put the impurity and the predicates that these objects and limits mean into ``parts``."""
@@ -170,13 +173,10 @@ class Context:
     """How it may be solved.
 
     seed : of every random choice.
-    deadline : ``time.monotonic()`` value, or None.
-    memory_bytes : budget, or None.
-    progress : called now and then with (done, total or None, message); must not be called per
-        candidate test.
+    deadline, memory_bytes : ``time.monotonic()`` value, and a budget; None: there is none.
+    progress : called now and then, not per test, with (done, total or None, message).
     proven : called by a solver when it knows more, with (lower bound, value of its best tree; ∞
-        before there is one), both in the unit of ``Solution.value``.  What it hears is kept with
-        the solution, after how many seconds.
+        before there is one), in the unit of ``Solution.value``; kept with it, after how long.
     after : called by a solver with what it has found, and with what it does next that may take long
         or fail (writing a proof) and returns the solution with notes on that; returned by ``solve``
         in place of both.  At once, unless a run keeps its tree first.
@@ -242,9 +242,9 @@ class Method(Component, Protocol):
     """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts.
 
     One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow`
-    does; with others a run that asks for more than ``missing=better_side`` is refused.  ``by_node =
-    False``: ``arboretum why`` cannot replay its choices from a node's table. ``fuzzy = True``: its
-    tests may send a row down several branches, in shares.
+    does; with others a run that asks for more than ``missing=better_side`` is refused, and without
+    ``asks_rows = True`` (it leaves objects to ``grow``) a row store.  ``by_node = False``: ``why``
+    cannot replay its choices from a node's table. ``fuzzy = True``: its tests may split a row.
     """
 
     def fit(self, problem: Problem, context: Context) -> Solution:

@@ -7,7 +7,7 @@ them on (``split``).  A store may hold them in memory, in a file, or on many mac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import attrs
@@ -131,11 +131,15 @@ class Opened:
     objects : a few rows of the same kind (:meth:`arboretum.rows.sketch.Sketch.encode`): the
         features of all, prices go by them.
     sha256 : of the table's canonical content, as ``Table.sha256`` has it.
+    approximate : columns with more values than ``objects`` show.
+    release : gives back what the store holds.
     """
 
     store: RowStore
     objects: Encoded
     sha256: str
+    approximate: frozenset[str] = frozenset()
+    release: Callable[[], None] = lambda: None
 
 
 class Rows(Component, Protocol):
@@ -148,13 +152,18 @@ class Rows(Component, Protocol):
     def whole(self) -> bool:
         """Whether rows are loaded as one table."""
 
-    def open(self, data: InParts, encoder: Encoder, seed: int, about: float | None) -> Opened:
+    def open(
+        self,
+        data: InParts,
+        encoder: Encoder,
+        seed: int,
+        about: float | None,
+        progress: Callable[[float, float | None, str], None],
+    ) -> Opened:
         """Read the parts, code their columns, and hold the codes.
 
         about : what targets are taken less of; None: their mean.
+        progress : as of a :class:`~arboretum.interfaces.method.Context`.
         Raises DataError, naming a part that cannot be read or has other columns; CapabilityError
         for an encoder that must see all rows at once; StoreError where there is no room.
         """
-
-    def close(self, opened: Opened) -> None:
-        """Give back what the store holds: files, memory, actors."""

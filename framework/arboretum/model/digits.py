@@ -10,7 +10,7 @@ rows; it is no part of what the test asks, and tests that differ in it alone are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -196,6 +196,15 @@ def _round_numbers(rule: TestRule, digits: int) -> TestRule:
     return attrs.evolve(
         rule, **{field.name: shown(getattr(rule, field.name)) for field in attrs.fields(type(rule))}
     )
+
+
+def with_all_digits(rules: Sequence[TestRule], columns: Container[str]) -> tuple[TestRule, ...]:
+    """Return the tests with the numbers of these columns written in full."""
+    wanted = [
+        ALL if any(name in columns for name in rule.columns) else getattr(rule, "digits", SIX)
+        for rule in rules
+    ]
+    return _with_given_digits(rules, wanted)
 
 
 def digits_of(rules: Sequence[object]) -> list[int]:

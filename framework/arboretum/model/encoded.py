@@ -22,7 +22,15 @@ import numpy as np
 from arboretum.errors import sure
 from arboretum.model.plain import Facts
 from arboretum.model.rules import Interval, TestRule, Threshold
-from arboretum.model.table import ColumnKind, HasTask, Table, Task, array_field, frozen_array
+from arboretum.model.table import (
+    Column,
+    ColumnKind,
+    HasTask,
+    Table,
+    Task,
+    array_field,
+    frozen_array,
+)
 
 
 class Family(enum.Enum):
@@ -85,6 +93,12 @@ class Feature:
 
     def rule(self, index: int) -> TestRule:
         """The raw-column test with that index (0 ≤ index < n_tests)."""
+        raise NotImplementedError
+
+    def codes(self, column: Column) -> np.ndarray:
+        """Return ints[n]: the bin of each row of the column, whichever rows these are; for encoders
+        that code rows part by part.
+        """
         raise NotImplementedError
 
 

@@ -221,23 +221,59 @@ class Table(HasTask):
         neither the order in which categories were met nor the file format changes the sum.  The
         name of the table is not part of it.
         """
-        digest = hashlib.sha256()
+        digest = Checksum()
         for column in self.columns:
-            digest.update(f"{column.name}\0{column.kind.value}{column.unit}\0".encode())
-            if column.is_continuous:
-                _hash_floats(digest.update, column.values)
-            else:
-                if column.kind is ColumnKind.ordinal:
-                    digest.update("\1".join(column.categories).encode())
-                _hash_codes(digest.update, column.values, column.categories)
-        digest.update(f"{self.target.name}\0{self.target.task.value}\0".encode())
-        if self.target.is_classification:
-            _hash_codes(digest.update, self.target.codes, self.target.classes)
-        else:
-            _hash_floats(digest.update, self.target.values)
+            digest.begin(column)
+            digest.add(column.values)
+        digest.begin(self.target)
+        target = self.target
+        digest.add(target.codes if target.is_classification else target.values)
         if self.weights is not None:
-            _hash_floats(digest.update, self.weights)
-        return digest.hexdigest()
+            digest.begin(None)
+            digest.add(self.weights)
+        return digest.sha256
+
+
+class Checksum:
+    """The canonical checksum of a table (``Table.sha256``), whose rows may come in parts: column
+    after column, then the target, then the weights, of each all parts in their order.
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._place: np.ndarray | None = None
+
+    def begin(self, what: Column | Target | None) -> None:
+        """Begin with a column of the schema, its target, or its weights (None)."""
+        add, self._place = self._digest.update, None
+        if what is None:
+            return
+        if isinstance(what, Column):
+            add(f"{what.name}\0{what.kind.value}{what.unit}\0".encode())
+            if what.kind is ColumnKind.ordinal:
+                add("\1".join(what.categories).encode())
+            coded, words = not what.is_continuous, what.categories
+        else:
+            add(f"{what.name}\0{what.task.value}\0".encode())
+            coded, words = what.is_classification, what.classes
+        if coded:
+            order = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+            add("\1".join(words[i] for i in order).encode())
+            self._place = np.argsort(order)
+
+    def add(self, values: np.ndarray) -> None:
+        """Take in some rows' numbers, or codes into the schema's categories."""
+        if self._place is None:
+            _hash_floats(self._digest.update, values)
+        else:
+            # through a table that does not depend on the order of the categories
+            coded = by_code(self._place, values, MISSING, dtype="<i4")
+            self._digest.update(coded.tobytes())
+
+    @property
+    def sha256(self) -> str:
+        """Return the checksum of all that was taken in."""
+        return self._digest.hexdigest()
 
 
 def _missing(values: np.ndarray, coded: bool) -> np.ndarray:
@@ -252,12 +288,3 @@ def _hash_floats(add: Callable[[bytes], None], values: np.ndarray) -> None:
     flat[np.isnan(flat)] = np.nan
     flat += 0.0  # −0.0 becomes 0.0
     add(flat.tobytes())
-
-
-def _hash_codes(
-    add: Callable[[bytes], None], codes: np.ndarray, categories: tuple[str, ...]
-) -> None:
-    """Hash codes through a table that does not depend on the order of ``categories``."""
-    order = np.array(sorted(range(len(categories)), key=categories.__getitem__), np.int64)
-    add("\1".join(categories[i] for i in order).encode())
-    add(by_code(np.argsort(order), codes, MISSING, dtype="<i4").tobytes())

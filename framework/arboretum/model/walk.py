@@ -301,10 +301,10 @@ class Arrivals:
         """Return how far two orders of adding up a node's weights may lie apart, over the sum of
         their absolute values.
 
-        Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each
-        of sums that are as far off.
+        Twice m·ε for m terms, also the rows that objects were added up of before; a share is a
+        product of as many quotients as its path is long, each of sums that are as far off.
         """
-        terms = 2 * max(len(self.node), objects.n_objects) * EPS
+        terms = 2 * max(len(self.node), int(objects.count.sum())) * EPS
         return terms * (1 + 2 * int(self.tree.depth_of.max())) if self.split else terms
 
 

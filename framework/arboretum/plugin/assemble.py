@@ -45,6 +45,7 @@ DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
     "solver": NONE,
     "pruner": NONE,
     "tuner": NONE,
+    "rows": "memory",
     "tracker": "mlflow",
     "method": "cart",
 }

@@ -121,10 +121,10 @@ class CodedRows:
             )
         return NodeTotals(weights, counts, *ends)
 
-    def tables(self, nodes: Sequence[int]) -> NodeTables:
-        """Their rows by bin."""
+    def tables(self, nodes: Sequence[int], units: bool = True) -> NodeTables:
+        """Their rows by bin.   units : every row of all blocks, here and elsewhere, weighs 1."""
         slots, bins = Slots.of(nodes, self.last), int(self.offset[-1])
-        unit = self.units and self.n_classes > 0
+        unit = units and self.units and self.n_classes > 0
         shape = (slots.n, bins, self._count_width)
         counts = np.zeros(shape, np.int32 if unit else np.int64)
         weights = None if unit else np.zeros((slots.n, bins, self._width))

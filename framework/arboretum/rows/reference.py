@@ -30,8 +30,8 @@ class ReferenceRows:
         """
         mean = 0.0
         if objects.is_regression:
-            weighed = np.average(objects.y, weights=objects.weight)
-            mean = float(weighed) if about is None else about
+            weighted = np.average(objects.y, weights=objects.weight)
+            mean = float(weighted) if about is None else about
         return ReferenceRows(objects, mean, np.zeros(objects.n_objects, np.int64))
 
     @property

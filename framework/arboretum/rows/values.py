@@ -134,15 +134,17 @@ class Distinct:
 
 
 def distinct_with_codes(
-    column: np.ndarray, most: int = MOST_DISTINCT
+    column: np.ndarray, most: int = MOST_DISTINCT, known: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return (float[k] ascending, uint16[n] position of each row's value, k for NaN); None where
     there are more than ``most`` values.
 
+    known : float[·], ascending, values that are among them whether a row has them or not.
+
     A block is coded by the values known so far; where one is new they become more, and the codes
     written before are told apart by how many there were then.
     """
-    known = _distinct(column[:BLOCK])
+    known = _distinct(column[:BLOCK]) if known is None else known
     codes = np.empty(len(column), np.uint16)
     begins, versions = [0], [known]
     grid = Grid.of(known)

@@ -47,6 +47,12 @@ class ToyFeature(Feature):
     edges: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
 
+    def codes(self, column: Column) -> np.ndarray:
+        """ints[n]: the bin of each row of the column."""
+        values = column.values
+        found = np.searchsorted(np.array(self.edges), values) if column.is_continuous else values
+        return np.where(column.missing, self.n_bins, found)
+
     def rule(self, index: int) -> TestRule:
         """The test with that index: a threshold, a question about one category, or about all."""
         if self.family is Family.thresholds:

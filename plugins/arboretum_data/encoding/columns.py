@@ -31,6 +31,7 @@ from arboretum.api import (
     bins_of,
     by_code,
     is_missing,
+    positions,
 )
 from arboretum_data.encoding import cuts
 
@@ -307,6 +308,10 @@ class BinnedFeature(CodedFeature):
     edges: tuple[float, ...] = ()
     unit: str = ""
 
+    def codes(self, column: Column) -> np.ndarray:
+        """Return ints[n]: the bin of each row of the column, also of other rows."""
+        return bins_of(column.values, np.array(self.edges), len(self.edges) + 1)
+
     def rule(self, index: int) -> TestRule:
         """Return the interval, threshold or multiway test with that index."""
         edges = self.edges
@@ -332,6 +337,16 @@ class CategoryFeature(CodedFeature):
 
     categories: tuple[str, ...] = ()
 
+    def codes(self, column: Column) -> np.ndarray:
+        """Return ints[n]: the bin of each row of the column, also of other rows."""
+        n = len(self.categories)
+        if self.family is not Family.thresholds:
+            place = positions(column.categories, self.categories, n)
+            return by_code(place, column.values, n, dtype=np.int64)
+        # one category against the rest: a missing value is among them, or has no outcome
+        other = [int(category != self.categories[0]) for category in column.categories]
+        return by_code(other, column.values, 1 if self.missing_bin else 2, dtype=np.int64)
+
     def rule(self, index: int) -> TestRule:
         """Return the equality or multiway test with that index."""
         if self.family is Family.multiway:
@@ -351,6 +366,10 @@ class OrdinalFeature(CodedFeature):
 
     categories: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
+
+    def codes(self, column: Column) -> np.ndarray:
+        """Return ints[n]: the bin of each row of the column, also of other rows."""
+        return _bins_of_values(column, np.array(self.positions, np.int64))
 
     def rule(self, index: int) -> TestRule:
         """Return the threshold test with that index."""

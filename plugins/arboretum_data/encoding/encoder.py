@@ -158,6 +158,21 @@ class TestsEncoder:
             )
         return self._assemble(table, coded, raw, notes)
 
+    def needs_rows(self, schema: Table) -> str:
+        """Say which choice looks at more than the values that each column has; "" for none."""
+        kinds = {column.kind for column in schema.columns}
+        numeric = ColumnKind.continuous in kinds and self.numeric
+        reasons = {
+            "missing=drop_rows leaves out rows": self.missing is Missing.drop_rows,
+            f"coalesce={self.coalesce.value} merges rows": self.coalesce is not Coalesce.none,
+            "keep_identifiers tells rows apart": self.keep_identifiers,
+            "thresholds of raw columns are found among rows": numeric is Numeric.raw
+            or (ColumnKind.ordinal in kinds and self.ordinal is Ordinal.raw),
+            f"numeric={self.numeric.value} counts rows, or their classes": numeric
+            and numeric not in (Numeric.auto, Numeric.midpoints, Numeric.raw),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
+
     def _reason_to_leave_out(self, column: Column, origin: Column, uncoded: bool) -> str:
         """Return why a column offers no test; "" when it does.
 

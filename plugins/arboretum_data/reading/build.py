@@ -278,13 +278,13 @@ def check_table(table: Table) -> Table:
     """Return the table; raises DataError on infinite values."""
     for column in table.columns:
         if column.is_continuous:
-            _check_finite(column.name, column.values)
+            check_finite(column.name, column.values)
     if table.is_regression:
-        _check_finite(table.target.name, table.target.values)
+        check_finite(table.target.name, table.target.values)
     return table
 
 
-def _check_finite(name: str, values: np.ndarray) -> None:
+def check_finite(name: str, values: np.ndarray) -> None:
     """Raise DataError, naming column and row, where a value is infinite."""
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):

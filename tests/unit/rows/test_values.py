@@ -64,7 +64,7 @@ def test_distinct_values_met_late_and_missing_ones_are_coded(seed, short_blocks)
 def test_more_values_than_codes_are_counted_all_the_same(monkeypatch):
     monkeypatch.setattr(room, "MOST_DISTINCT", 5)
     column = np.arange(12.0) % 7
-    monkeypatch.setattr(room.distinct_with_codes, "__defaults__", (5,))
+    monkeypatch.setattr(room.distinct_with_codes, "__defaults__", (5, None))
     found = Distinct.of(column)
     assert found.codes.size == 0 and found.values.tolist() == list(range(7))
     assert found.counts.sum() == 12

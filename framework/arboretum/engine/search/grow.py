@@ -5,6 +5,7 @@ import math
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.fractional import MissingValueGrowth, place_later_rows, without_gaps
 from arboretum.engine.search.growth import Growth
+from arboretum.engine.search.levels import grow_by_levels
 from arboretum.engine.search.memory import check_memory
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
@@ -52,6 +53,15 @@ def grow(
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
+    if problem.store is not None:
+        return grow_by_levels(
+            problem,
+            context,
+            problem.store,
+            order=order,
+            allow_constant=allow_constant,
+            max_features=max_features,
+        )
     given, problem = problem, without_gaps(problem)
     growth = (MissingValueGrowth if problem.parts.fractional_rows else Growth).of(
         problem, context, allow_constant, order, max_features

@@ -1,0 +1,203 @@
+"""A run with rows=chunks is the run with rows=memory: data, tree, measures; what cannot be is named
+before any work, and what is broken is named, and no tree.
+"""
+
+import datetime
+import errno
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import arboretum
+from arboretum.errors import CapabilityError, DataError, StoreError
+from arboretum.rows import mapped
+
+N, GROUP = 900, 200
+
+
+@pytest.fixture
+def drawn():
+    draw = np.random.default_rng(5)
+
+    def some_missing(values, share=0.1):
+        return [None if gone else v for v, gone in zip(values, draw.random(N) < share, strict=True)]
+
+    few = draw.integers(0, 9, N)
+    grade = (few > 4) + 1 * (draw.random(N) < 0.2)
+    day = datetime.date(2020, 1, 1)
+    return {
+        "few": some_missing((few / 2).tolist()),
+        "colour": some_missing(np.array(["red", "green", "blue"])[draw.integers(0, 3, N)].tolist()),
+        "late": ["same"] * (N - 5) + ["seldom"] * 5,
+        "written": [str(v) for v in draw.integers(0, 12, N)],
+        "bits": draw.integers(0, 2, N).astype(bool).tolist(),
+        "day": [day + datetime.timedelta(int(k)) for k in draw.integers(0, 30, N)],
+        "whole": draw.integers(0, 40, N).tolist(),
+        "constant": [1.0] * N,
+        "weight": (draw.integers(1, 9, N) / 4).tolist(),
+        "label": np.array(["no", "yes", "maybe"])[grade].tolist(),
+        "grade": grade.tolist(),
+        "cost": (few * 3.1 + draw.normal(size=N)).tolist(),
+    }
+
+
+@pytest.fixture
+def file(tmp_path, drawn):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table(drawn), path, row_group_size=GROUP)
+    return path
+
+
+def overrides(path, target, rows, *more):
+    targets = {"label", "grade", "cost"} - {target}
+    ignore = [*targets, *(["weight"] if not any("weight" in one for one in more) else [])]
+    return [
+        "dataset=file",
+        f"dataset.path={path}",
+        f"dataset.target={target}",
+        f"dataset.ignore=[{','.join(sorted(ignore))}]",
+        "split=none",
+        "encoder=midpoints",
+        "method=cart",
+        "stopping.standard.max_depth=5",
+        "tracker=none",
+        f"rows={rows}",
+        *more,
+    ]
+
+
+RUNS = {
+    "classes": ("label", ()),
+    "weights": ("label", ("dataset.weight=weight",)),
+    "numbers as classes": ("grade", ()),
+    "regression": ("cost", ()),
+    "regression with weights": ("cost", ("dataset.weight=weight",)),
+    "one against the rest": ("label", ("dataset.positive=yes",)),
+    "kinds": ("label", ("dataset.kinds={whole: categorical}",)),
+    "order": ("label", ("dataset.orders={colour: [blue, red, green]}",)),
+    "multiway": (
+        "label",
+        ("criterion=gain_ratio", "impurity=entropy", "encoder.categorical=multiway"),
+    ),
+    "missing as a category": ("label", ("encoder.missing=category",)),
+    "prices": ("label", ("cost=random", "criterion=eg2", "stopping.standard.min_leaf=5")),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_run_is_that_of_rows_in_memory(name, file):
+    target, more = RUNS[name]
+    ours, known = (
+        arboretum.run(overrides(file, target, rows, *more)) for rows in ("chunks", "memory")
+    )
+    assert ours.data == known.data
+    assert ours.tree == known.tree and ours.tree.n_leaves > 4
+    assert ours.tree.to_text() == known.tree.to_text()
+    assert ours.notes == known.notes
+    assert ours.metrics.keys() == known.metrics.keys()
+    for metric, value in known.metrics.items():
+        assert ours.metrics[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+    assert (
+        ours.verified
+        and ours.checked[
+            "weights, counts, prices" if target == "cost" else "weights, counts, labels, prices"
+        ]
+        == "every node"
+    )
+
+
+def test_rows_without_a_target_are_left_out_alike(tmp_path, drawn):
+    drawn["label"] = [None if k % 7 == 0 or k < GROUP else v for k, v in enumerate(drawn["label"])]
+    path = tmp_path / "gaps.parquet"
+    parquet.write_table(pa.table(drawn), path, row_group_size=GROUP)
+    ours, known = (arboretum.run(overrides(path, "label", rows)) for rows in ("chunks", "memory"))
+    assert ours.data == known.data and ours.tree == known.tree and ours.notes == known.notes
+
+
+def test_a_column_of_many_values_is_cut_at_quantiles_and_a_note_says_how_well(tmp_path):
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=30_000)
+    path = tmp_path / "many.parquet"
+    table = {"x": x, "y": np.where(x + draw.normal(size=len(x)) > 0.3, "up", "down")}
+    parquet.write_table(pa.table(table), path, row_group_size=7_000)
+    run = ["dataset=file", f"dataset.path={path}", "dataset.target=y", "split=none", "tracker=none"]
+    run += ["encoder=midpoints", "stopping.standard.max_depth=4"]
+    ours = arboretum.run([*run, "rows=chunks"])
+    (note,) = [note for note in ours.notes if "more than 255 values" in note]
+    assert "within 0.21% of its rank" in note
+    best = arboretum.run([*run, "rows=memory", "stopping.standard.max_depth=1"])
+    root = arboretum.run([*run, "rows=chunks", "stopping.standard.max_depth=1"])
+    assert abs(best.metrics["train_error"] - root.metrics["train_error"]) < 0.002
+
+
+REFUSED = {
+    "split=holdout": "split holdout divides a table.*split=none",
+    "method=oblivious": "method level_by_level looks at objects",
+    "pruner=cost_complexity": "pruner cost_complexity",
+    "class_weight=balanced": "class_weight needs the table",
+    "missing=fractional": "missing 'fractional'",
+    "encoder=bins": "encoder 'bins'.*numeric=quantile counts rows",
+    "encoder=raw": "encoder 'raw'.*raw columns",
+    "encoder.coalesce=sum": "coalesce=sum merges rows",
+}
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_what_needs_the_table_is_refused_by_name_before_a_row_is_coded(override, file, monkeypatch):
+    def reads(*_):
+        raise AssertionError("rows are read")
+
+    monkeypatch.setattr(mapped.ColumnReader, "take_in", reads)
+    with pytest.raises(CapabilityError, match=REFUSED[override]):
+        arboretum.run([*overrides(file, "label", "chunks"), override])
+
+
+def test_another_format_is_refused_with_a_way_out(tmp_path):
+    (tmp_path / "rows.csv").write_text("x,label\n1,a\n2,b\n")
+    with pytest.raises(CapabilityError, match=r"only Parquet.*rows=memory"):
+        arboretum.run(overrides(tmp_path / "rows.csv", "label", "chunks"))
+
+
+def test_a_corrupt_row_group_is_named_and_there_is_no_tree(file, tmp_path):
+    metadata = parquet.ParquetFile(file).metadata
+    chunk = metadata.row_group(2).column(metadata.schema.names.index("whole"))
+    with file.open("r+b") as held:
+        held.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
+        held.write(b"\xff" * 24)
+    with pytest.raises(DataError, match=r"row group 2 of .*: column 'whole' cannot be read"):
+        arboretum.run([*overrides(file, "label", "chunks"), f"hydra.run.dir={tmp_path / 'run'}"])
+    assert not (tmp_path / "run" / "tree.json").exists()
+
+
+def test_a_file_that_changes_meanwhile_is_named(file, monkeypatch):
+    given = mapped.ColumnReader.take_in
+
+    def touched(self, column, start):
+        os.utime(file)
+        given(self, column, start)
+
+    monkeypatch.setattr(mapped.ColumnReader, "take_in", touched)
+    with pytest.raises(DataError, match=r"row group \d of .*the file has changed"):
+        arboretum.run(overrides(file, "label", "chunks"))
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(file, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    there = tmp_path / "codes"
+    there.mkdir()
+    with pytest.raises(StoreError, match=r"No space left on device.*rows.folder"):
+        arboretum.run([*overrides(file, "label", "chunks"), f"rows.folder={there}"])
+    assert list(there.iterdir()) == []
+
+
+def test_files_go_with_the_run(file, tmp_path):
+    there = tmp_path / "codes"
+    there.mkdir()
+    arboretum.run([*overrides(file, "label", "chunks"), f"rows.folder={there}"])
+    assert list(there.iterdir()) == []
