@@ -17,6 +17,7 @@ from arboretum.api import (
     Facts,
     Listing,
     Pairwise,
+    RankDiagram,
     Repeats,
     Section,
     Terms,
@@ -33,6 +34,8 @@ TUTORIAL = (
 )
 LEVEL = 0.95
 """Probability from which on a Bayesian test is said to have decided."""
+MOST_DRAWN = 40
+"""Methods up to which their ranks are drawn."""
 MOST_PAIRS = 60
 """Pairs up to which all are compared; of more methods each is compared with one."""
 
@@ -56,6 +59,14 @@ def pairs_of(repeats: Repeats, control: str) -> tuple[list[tuple[int, int]], tup
         f"Of {len(pairs)} pairs those with {name} alone, the best by average rank; "
         f"--control NAME chooses another.",
     )
+
+
+def diagrams(test: Pairwise | AgainstControl, name: str, title: str) -> dict[str, RankDiagram]:
+    """Return the critical-difference diagram of a test by its file's name; none of so many methods
+    that nobody could read it.
+    """
+    few = len(test.methods) <= MOST_DRAWN
+    return {name: comparison.rank_diagram(test, title)} if few else {}
 
 
 def pair_rows(test: Pairwise) -> list[Facts]:
@@ -128,12 +139,12 @@ class Nemenyi:
         """Return the diagram and the pairs; needs two methods and two data sets."""
         test = comparison.nemenyi(repeats.scores(), terms.alpha)
         words = f"critical difference of average ranks {test.critical_difference:.4g}"
-        diagram = comparison.rank_diagram(test, f"Average ranks by {repeats.measure}")
+        diagram = diagrams(test, "nemenyi", f"Average ranks by {repeats.measure}")
         return Section(
             "Nemenyi",
             [pair_sentence(test).rstrip(".") + f" ({words})."],
             [Listing("nemenyi", "Pairs by average ranks, the clearest first", pair_rows(test))],
-            {"nemenyi": diagram},
+            diagram,
             test.notes,
         )
 
@@ -170,7 +181,7 @@ class BonferroniDunn:
     def judge(self, repeats: Repeats, terms: Terms) -> Section:
         """Return the diagram and a row per method; needs two methods and two data sets."""
         test = comparison.bonferroni_dunn(repeats.scores(), terms.control, terms.alpha)
-        diagram = comparison.rank_diagram(test, f"Average ranks against {terms.control}")
+        diagram = diagrams(test, "bonferroni_dunn", f"Average ranks against {terms.control}")
         return Section(
             "Bonferroni–Dunn",
             [self._sentence(test)],
@@ -181,7 +192,7 @@ class BonferroniDunn:
                     self._rows(test),
                 )
             ],
-            {"bonferroni_dunn": diagram},
+            diagram,
             test.notes,
         )
 

@@ -412,12 +412,15 @@ def _traded(grouping: Grouping, first: Measure, repeats: Repeats) -> Chapter | N
     narrowed = {name: _narrow(scores, shared, methods) for name, scores in found.items()}
     base = _narrow(quality, shared, methods)
     charts: list[Chart] = []
+    notes: Sequence[str] = ()
     whole = ~np.isnan(np.stack([base.values, *(s.values for s in narrowed.values())])).any((0, 2))
     if not whole.any():
         return None
     for scores in narrowed.values():
         title = f"{first.words} against {scores.measure}"
-        charts.append(comparison.pareto_chart(scores, base, title[:1].upper() + title[1:]))
+        drawn = comparison.pareto_chart(scores, base, title[:1].upper() + title[1:])
+        notes = drawn.notes[-1:]  # once, below all of them
+        charts.append(attrs.evolve(drawn, notes=()))
     means = {
         first.words: base.values[whole].mean(axis=0),
         **{scores.measure: scores.values[whole].mean(axis=0) for scores in narrowed.values()},
@@ -442,7 +445,8 @@ def _traded(grouping: Grouping, first: Measure, repeats: Repeats) -> Chapter | N
     n = int(whole.sum())
     caption = f"Means over the {n} data sets on which every method has all of these"
     listing = Listing("trade_offs", caption if n != 1 else "On one data set", rows)
-    picture = Panels("Trade-offs", charts, columns=2)
+    dashed = "Dashed: the front."
+    picture = Panels("Trade-offs", charts, columns=2, notes=[dashed, *notes])
     sentence = (
         "On a front: no other method is as good in both, and better in one. Costs and leaves are "
         "those of the trees on their training rows."

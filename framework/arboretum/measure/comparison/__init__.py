@@ -35,6 +35,7 @@ from arboretum.measure.comparison.significance import (
     holm,
     nemenyi,
     ranks,
+    signed_rank_p,
     wilcoxon_holm,
 )
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Repeats, Scores

@@ -28,6 +28,7 @@ from arboretum.measure.comparison.significance import (
     q_bonferroni_dunn,
     q_nemenyi,
     ranks,
+    signed_rank_p,
     wilcoxon_holm,
 )
 from arboretum.model.scores import Pairwise, Scores
@@ -175,6 +176,25 @@ def test_wilcoxon_is_the_count_over_all_signs_on_a_small_study():
         for signs in itertools.product((0, 1), repeat=7)
     )
     assert wilcoxon_holm(scores).p[0, 1] == pytest.approx(count / 2**7)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(-6, 6), min_size=2, max_size=9).filter(any))
+def test_wilcoxon_by_all_signs_is_scipys_with_ties_and_zeros_too(values):
+    """Whole numbers, so that ties and zeros occur; both count signs, and p is a share of 2^n."""
+    from scipy.stats import wilcoxon
+
+    found = signed_rank_p(np.array(values, float))
+    assert found == pytest.approx(wilcoxon(np.array(values, float)).pvalue, abs=1e-12)
+
+
+def test_wilcoxon_beyond_what_is_enumerated_is_scipys():
+    from scipy.stats import wilcoxon
+
+    for n in (13, 14, 60):
+        draw = np.random.default_rng(n)
+        for values in (draw.normal(0.3, 1, n), np.round(draw.normal(0.3, 1, n), 1)):
+            assert signed_rank_p(values) == pytest.approx(wilcoxon(values).pvalue, rel=1e-12)
 
 
 def test_holm_is_what_its_steps_say():
