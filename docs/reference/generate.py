@@ -49,8 +49,8 @@ A kind is a group on the command line, a component is one of its options, a fiel
 may hold several components of a kind ({many}), a field is written with the component's name in
 between. A reproduction is no part of a run: its fields are options of
 [`arboretum reproduce`](reproductions.md). Nor is an export, a form in which a tree
-[leaves](../how-to/export-a-tree.md), nor a comparison, a test that
-[`arboretum compare`](../how-to/compare-methods.md) asks about many.
+[leaves](../how-to/export-a-tree.md), nor a measure or a comparison,
+what [`arboretum compare`](../how-to/compare-methods.md) compares many by, and a test of them.
 """
 
 

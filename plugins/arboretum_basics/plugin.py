@@ -20,6 +20,7 @@ from arboretum_basics.costs import (
     Unit,
 )
 from arboretum_basics.exports import Graphviz, Json, Png, Rules, Sklearn, Sql, Svg, Text
+from arboretum_basics.measures import CertifiedRatio, TotalCost
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_basics.questionnaire import Questionnaire
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
@@ -29,11 +30,12 @@ from arboretum_basics.tree_page import TreePage
 @hookimpl
 def arboretum_components() -> list[type]:
     """Stopping rules, costs, what becomes of missing values, the recipes ``greedy`` and
-    ``exact``, the forms in which a tree leaves, tests of methods.
+    ``exact``, the forms in which a tree leaves, tests of methods
+    and what they are compared by.
     """
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp, Discount, ByOutcome]
     exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire, TreePage]
     tests = [FriedmanTest, Nemenyi, WilcoxonHolm, BonferroniDunn]
-    blocks = [CorrectedT, BayesianT, BayesianSignedRank]
+    blocks = [CorrectedT, BayesianT, BayesianSignedRank, CertifiedRatio, TotalCost]
     stops = [Standard, Pure, MassAtMost, ImpurityAtMost]
     return [*stops, *costs, BetterSide, Greedy, Exact, *exports, *tests, *blocks]

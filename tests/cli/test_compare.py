@@ -344,3 +344,40 @@ def test_runs_that_a_tracker_keeps_are_compared_as_those_of_folders(here, call):
     assert kept.status == 0, kept.err
     assert kept.out == call("compare", "study").out
     assert "keeps no finished run there" in call("compare", "--experiment", "another").error
+
+
+def test_measures_of_plugins_are_compared_as_metrics_are(here, call):
+    for number, (method, error, cost) in enumerate([("cart", 0.1, 3.0), ("id3", 0.2, 1.0)]):
+        one = Certified(2.0 + error, 2.0, 2.0)
+        rule = {"min_split": 2, "theta": 0.0, "delta": None, "min_objects": 0}
+        proof = Certificate({"name": "x"}, rule, {"expected_cost": one, "depth": one})
+        metrics = {"test_expected_cost": cost}
+        keep(
+            here / "s" / str(number),
+            made_record(method, "iris", 0, error, metrics=metrics, certificate=proof),
+        )
+    asked = ("--measure", "total_cost,certified_ratio", "measure.total_cost.error_price=30")
+    tables = compared(call, "s", *asked)
+    best = " ± standard error; the best of a data set is marked"
+    (costs,) = tables[f"Mean cost of tests + 30 per error{best}"]
+    assert (float(costs["cart"]), float(costs["id3"])) == pytest.approx((6.0, 7.0))
+    (ratios,) = tables[f"Mean expected cost ÷ proven bound{best}"]
+    assert (float(ratios["cart"]), float(ratios["id3"])) == pytest.approx((1.05, 1.1))
+    assert "did you mean 'total_cost'" in call("compare", "s", "--measure", "totl_cost").error
+
+
+def test_what_a_tree_costs_by_a_complexity_of_a_plugin_is_a_measure_where_less_is_better(
+    here, call
+):
+    (here / "mine.py").write_text(
+        "import attrs\n@attrs.frozen\nclass Mine:\n"
+        '    """Nobody\'s cost of a whole tree."""\n'
+        '    kind, name, paper, capabilities = "complexity", "my_cost", "", ()\n'
+        "    def leaf(self): return 1.0\n"
+        "    def node(self, mass, price, children): return 1.0\n"
+    )
+    for number, (method, cost) in enumerate([("cart", 2.0), ("id3", 1.0)]):
+        keep(here / "s" / str(number), made_record(method, "iris", metrics={"my_cost": cost}))
+    argv = ("compare", "s", "--measure", "my_cost")
+    assert "My cost (lower is better)" in call(*argv, "--plugin", "mine.py").out
+    assert "unknown metric 'my_cost'" in call(*argv).error

@@ -480,14 +480,15 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call, here):
     command = call("new", f"quick-{kind}", "--kind", kind).out.splitlines()[-1].split()
-    verb = {"export": "export", "comparison": "compare"}.get(kind, "run")
+    verb = {"export": "export", "comparison": "compare", "measure": "compare"}.get(kind, "run")
     assert command[:2] == ["arboretum", verb]
     words = [word.strip("'") for word in command[1:]]
-    if kind == "comparison":
+    if verb == "compare":
         sets = "dataset=iris,wine,play-tennis,monk1-full,monk2-full"
         sweep = ("method=cart,random", "tracker=none", "hydra.sweep.dir=quick")
         assert call("run", "-m", sets, *sweep).status == 0
-        assert "Sign test" in call(*(word.replace("FOLDER", "quick") for word in words)).out
+        shown = {"comparison": "Sign test", "measure": "Error + price of leaves"}[kind]
+        assert shown in call(*(word.replace("FOLDER", "quick") for word in words)).out
         return
     if kind == "export":
         assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0

@@ -66,6 +66,7 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
             "pruner",
             "export",
             "comparison",
+            "measure",
             "missing",
             "rows",
         )

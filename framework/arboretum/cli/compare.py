@@ -41,6 +41,7 @@ FORMS = ("text", "csv", "latex", "markdown", "html")
 PAGE = "comparison.html"
 OUT = "--out FOLDER"
 FIELD = "comparison."
+OWN = "measure."  # how a field of a measure begins
 
 
 def main(argv: list[str]) -> int:
@@ -50,7 +51,7 @@ def main(argv: list[str]) -> int:
         "words",
         nargs="*",
         metavar="WHAT",
-        help=f"folders; {FIELD}NAME.FIELD=VALUE for a test; {OVERRIDES_HELP}",
+        help=f"folders; {FIELD}NAME.FIELD=VALUE for a test, {OWN}… for a measure; {OVERRIDES_HELP}",
     )
     parser.add_argument(
         "--experiment", metavar="NAME", help="runs that the tracker keeps under this name"
@@ -64,7 +65,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--measure",
         metavar="NAME,…",
-        help="metrics or timing.fit (default: test error; trade-offs hold it against costs)",
+        help=(
+            "metrics, timing.fit, or measures of plugins (default: test error; trade-offs hold it "
+            "against costs)"
+        ),
     )
     parser.add_argument(
         "--control", default="", metavar="METHOD", help="hold the others against this one"
@@ -96,15 +100,18 @@ def main(argv: list[str]) -> int:
     overrides = [word for word in arguments.words if "=" in word and not Path(word).exists()]
     folders = [word for word in arguments.words if word not in overrides]
     registry = load_registry(plugin_files(arguments.plugin))
-    fields = _fields_of([word for word in overrides if word.startswith(FIELD)])
+    fields, own = (
+        _fields_of([word for word in overrides if word.startswith(prefix)], prefix)
+        for prefix in (FIELD, OWN)
+    )
     gathered = records_of_words(
         folders,
         arguments.experiment,
-        [word for word in overrides if not word.startswith(FIELD)],
+        [word for word in overrides if not word.startswith((FIELD, OWN))],
         registry,
     )
     names = _listed(arguments.measure) or usual_measures(gathered.records)
-    measures = [measure_of(name, gathered.records, registry) for name in names]
+    measures = [measure_of(name, gathered.records, registry, own) for name in names]
     if not 0.0 < arguments.alpha < 1.0:
         raise ConfigError(
             f"--alpha {arguments.alpha:g} is no level of significance: choose one in (0, 1), such "
@@ -159,14 +166,14 @@ def _listed(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def _fields_of(words: Sequence[str]) -> dict[str, Facts]:
-    """Return the fields of tests by the tests' names."""
+def _fields_of(words: Sequence[str], prefix: str) -> dict[str, Facts]:
+    """Return the fields of components by their names.   prefix : of the words."""
     found: dict[str, Facts] = {}
     for word in words:
-        key, value = read_assignment(word.removeprefix(FIELD))
+        key, value = read_assignment(word.removeprefix(prefix))
         name, dot, field = key.partition(".")
         if not dot:
-            raise ConfigError(f"{word}: say {FIELD}NAME.FIELD=VALUE")
+            raise ConfigError(f"{word}: say {prefix}NAME.FIELD=VALUE")
         found.setdefault(name, {})[field] = value
     return found
 

@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -91,9 +92,16 @@ def _metric(name: str) -> Callable[[Record], float | None]:
     return lambda record: record.metrics.get(name)
 
 
-def measure_of(name: str, records: Sequence[Record], registry: Registry) -> Measure:
-    """Return a measure by its name: a metric of the runs, or ``timing.PART`` in seconds.
+def measure_of(
+    name: str,
+    records: Sequence[Record],
+    registry: Registry,
+    fields: Mapping[str, Facts] = MappingProxyType({}),
+) -> Measure:
+    """Return a measure by its name: a metric of the runs, a plugin's measure, or ``timing.PART``
+    in seconds.
 
+    fields : of plugins' measures, by name.
     Raises ConfigError with the closest name where no run has it, or it has no direction.
     """
     if name.startswith(TIMED):
@@ -103,7 +111,11 @@ def measure_of(name: str, records: Sequence[Record], registry: Registry) -> Meas
             raise ConfigError(unknown("timing of these runs", part, parts))
         return Measure(name, f"{part} time in seconds", False, lambda r: r.timings.get(part))
     known = {one for record in records for one in record.metrics}
+    if name not in known and name in registry.names("measure"):
+        own = build(registry.get("measure", name), dict(fields.get(name, {})))
+        return Measure(name, own.words, own.higher_is_better, own.of)
     if name not in known:
+        known |= set(registry.names("measure"))
         hint = (
             "; split=none leaves no rows to judge on"
             if name.startswith(("test_", "valid_"))

@@ -49,6 +49,7 @@ EXAMPLES = {
     "tuner": "run dataset=iris method=ec45 tuner=$option",
     "method": "run dataset=iris method=$option criterion=reduction",
     "export": "export RUN --to $option",
+    "measure": "compare FOLDER --measure $option",
     "comparison": "compare FOLDER --test $option",
 }
 """Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of

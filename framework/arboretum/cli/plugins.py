@@ -89,7 +89,11 @@ def command(item: Entry | Preset, registry: Registry) -> str:
     words in capitals are to be replaced.
     """
     if item.kind in STUDIES:
-        verbs = {"export": "export RUN --to", "comparison": "compare FOLDER --test"}
+        verbs = {
+            "export": "export RUN --to",
+            "measure": "compare FOLDER --measure",
+            "comparison": "compare FOLDER --test",
+        }
         return f"arboretum {verbs.get(item.kind, 'reproduce')} {item.name}"
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
     words = (f"{key}={value}" for key, value in _overrides(item, registry).items())
@@ -239,7 +243,7 @@ def _rank_as_example(item: Entry | Preset) -> tuple[bool, ...]:
     """
     return (
         item.kind == "reproduction",
-        item.kind not in ("dataset", "export", "comparison"),
+        item.kind not in ("dataset", "export", "comparison", "measure"),
         isinstance(item, Preset),
         item.kind == "method",
     )
@@ -335,7 +339,7 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
         "--"
         if entry.kind == "reproduction"
         else f"{entry.kind}.{entry.name}."
-        if entry.kind in MANY or entry.kind == "comparison"
+        if entry.kind in MANY or entry.kind in ("comparison", "measure")
         else f"{entry.kind}."
     )
     fields = fields_of(entry.cls)

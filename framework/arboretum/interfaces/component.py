@@ -120,6 +120,7 @@ KINDS: dict[str, str] = {
 STUDIES: dict[str, str] = {
     "reproduction": "do the numbers that a paper reports come out?",
     "export": "in which form does a tree leave?",
+    "measure": "how good was a run?",
     "comparison": "which of several methods differ?",
 }
 """Kinds that are no part of a run: they make many, compare many, or take a tree elsewhere.
