@@ -354,8 +354,8 @@ class BayesianT:
 
 def probabilities(found: comparison.Posterior, rope: float) -> Facts:
     """Return the columns of a posterior; alike only where there is a region."""
-    alike = {"p alike": found.alike} if rope else {}
-    return {"p first": found.better, **alike, "p second": found.worse}
+    alike = {"P(alike)": found.alike} if rope else {}
+    return {"P(first)": found.better, **alike, "P(second)": found.worse}
 
 
 def decide(rows: Sequence[Facts]) -> None:

@@ -71,7 +71,7 @@ def test_the_tests_are_told_apart_that_find_something_from_those_that_do_not(stu
     (ranks,) = [rows for caption, rows in tables.items() if "data set like these" in caption]
     said = {(row["first"], row["second"]): row for row in ranks}
     assert said["cart", "random"]["better"] == "cart"
-    assert float(said["cart", "id3"]["p alike"]) > 0.95 and not said["cart", "id3"]["better"]
+    assert float(said["cart", "id3"]["P(alike)"]) > 0.95 and not said["cart", "id3"]["better"]
     counts = tables["Data sets on which one of a pair is significantly better"]
     assert {"first": "cart", "second": "random"}.items() <= counts[1].items()
     assert counts[1]["first better"] == "8"
@@ -381,3 +381,20 @@ def test_what_a_tree_costs_by_a_complexity_of_a_plugin_is_a_measure_where_less_i
     argv = ("compare", "s", "--measure", "my_cost")
     assert "My cost (lower is better)" in call(*argv, "--plugin", "mine.py").out
     assert "unknown metric 'my_cost'" in call(*argv).error
+
+
+def test_a_plugin_s_test_with_a_bug_is_named_and_keeps_no_sweep_from_being_closed(here, call):
+    (here / "bug.py").write_text(
+        "import attrs\n@attrs.frozen\nclass Bug:\n"
+        '    """A test that divides by nothing."""\n'
+        '    kind, name, paper, capabilities, asks = "comparison", "bug", "", (), "datasets"\n'
+        "    def judge(self, repeats, terms): return 1 / 0\n"
+    )
+    argv = ("--plugin", "toy.py", "--plugin", "lines.py", "--plugin", "bug.py", "dataset=toy")
+    more = ("tracker=lines", "-m", "method=cart,id3", "seed=1,2", "hydra.sweep.dir=s")
+    result = call("run", *argv, *more)
+    assert result.status == 0 and "the sweep has no report: " in result.err
+    calls = [json.loads(line) for line in (here / "lines.jsonl").read_text().splitlines()]
+    assert calls[-1]["call"] == "close_sweep" and calls[-1]["status"] == "FINISHED"
+    alone = call("compare", "s", "--plugin", "bug.py")
+    assert alone.status == 1 and "ZeroDivisionError" in alone.error and "bug" in alone.error

@@ -40,6 +40,7 @@ a tracker instead.  Methods are what --by tells apart; data sets, seeds and fold
 FORMS = ("text", "csv", "latex", "markdown", "html")
 PAGE = "comparison.html"
 OUT = "--out FOLDER"
+SHOWN_DAMAGED = 5  # warnings of records that cannot be read
 FIELD = "comparison."
 OWN = "measure."  # how a field of a measure begins
 
@@ -124,8 +125,10 @@ def main(argv: list[str]) -> int:
         _listed(arguments.test) or None,
         fields,
     )
-    for text in gathered.damaged:
+    for text in gathered.damaged[:SHOWN_DAMAGED]:
         terminal.warn(f"left out: {text}")
+    if (more := len(gathered.damaged) - SHOWN_DAMAGED) > 0:
+        terminal.warn(f"left out: {more} more records that cannot be read; the report names them")
     grouping = Grouping.of(gathered.records, _listed(arguments.by))
     document = compose(grouping, gathered, question, registry)
     if arguments.format != "text":
@@ -162,8 +165,8 @@ def records_of_words(
 
 
 def _listed(text: str | None) -> list[str]:
-    """Return the words between commas."""
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
+    """Return the words between commas, each once."""
+    return list(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
 
 
 def _fields_of(words: Sequence[str], prefix: str) -> dict[str, Facts]:

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.cli import terminal
 from arboretum.cli.proven import proven
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.interfaces.comparison import ASKS, Terms
@@ -568,3 +569,6 @@ def page_of_sweep(
         return page_of(compose(grouping, Gathered(tuple(records), ()), question, registry))
     except (ConfigError, DataError):
         return None  # the sweep's own table stands without it
+    except Exception as error:  # of a plugin's test: a sweep is closed whatever it does
+        terminal.warn(f"the sweep has no report: {terminal.error_text(error)}")
+        return None

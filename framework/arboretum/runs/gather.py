@@ -119,9 +119,12 @@ def _records_of(texts: Iterable[tuple[str, str]], damaged: list[str]) -> Gathere
     found = []
     for where, text in texts:
         try:
-            found.append((record_from({RECORD: text}, where), where))
+            record = record_from({RECORD: text}, where)
         except StoreError as error:
             damaged.append(str(error))
+            continue
+        if "reproduction" not in record.config.get("choices", {}):  # a chapter of one is no run
+            found.append((record, where))
     records, places = zip(*found, strict=True) if found else ((), ())
     return Gathered(records, places, tuple(damaged))
 

@@ -246,13 +246,23 @@ def _order_of(label: str) -> tuple[object, ...]:
 
 
 def _name_data_sets(records: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return the data set of each run, and notes: one name for one content."""
+    """Return the data set of each run, and notes: one name for one content, unless every seed
+    draws another.
+    """
     names = [data_set_of(record) for record in records]
     contents: dict[str, set[str]] = {}
+    seeds: dict[str, set[int]] = {}
+    drawn: dict[str, set[tuple[int, str]]] = {}
     for name, record in zip(names, records, strict=True):
-        contents.setdefault(name, set()).add(str(record.data.get("sha256", "")))
-    mixed = sorted(name for name, found in contents.items() if len(found) > 1)
-    notes = [
+        content = str(record.data.get("sha256", ""))
+        contents.setdefault(name, set()).add(content)
+        seeds.setdefault(name, set()).add(record.seed)
+        drawn.setdefault(name, set()).add((record.seed, content))
+    several = sorted(name for name, found in contents.items() if len(found) > 1)
+    anew = [n for n in several if len(contents[n]) == len(seeds[n]) == len(drawn[n])]
+    mixed = [name for name in several if name not in anew]
+    notes = [f"{name} is drawn anew from every seed: its blocks are other rows." for name in anew]
+    notes += [
         f"{name} has {len(contents[name])} contents: each counts as a data set, by the first "
         "digits of its checksum."
         for name in mixed

@@ -108,6 +108,12 @@ def test_a_tracker_that_gives_nothing_back_or_has_nothing_is_refused():
         gather_from(Store({}))
 
 
+def test_a_chapter_of_a_reproduction_is_no_run(tmp_path):
+    chapter = sample_record(1, config={"choices": {"reproduction": "lecture"}})
+    store = Store({"a": chapter.to_json(), "b": sample_record(2).to_json()})
+    assert gather_from(store).where == ("b",)
+
+
 def test_older_records_without_the_rows_that_judge_are_read(tmp_path):
     folder = keep(tmp_path / "0", 1)
     data = json.loads((folder / "record.json").read_text())

@@ -128,6 +128,16 @@ def test_one_name_with_two_contents_is_two_data_sets():
     assert "iris has 2 contents" in grouping.notes[0]
 
 
+def test_a_data_set_that_every_seed_draws_anew_is_one():
+    runs = [
+        run(method, "random_table", seed, sha=f"{seed}") for method in "ab" for seed in (1, 2, 3)
+    ]
+    grouping = Grouping.of(runs)
+    assert grouping.datasets == ("random_table",) and "drawn anew" in grouping.notes[0]
+    changed = [run("a", "file", seed, sha=sha) for seed, sha in ((1, "x"), (2, "x"), (3, "y"))]
+    assert len(Grouping.of(changed).datasets) == 2
+
+
 def test_the_same_run_twice_counts_once_and_is_said():
     grouping = Grouping.of([run("cart", "iris", error=0.5), run("cart", "iris", error=0.1)])
     assert values(grouping) == {"iris": [[0.1]]} and "more than once" in grouping.notes[0]
