@@ -54,6 +54,7 @@ def test_where_chooses_by_options_fields_metrics_and_status(runs, call):
 def test_a_failed_run_says_why(runs, call):
     (one, two) = listed(call, "--where", "status=failed")
     assert "seed 3 was told to fail" in one["error"] and two["status"] == "failed"
+    assert {one["method"], two["method"]} == {"cart", "id3"} and one["seed"] == 3
 
 
 def test_order_columns_and_forms(runs, call):

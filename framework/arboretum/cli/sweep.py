@@ -65,8 +65,8 @@ from arboretum.runs.folder import (
     remove_empty,
     write_files,
 )
-from arboretum.runs.gather import JOB
 from arboretum.runs.grouping import data_set_of
+from arboretum.runs.listing import JOB
 from arboretum.runs.sweeps import (
     BROKEN,
     DONE,

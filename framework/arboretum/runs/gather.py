@@ -14,11 +14,9 @@ from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.tracker import Tracker
 from arboretum.model.record import Record
 from arboretum.runs.folder import ERROR, RECORD, record_from
-from arboretum.runs.listing import folders_below
+from arboretum.runs.listing import JOB, folders_below
 from arboretum.runs.sweeps import ENDED, SWEEP, read_sweep
 from arboretum.runs.tracking import call_tracker
-
-JOB = "job: "  # how the line of an error.txt begins that says what was asked for
 
 
 @attrs.frozen

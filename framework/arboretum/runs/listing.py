@@ -19,6 +19,7 @@ from arboretum.runs.sweeps import DONE, FAILED, SWEEP, flatten
 from arboretum.runs.tracking import call_tracker
 from arboretum.runs.where import typed
 
+JOB = "job: "  # how the line of an error.txt begins that says what was asked for
 UNREADABLE, UNVERIFIED = "unreadable", "unverified"
 # what says where a table comes from, not which it is
 ANY_TABLE = ("file", "openml")
@@ -92,13 +93,15 @@ def _of_config(config: Plain) -> Facts:
 
 
 def _failed(folder: Path) -> Facts:
-    """Return what a folder says of a failed run: its error."""
-    error = ""
+    """Return what a folder says of a failed run: its error, and what it was asked for."""
+    facts: Facts = {"run": str(folder), "when": _when(_changed(folder / ERROR)), "status": FAILED}
     with suppress(OSError):
-        text = (folder / ERROR).read_text(encoding="utf-8", errors="replace")
-        error = text.partition("\n")[0]
-    when = _when(_changed(folder / ERROR))
-    return {"run": str(folder), "when": when, "status": FAILED, "error": error}
+        lines = (folder / ERROR).read_text(encoding="utf-8", errors="replace").splitlines()
+        facts["error"] = next((line for line in lines if line.strip()), "")
+        asked = next((line for line in lines if line.startswith(JOB)), "").removeprefix(JOB)
+        pairs = (word.lstrip("+").partition("=") for word in asked.split())
+        facts |= {key: typed(text) for key, sign, text in pairs if sign and key not in facts}
+    return facts
 
 
 def _changed(path: Path) -> float:
