@@ -10,6 +10,7 @@ import attrs
 from arboretum.api import Tree, param
 from arboretum_basics.logic import tree_rules
 from arboretum_basics.sql import tree_sql
+from arboretum_basics.to_onnx import tree_onnx
 from arboretum_basics.to_sklearn import tree_sklearn
 
 DEPTH = "levels shown; what lies deeper is folded, and the picture says so"
@@ -140,3 +141,20 @@ class Sklearn(Form):
         Raises CapabilityError for what scikit-learn's trees cannot hold, such as multiway tests.
         """
         return pickle.dumps(tree_sklearn(tree))
+
+
+@attrs.frozen
+class Onnx(Form):
+    """A graph for ONNX runtimes: thresholds and probabilities in double precision, categories as
+    text; compared with the tree before it is handed out, at neighbouring numbers too.
+    """
+
+    name, suffix = "onnx", ".onnx"
+
+    def write(self, tree: Tree) -> bytes:
+        """Return the bytes of the graph; needs onnx and onnxruntime (the extra ``onnx``).
+
+        Raises CapabilityError without them, for tests of several columns or by degrees, for rows
+        that missing values split, and where the runtime answers a row otherwise.
+        """
+        return tree_onnx(tree)

@@ -19,7 +19,7 @@ from arboretum_basics.costs import (
     TablePrices,
     Unit,
 )
-from arboretum_basics.exports import Graphviz, Json, Png, Rules, Sklearn, Sql, Svg, Text
+from arboretum_basics.exports import Graphviz, Json, Onnx, Png, Rules, Sklearn, Sql, Svg, Text
 from arboretum_basics.measures import CertifiedRatio, TotalCost
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_basics.questionnaire import Questionnaire
@@ -34,7 +34,8 @@ def arboretum_components() -> list[type]:
     and what they are compared by.
     """
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp, Discount, ByOutcome]
-    exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire, TreePage]
+    exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Onnx]
+    exports += [Questionnaire, TreePage]
     tests = [FriedmanTest, Nemenyi, WilcoxonHolm, BonferroniDunn]
     blocks = [CorrectedT, BayesianT, BayesianSignedRank, CertifiedRatio, TotalCost]
     stops = [Standard, Pure, MassAtMost, ImpurityAtMost]

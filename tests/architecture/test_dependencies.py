@@ -61,6 +61,8 @@ OUTSIDE = {
     "sklearn": {"sklearn", "arboretum_basics", "arboretum_data", "arboretum_classic"},
     "pluggy": {"plugin", "interfaces"},
     "numba": {"kernels", "testing", "arboretum_classic", "arboretum_gosdt"},
+    "onnx": {"arboretum_basics"},
+    "onnxruntime": {"arboretum_basics"},
     "optuna": {"arboretum_optuna"},
 }
 """Third-party package → rooms and plugins that may import it at all."""
@@ -88,6 +90,8 @@ HEAVY = (
     "pyarrow",
     "hydra",
     "omegaconf",
+    "onnx",
+    "onnxruntime",
     "optuna",
     "playwright",
 )

@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
         metavar="NAME",
         help=(
             "the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, "
-            "page, mlflow_model, or a plugin's"
+            "page, mlflow_model, onnx, or a plugin's"
         ),
     )
     parser.add_argument(
