@@ -27,6 +27,9 @@ KNOWN = {
     ),
     "framework/arboretum/rows/mapped.py:mapped open": OWN_FOLDER,
     "framework/arboretum/rows/mapped.py:forget unlink": OWN_FOLDER,
+    "framework/arboretum/kernels/disk_cache.py:compiling_once open": (
+        "a file of locks beside the kernels, made if absent and never emptied"
+    ),
     "framework/arboretum/lab.py:trust write_text": OWN_NAME,
     "framework/arboretum/lab.py:trust replace": (
         "the note of what is trusted, which this command alone writes"
