@@ -30,7 +30,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
 from arboretum.report.page import page_of
 from arboretum.runs.gather import Gathered
-from arboretum.runs.grouping import BLOCKED, DATASET, Grouping, asked_of
+from arboretum.runs.grouping import BLOCKED, DATASET, METHOD, Grouping, asked_of
 from arboretum.runs.sweeps import spell_choice
 
 DEFAULTS = (
@@ -202,12 +202,15 @@ def compose(
 def _one_method(grouping: Grouping) -> str:
     """Why there is nothing to compare, and what could be."""
     asked = [asked_of(record) for record in grouping.records]
+    keys = sorted({key for one in asked for key in one}, key=lambda key: (key != METHOD, key))
+    several = {key for key in keys if len({repr(one[key]) for one in asked if key in one}) > 1}
+    hidden = {DATASET, *BLOCKED, *grouping.by}
+    # of a component that differs its fields differ, too
     varying = [
         key
-        for key in sorted({key for one in asked for key in one})
-        if key not in ("dataset", "seed", "split.fold", *grouping.by)
-        and not key.startswith("dataset.")
-        and len({repr(one.get(key)) for one in asked}) > 1
+        for key in keys
+        if key in several - hidden
+        and ((head := key.partition(".")[0]) == key or head not in several | {DATASET})
     ]
     way = (
         f"these vary: {', '.join(varying[:SHOWN])}; say --by {varying[0]}"

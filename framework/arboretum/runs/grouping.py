@@ -19,8 +19,10 @@ from arboretum.runs.sweeps import flatten, short_names, spell_choice
 METHOD, DATASET = "method", "dataset"
 BLOCKED = ("seed", "split.fold")
 """Keys that repeat a run."""
-UNASKED = frozenset({"seed", "tracker", "plugins", "goal", "skip_finished", "certify", "certifier"})
-"""Keys, or groups, that do not say what a run computes."""
+UNASKED = frozenset(
+    {"seed", "tracker", "plugins", "goal", "skip_finished", "certify", "certifier", "rows"}
+)
+"""Keys, or groups, that do not say what a run computes: where rows lie changes no tree."""
 ANY_TABLE = ("file", "openml")
 """Options of ``dataset`` that say where a table comes from, not which it is."""
 CHOICES = "choices."
@@ -285,8 +287,8 @@ def _varying_within(
     varying: set[str] = set()
     keys = {key for one in asked for key in one} - {*by, DATASET, *BLOCKED}
     for place, one in zip(places, asked, strict=True):
-        for key in keys - varying:
-            said = repr(one.get(key))
+        for key in keys & one.keys() - varying:  # older records lack keys that came later
+            said = repr(one[key])
             if seen.setdefault((place, key), said) != said:
                 varying.add(key)
     return tuple(

@@ -110,6 +110,11 @@ def test_a_block_that_lacks_one_of_what_is_averaged_has_no_value():
     assert found[0] == [0.15, 0.15] and found[1][0] == 0.15 and math.isnan(found[1][1])
 
 
+def test_a_key_that_older_records_lack_does_not_vary():
+    runs = [run("cart", "iris", 1), run("cart", "iris", 2, missing={"kept": 1}), run("id3", "iris")]
+    assert Grouping.of(runs).averaged == {}
+
+
 def test_what_belongs_to_a_method_or_a_data_set_is_no_matter():
     runs = [
         run("cart", "iris", criterion={"lam": 1}, cost={"low": 1}),
