@@ -351,8 +351,11 @@ def _means(measure: Measure, scores: Scores) -> Section:
         ]
     else:
         rows = [
-            {"method": name, **dict(zip(scores.datasets, column, strict=True))}
-            for name, column in zip(scores.methods, zip(*cells, strict=True), strict=True)
+            {
+                "method": scores.methods[m],
+                **{name: row[m] for name, row in zip(scores.datasets, cells, strict=True)},
+            }
+            for m in np.argsort(comparison.average_ranks(scores), kind="stable").tolist()
         ]
     return Section("Means", tables=[Listing(f"{measure.slug}_means", caption, rows)])
 

@@ -5,6 +5,7 @@ varies and is averaged or in the way.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
@@ -103,7 +104,7 @@ class Grouping:
         return Grouping(
             tuple(by),
             tuple(dict.fromkeys(sorted(labels, key=_order_of))),
-            tuple(sorted(set(datasets))),
+            tuple(sorted(set(datasets), key=_order_of)),
             cells,
             averaged,
             _test_shares(records, datasets),
@@ -237,13 +238,14 @@ def _labels(asked: Sequence[Mapping[str, object]], by: Sequence[str]) -> list[st
 
 
 def _order_of(label: str) -> tuple[object, ...]:
-    """What methods are ordered by: text, numbers by their size."""
-    parts = []
+    """What names are ordered by: numbers by their size, those within words, too."""
+    parts: list[tuple[object, ...]] = []
     for word in label.replace("=", " ").split():
         try:
-            parts.append((0, float(word), ""))
+            parts.append((0, float(word)))
         except ValueError:
-            parts.append((1, 0.0, word))
+            pieces = re.split(r"(\d+)", word)
+            parts.append((1, *(int(p) if p.isdecimal() else p for p in pieces)))
     return tuple(parts)
 
 

@@ -110,6 +110,13 @@ def test_a_block_that_lacks_one_of_what_is_averaged_has_no_value():
     assert found[0] == [0.15, 0.15] and found[1][0] == 0.15 and math.isnan(found[1][1])
 
 
+def test_names_are_ordered_by_the_numbers_in_them():
+    names = ["m10", "m2", "m1", "0.5", "10", "2", "a"]
+    grouping = Grouping.of([run(name, f"d{k}") for k, name in enumerate(names, 8)])
+    assert grouping.methods == ("0.5", "2", "10", "a", "m1", "m2", "m10")
+    assert grouping.datasets[:3] == ("d8", "d9", "d10")
+
+
 def test_a_key_that_older_records_lack_does_not_vary():
     runs = [run("cart", "iris", 1), run("cart", "iris", 2, missing={"kept": 1}), run("id3", "iris")]
     assert Grouping.of(runs).averaged == {}
