@@ -82,6 +82,7 @@ class ChunkRows:
     name = "chunks"
     paper = ""
     capabilities = ()
+    example = "dataset=iris split=none"
     whole = False
 
     most_values: int = param(

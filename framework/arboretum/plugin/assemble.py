@@ -330,7 +330,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "skip_finished": "an estimator records nothing; arboretum.run does",
 }
 """Keys of a run that an estimator does not take, and what to do instead."""
-UNUSED = ("dataset", "split", "tracker")
+UNUSED = ("dataset", "split", "rows", "tracker")
 """Groups an estimator has no use for: rows are given, all of them train, and nothing is
 recorded.
 """

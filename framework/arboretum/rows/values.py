@@ -87,7 +87,7 @@ def bins_of(
     """
     wide = np.result_type(values, edges) if len(edges) else values.dtype
     grid = Grid.of(edges.astype(wide, copy=False))
-    found = np.empty(len(values), dtype)
+    found: np.ndarray = np.empty(len(values), dtype)
     for start in range(0, len(values), BLOCK):
         part = values[start : start + BLOCK].astype(wide, copy=False)
         code = grid.bins(part)
@@ -175,7 +175,8 @@ def distinct_with_codes(
 def _distinct(values: np.ndarray) -> np.ndarray:
     """Return float[k], ascending, without NaN."""
     found = np.unique(values)
-    return found[~np.isnan(found)] + found.dtype.type(0)  # −0.0 becomes 0.0
+    known: np.ndarray = found[~np.isnan(found)] + found.dtype.type(0)  # −0.0 becomes 0.0
+    return known
 
 
 FINEST = 20

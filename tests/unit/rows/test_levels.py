@@ -237,6 +237,14 @@ def test_a_store_that_loses_rows_is_found_out():
         grow_by_levels(problem, Context(), store)
 
 
+def test_a_store_serves_one_growth():
+    problem = problem_of(draw_table(0))
+    store = kernels(problem)
+    grow_by_levels(problem, Context(), store)
+    with pytest.raises(ContractError, match="serves one growth"):
+        grow_by_levels(problem, Context(), store)
+
+
 def test_progress_is_told_by_level():
     told = []
     problem = problem_of(draw_table(0))

@@ -191,6 +191,11 @@ class LevelGrowth(Growth):
         growth.store, growth.engine, growth.below = store, StoredEngine(space, store), {}
         growth.engines = (growth.engine,)
         growth._take_in([0])
+        if (rows := int(growth._known.counts.sum())) != store.n_rows:
+            raise ContractError(
+                f"a row store serves one growth, which all rows begin in node 0: {rows} of "
+                f"{store.n_rows} are there"
+            )
         return growth
 
     @property
