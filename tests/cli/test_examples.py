@@ -13,7 +13,8 @@ from arboretum.api import CapabilityError, Encoded
 from arboretum.cli.plugins import command, runs_anywhere
 from arboretum.config.compose import compose_and_resolve
 from arboretum.engine import check
-from arboretum.engine.run import Request, run
+from arboretum.engine.in_parts import run_request
+from arboretum.engine.run import Request
 from arboretum.interfaces.component import STUDIES
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
@@ -50,7 +51,7 @@ def test_the_example_of_every_part_runs(item, here):
     off = [] if item.kind == "tracker" else ["tracker=none"]
     _, resolved = compose_and_resolve([*words, *off], REGISTRY)
     try:
-        assert run(Request(resolved.parts, 1, config=resolved.config)).verified
+        assert run_request(Request(resolved.parts, 1, config=resolved.config)).verified
     except CapabilityError as error:
         if "; install it (" not in str(error):
             raise

@@ -31,7 +31,7 @@ from arboretum.engine.run import (
 from arboretum.engine.scale import Scale
 from arboretum.errors import BudgetError, CapabilityError, DataError, blaming, sure
 from arboretum.interfaces.dataset import Dataset, InParts
-from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import Opened
 from arboretum.interfaces.split import Division
 from arboretum.model import walk
@@ -53,9 +53,12 @@ def prepare_request(request: Request, progress: Progress) -> Prepared:
 
 
 def run_request(
-    request: Request, progress: Progress, prepared: Prepared, keep: Callable[[Record], None]
+    request: Request,
+    progress: Progress = Context().progress,
+    prepared: Prepared | None = None,
+    keep: Callable[[Record], None] = lambda record: None,
 ) -> Record:
-    """Execute a run that is prepared; all as of :func:`arboretum.engine.run.run`."""
+    """Execute a run, wherever its rows lie; all as of :func:`arboretum.engine.run.run`."""
     if in_parts(request):
         return run_in_parts(request, progress, prepared)
     return run.run(request, progress, prepared, keep)

@@ -293,9 +293,10 @@ class RegistryFactory:
         """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
         ArboretumError.
         """
-        from arboretum.engine.run import Request, run
+        from arboretum.engine.in_parts import run_request
+        from arboretum.engine.run import Request
 
-        return run(Request(parts=self.parts(choices, values), seed=seed))
+        return run_request(Request(parts=self.parts(choices, values), seed=seed))
 
 
 def exported(
