@@ -11,8 +11,10 @@ import xml.etree.ElementTree as ET
 import pytest
 from made_runs import DATASETS, keep, made_record, made_study
 
+from arboretum.cli.compared import page_of_sweep
 from arboretum.cli.main import main as arboretum_main
-from arboretum.model.record import Certificate, Certified, Checked, Solution, Status
+from arboretum.model.record import Certificate, Certified, Checked, Record, Solution, Status
+from arboretum.plugin.discovery import load_registry
 
 
 @pytest.fixture
@@ -398,3 +400,15 @@ def test_a_plugin_s_test_with_a_bug_is_named_and_keeps_no_sweep_from_being_close
     assert calls[-1]["call"] == "close_sweep" and calls[-1]["status"] == "FINISHED"
     alone = call("compare", "s", "--plugin", "bug.py")
     assert alone.status == 1 and "ZeroDivisionError" in alone.error and "bug" in alone.error
+
+
+def test_a_search_with_a_setting_per_trial_has_no_report_of_hundreds_of_methods():
+    def trial(number: int) -> Record:
+        config = {"stopping": {"standard": {"max_depth": number}}}
+        return made_record("cart", "iris", 0, 0.001 * number, config=config)
+
+    registry, varied = load_registry(), ["stopping.standard.max_depth", "seed"]
+    assert page_of_sweep([trial(n) for n in range(3)], varied, registry) is not None
+    assert page_of_sweep([trial(n) for n in range(101)], varied, registry) is None
+    assert page_of_sweep([trial(n) for n in range(3)], ["seed"], registry) is None
+    assert page_of_sweep([], varied, registry) is None

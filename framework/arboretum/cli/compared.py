@@ -51,6 +51,8 @@ TRADED = {"expected_cost": "expected cost", "max_cost": "maximum cost", "n_leave
 TIMED = "timing."
 WIDE = 9  # methods up to which tables have a column each
 SHOWN_SETTINGS = 60
+MOST_SETTINGS = 100
+"""Settings of a sweep up to which it has a page."""
 MANY_RUNS = 200
 """Runs of a sweep from which on its page has tests by ranks: what these import takes a second."""
 SHOWN = 6
@@ -556,8 +558,8 @@ def page_of_sweep(
     records: Sequence[Record], varied: Sequence[str], registry: Registry
 ) -> str | None:
     """Return the report of a sweep as a page, without the tests that draw, which take seconds; of
-    fewer than MANY_RUNS with tests of blocks alone.  None where fewer than two settings meet, or
-    they cannot be compared fairly.
+    fewer than MANY_RUNS with tests of blocks alone.  None where fewer than two settings meet, more
+    than MOST_SETTINGS (a search has one a trial), or they cannot be compared fairly.
 
     varied : keys that the sweep varies.
     """
@@ -566,6 +568,8 @@ def page_of_sweep(
         return None
     try:
         grouping = Grouping.of(records, by)
+        if len(grouping.methods) > MOST_SETTINGS:
+            return None
         names = usual_measures(records)
         measures = [measure_of(name, records, registry) for name in names]
         entries = registry.entries("comparison")

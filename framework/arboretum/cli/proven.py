@@ -19,6 +19,7 @@ from arboretum.runs.sweeps import spell_choice
 REACHED = 1e-9  # relative: values that differ by less are sums of the same numbers in other orders
 
 
+MOST_PAIRED = 40  # methods up to which each is held against each
 CERTIFIED = ("expected_cost", "max_cost", "depth", "n_leaves")
 """Complexities that are shown; the others say the same in other units."""
 
@@ -113,6 +114,7 @@ def proven(grouping: Grouping) -> Chapter | None:
     pairs = [
         row
         for (dataset, measure), problems in claims.items()
+        if len(grouping.methods) <= MOST_PAIRED
         for row in _pair_rows(dataset, measure, problems.values())
     ]
     sentences = [
