@@ -412,3 +412,14 @@ def test_a_search_with_a_setting_per_trial_has_no_report_of_hundreds_of_methods(
     assert page_of_sweep([trial(n) for n in range(101)], varied, registry) is None
     assert page_of_sweep([trial(n) for n in range(3)], ["seed"], registry) is None
     assert page_of_sweep([], varied, registry) is None
+
+
+def test_a_password_in_an_error_is_in_no_file(here, call):
+    study = made_study(here / "study", seeds=2)
+    (study / "0" / "record.json").unlink()
+    error = "no answer from postgresql://me:opensesame@host/db"
+    (study / "0" / "error.txt").write_text(f"{error}\njob: method=cart dataset=iris seed=0\n")
+    result = call("compare", "study", "--out", "report")
+    assert result.status == 0 and "no answer from" in result.out
+    told = [result.out, *(path.read_text() for path in (here / "report").iterdir())]
+    assert not any("opensesame" in text for text in told)

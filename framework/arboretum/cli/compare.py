@@ -215,9 +215,9 @@ def files_of(document: Document) -> dict[str, str]:
     """File name → text of everything: the report as a page and as Markdown and text, each table as
     CSV and LaTeX, each picture.
     """
-    pictures = {name: masked(chart_svg(chart)) for name, chart in document.pictures.items()}
+    pictures = {name: chart_svg(chart) for name, chart in document.pictures.items()}
     tables = document.tables
-    return {
+    files = {
         **{f"{one.name}.csv": csv_listing(one) for one in tables},
         **{f"{one.name}.tex": latex_listing(one) for one in tables},
         **{f"{name}.svg": text for name, text in pictures.items()},
@@ -225,3 +225,4 @@ def files_of(document: Document) -> dict[str, str]:
         "comparison.md": markdown_of(document),
         PAGE: page_of(document, pictures),
     }
+    return {name: masked(text) for name, text in files.items()}  # an error may name a password
