@@ -476,6 +476,22 @@ def test_the_pointer_and_the_keys_tell_of_a_node(opened):
     assert facts()["Paid until here"] == "0 €", "without a pointer it is the chosen node"
 
 
+def test_what_else_might_have_been_asked_is_told_where_it_is_known(opened, iris):
+    class Explained(TreePage):
+        def write(self, tree):
+            tests = [("petal_width ≤ 0.8", 0.5, False), ("petal_length ≤ 2.45", 0.25, True)]
+            return self.write_explained(
+                tree, {0: {"of": 9, "tests": [*tests, ("odd", None, False)]}}
+            )
+
+    page = opened(iris, Explained)
+    rows = [" ".join(text.split()) for text in page.locator("#about tr").all_inner_texts()]
+    assert rows[-3:] == ["petal_width ≤ 0.8 0.5", "▸ petal_length ≤ 2.45 0.25", "odd −∞"]
+    assert "the best of 9" in page.locator("#about caption").last.text_content()
+    page.locator(".node").nth(2).click()
+    assert "might have been asked" not in page.locator("#about").text_content()
+
+
 def test_a_column_is_found_in_all_its_nodes_also_folded_ones(opened, iris):
     page = opened(iris, TreePage)
     names = [iris.rule(v).columns[0] if not iris.is_leaf[v] else "" for v in range(iris.n_nodes)]

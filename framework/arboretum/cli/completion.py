@@ -67,6 +67,8 @@ def next_words(line: str) -> list[str]:
             for entry in load_registry().entries()
             if (name := f"{entry.kind}.{entry.name}").startswith(word)
         ]
+    if verb == "export" and before[-1:] == ["--to"]:
+        return [name for name in load_registry().names("export") if name.startswith(word)]
     if verb == "reproduce":
         return [name for name in load_registry().names("reproduction") if name.startswith(word)]
     return [shell for shell in SCRIPTS if verb == "completion" and shell.startswith(word)]
