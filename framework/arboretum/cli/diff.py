@@ -4,7 +4,7 @@ differently, and how their runs differ.
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -19,6 +19,7 @@ from arboretum.errors import ArboretumError, ConfigError, DataError, StoreError,
 from arboretum.measure.complexity import complexities
 from arboretum.measure.difference import Difference, Disagreement
 from arboretum.measure.evaluate import PARTS
+from arboretum.model.document import Cell, Chapter, Document, Listing, Section
 from arboretum.model.frame import spelled, table_like
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Record
@@ -29,7 +30,8 @@ from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry, plugin_files
 from arboretum.report.outline import headline
-from arboretum.report.side_by_side import Section, page, pair_scene
+from arboretum.report.page import page_of
+from arboretum.report.side_by_side import pair_scene
 from arboretum.report.table import text_table
 from arboretum.runs.folder import RECORD, TREE
 from arboretum.runs.sweeps import flatten
@@ -38,8 +40,7 @@ DESCRIPTION = """\
 Two trees of one table, side by side: the tests they share from the root on, the places where they
 part, the rows that they answer differently and who is right there, and how their measures and
 configurations differ.  A and B: run folders, a tracker's run ids, or files tree.json."""
-LISTED = 20  # rows, places and keys that are printed; pages hold MOST_ON_PAGE
-MOST_ON_PAGE = 1000
+LISTED = 20  # rows, places and keys that are printed
 
 
 @attrs.frozen(eq=False)
@@ -65,6 +66,43 @@ class Side:
         return complexities(self.tree) if self.record is None else self.record.metrics
 
 
+@attrs.frozen
+class Part:
+    """A part of the report.
+
+    title : its heading.
+    lines : sentences before the table.
+    rows : of the table, column → cell; none: no table.
+    headings : column → heading, of the columns that are shown, in order.
+    items : the rows in words, where a terminal is too narrow for the table; none: the table.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    rows: Sequence[Mapping[str, Cell]] = ()
+    headings: Mapping[str, str] = attrs.field(factory=dict)
+    items: Sequence[str] = ()
+
+    def section(self, number: int, drawings: Sequence[str] = ()) -> Section:
+        """Return it for a page."""
+        table = Listing(f"table_{number}", self.title, self.rows, self.headings)
+        return Section(self.title, self.lines, [table] if self.rows else [], drawings=drawings)
+
+    def text(self, most: int | None) -> Iterator[str]:
+        """Yield its lines for a terminal.   most : rows of a table; None: all."""
+        yield self.title
+        yield from (f"  {line}" for line in self.lines)
+        if self.items:
+            yield from (f"  {line}" for item in self.items[:most] for line in item.splitlines())
+        elif self.rows:
+            width = max(terminal.width(), 100) - 2
+            table = text_table(self.rows[:most], self.headings, width=width).rstrip()
+            yield from (f"  {line}" for line in table.splitlines())
+        if most is not None and len(self.rows) > most:
+            yield f"  … and {len(self.rows) - most} more (--all lists them)"
+        yield ""
+
+
 def main(argv: list[str]) -> int:
     """Print how the trees differ; the exit status is 0 whether they do or not."""
     parser = Parser("diff", DESCRIPTION, plugin=PLUGIN_HELP)
@@ -85,21 +123,23 @@ def main(argv: list[str]) -> int:
         raise ConfigError(f"{own[0]!r} says how a file is read; name it: --data FILE")
     first, second = (_side(name, others, given.plugin) for name in (given.A, given.B))
     found = Difference.of(first.tree, second.tree)
-    most = MOST_ON_PAGE if given.all or given.html else LISTED
-    sections = [
-        _structure(found, (first, second), most),
-        *_rows_sections(found, (first, second), given.data, own, most),
+    parts = [
+        _structure(found, (first, second)),
+        *_rows_parts(found, (first, second), given.data, own),
         _measures(first, second),
         *_configuration(first, second),
     ]
-    terminal.say("\n".join(_text(sections, None if given.all else LISTED)))
+    most = None if given.all else LISTED
+    terminal.say("\n".join(line for part in parts for line in part.text(most)))
     if given.svg or given.html:
         scene = pair_scene((first.tree, second.tree), (first.title, second.title), found.only())
         if given.svg:
             write_out(given.svg, scene.svg())
         if given.html:
             title = f"{first.title} and {second.title}"
-            write_out(given.html, page(title, sections, scene))
+            drawn = [[scene.svg()], *[()] * len(parts)]
+            sections = [p.section(k, d) for k, (p, d) in enumerate(zip(parts, drawn, strict=False))]
+            write_out(given.html, page_of(Document(title, [Chapter("How they differ", sections)])))
     return 0
 
 
@@ -125,38 +165,17 @@ def _found(
     return tree, record, registry
 
 
-def _text(sections: Sequence[Section], most: int | None) -> Iterator[str]:
-    """Yield the lines of a report.   most : rows of a table; None: all."""
-    for section in sections:
-        yield section.title
-        yield from (f"  {line}" for line in section.lines)
-        if section.items:
-            shown = section.items[:most]
-            for item in shown:
-                yield from (f"  {line}" for line in item.splitlines())
-            if len(shown) < len(section.items):
-                yield f"  … and {len(section.items) - len(shown)} more (--all lists them)"
-        elif section.rows:
-            width = max(terminal.width(), 100) - 2
-            rows = section.rows[:most]
-            table = text_table(rows, section.headings, width=width).rstrip()
-            yield from (f"  {line}" for line in table.splitlines())
-            if len(rows) < len(section.rows):
-                yield f"  … and {len(section.rows) - len(rows)} more (--all lists them)"
-        yield ""
-
-
-def _structure(found: Difference, sides: tuple[Side, Side], most: int) -> Section:
+def _structure(found: Difference, sides: tuple[Side, Side]) -> Part:
     """Return what the trees share and where they part."""
     first, second = sides
     lines = [f"first:  {first.title}: {headline(first.tree)}"]
     lines.append(f"second: {second.title}: {headline(second.tree)}")
     n, sizes = len(found.shared), (first.tree.n_nodes, second.tree.n_nodes)
     if found.equal:
-        return Section("The trees are equal in every field", tuple(lines))
+        return Part("The trees are equal in every field", tuple(lines))
     if not found.places:
         lines.append(f"same tests and answers; what differs: {', '.join(found.fields)}")
-        return Section("The trees have the same structure", tuple(lines))
+        return Part("The trees have the same structure", tuple(lines))
     lines.append(
         f"shared from the root on: {n} nodes, of {sizes[0]} of the first and {sizes[1]} of the "
         "second"
@@ -173,7 +192,7 @@ def _structure(found: Difference, sides: tuple[Side, Side], most: int) -> Sectio
                 )
             },
         }
-        for place in found.places[:most]
+        for place in found.places
     ]
     headings = {"where": "where", "change": "what differs", "first": "first", "second": "second"}
     items = [
@@ -182,7 +201,7 @@ def _structure(found: Difference, sides: tuple[Side, Side], most: int) -> Sectio
         for row in rows
     ]
     title = f"The trees part at {len(found.places)} place{'s' * (len(found.places) != 1)}"
-    return Section(title, tuple(lines), rows, headings, tuple(items))
+    return Part(title, tuple(lines), rows, headings, tuple(items))
 
 
 def _node_in_words(node: int, words: str, size: int, moved: int, other: str) -> str:
@@ -215,13 +234,12 @@ class Rows:
     numbers: Sequence[int] | None = None
 
 
-def _rows_sections(
+def _rows_parts(
     found: Difference,
     sides: tuple[Side, Side],
     data: str | None,
     overrides: Sequence[str],
-    most: int,
-) -> list[Section]:
+) -> list[Part]:
     """Return on which rows the trees disagree.   data : file to read instead of the runs' data."""
     if found.equal:
         return []  # equal trees answer every row alike
@@ -230,7 +248,7 @@ def _rows_sections(
     else:
         lines, parts = _rows_of_runs(sides)
     if not parts:
-        return [Section("Rows on which they disagree: not known", tuple(lines))]
+        return [Part("Rows on which they disagree: not known", tuple(lines))]
     totals: list[Facts] = []
     listed: list[Facts] = []
     numbers = found.first.is_regression
@@ -260,13 +278,13 @@ def _rows_sections(
     headings |= {who: f"{who} {better}" for who in ("first", "second")}
     headings |= {"both": "as near"} if numbers else {"neither": "neither right"}
     if not listed:
-        return [Section("They answer every row alike", tuple(lines), totals, headings)]
+        return [Part("They answer every row alike", tuple(lines), totals, headings)]
     heads = {"part": "part", "row": "row", "true": "target", "a": "first", "b": "second"}
     title = f"They disagree on {len(listed)} of {sum(one['rows'] for one in totals)} rows"
     counted = ("counted from 0, as in the data set",)
     return [
-        Section(title, tuple(lines), totals, headings),
-        Section("These rows", counted, listed[:most], {**heads, "right": better}),
+        Part(title, tuple(lines), totals, headings),
+        Part("These rows", counted, listed, {**heads, "right": better}),
     ]
 
 
@@ -353,7 +371,7 @@ def _target(tree: Tree, truth: np.ndarray) -> Target:
 # -- measures and configurations -------------------------------------------------------------------
 
 
-def _measures(first: Side, second: Side) -> Section:
+def _measures(first: Side, second: Side) -> Part:
     """Return every measure in which they differ."""
     one, other = first.measures, second.measures
     if first.record is None or second.record is None:  # a tree alone has no rows
@@ -367,22 +385,22 @@ def _measures(first: Side, second: Side) -> Section:
         change = None if a is None or b is None else b - a
         rows.append({"measure": name, "a": a, "b": b, "change": change})
     if not rows:
-        return Section(f"All {len(names)} measures are equal")
+        return Part(f"All {len(names)} measures are equal")
     same = len(names) - len(rows)
     headings = {"measure": "measure", "a": "first", "b": "second", "change": "second − first"}
     title = f"{len(rows)} measures differ" if len(rows) > 1 else "1 measure differs"
     title += f", {same} are equal" if same else ""
-    return Section(title, (), rows, headings)
+    return Part(title, (), rows, headings)
 
 
-def _configuration(first: Side, second: Side) -> list[Section]:
+def _configuration(first: Side, second: Side) -> list[Part]:
     """Return the keys of the configuration that differ; nothing unless both are runs."""
     if first.record is None or second.record is None:
         return []
     one, other = (dict(flatten(side.record.config)) for side in (first, second) if side.record)
     keys = [key for key in dict.fromkeys((*one, *other)) if one.get(key) != other.get(key)]
     if not keys:
-        return [Section("The configurations are equal")]
+        return [Part("The configurations are equal")]
     rows = [
         {
             "key": key,
@@ -393,7 +411,7 @@ def _configuration(first: Side, second: Side) -> list[Section]:
     ]
     title = f"{len(keys)} keys of the configuration differ"
     title = title if len(keys) > 1 else "1 key of the configuration differs"
-    return [Section(title, (), rows, {"key": "key", "a": "first", "b": "second"})]
+    return [Part(title, (), rows, {"key": "key", "a": "first", "b": "second"})]
 
 
 def _spelled(value: object) -> str:

@@ -59,6 +59,7 @@ class Section:
     sentences : the answer.
     tables, pictures : file name without ending → chart.
     notes : what limits it.
+    drawings : SVG documents of another kind than charts, which a page shows before its tables.
     """
 
     title: str
@@ -66,6 +67,7 @@ class Section:
     tables: Sequence[Listing] = ()
     pictures: Mapping[str, Chart] = attrs.field(factory=dict)
     notes: Sequence[str] = ()
+    drawings: Sequence[str] = ()
 
 
 @attrs.frozen

@@ -66,6 +66,7 @@ def _section(section: Section, drawn: Mapping[str, str]) -> str:
     parts = [f"<h3>{_text(section.title)}</h3>"] if section.title else []
     parts.append(_paragraphs(section.sentences))
     parts += [_figure(name, chart, drawn[name]) for name, chart in section.pictures.items()]
+    parts += [f'<figure tabindex="0">{svg}</figure>' for svg in section.drawings]
     parts += map(_table, section.tables)
     parts.append(_paragraphs(section.notes, "note"))
     return "\n".join(filter(None, parts))
