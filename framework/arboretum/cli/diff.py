@@ -83,10 +83,12 @@ class Part:
     headings: Mapping[str, str] = attrs.field(factory=dict)
     items: Sequence[str] = ()
 
-    def section(self, number: int, drawings: Sequence[str] = ()) -> Section:
-        """Return it for a page."""
-        table = Listing(f"table_{number}", self.title, self.rows, self.headings)
-        return Section(self.title, self.lines, [table] if self.rows else [], drawings=drawings)
+    def chapter(self, number: int, drawings: Sequence[str] = ()) -> Chapter:
+        """Return it for a page, where every part has a heading of its own."""
+        caption = ", ".join(self.headings.values())
+        table = Listing(f"table_{number}", caption, self.rows, self.headings)
+        inner = Section("", tables=[table] if self.rows else [], drawings=drawings)
+        return Chapter(self.title, [inner], self.lines)
 
     def text(self, most: int | None) -> Iterator[str]:
         """Yield its lines for a terminal.   most : rows of a table; None: all."""
@@ -137,9 +139,12 @@ def main(argv: list[str]) -> int:
             write_out(given.svg, scene.svg())
         if given.html:
             title = f"{first.title} and {second.title}"
-            drawn = [[scene.svg()], *[()] * len(parts)]
-            sections = [p.section(k, d) for k, (p, d) in enumerate(zip(parts, drawn, strict=False))]
-            write_out(given.html, page_of(Document(title, [Chapter("How they differ", sections)])))
+            drawn = [[scene.svg()], *[()] * (len(parts) - 1)]
+            chapters = [
+                part.chapter(k, drawings)
+                for k, (part, drawings) in enumerate(zip(parts, drawn, strict=True))
+            ]
+            write_out(given.html, page_of(Document(title, chapters)))
     return 0
 
 
