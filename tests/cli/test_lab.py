@@ -316,6 +316,8 @@ def test_new_lab_writes_one_that_works_at_once(here, call, monkeypatch):
         ("arboretum run dataset=iris stopping.standard.max_d", {"stopping.standard.max_depth="}),
         ("arboretum run dataset=iris split=ha", {"split=halves"}),
         ("arboretum run dataset=wrong wrong=1 criterion.x", set()),
+        ("arboretum export r --to mlf", {"mlflow_model"}),
+        ("arboretum li", {"list ", "lint "}),
         ("arboretum show out", set()),
     ],
 )

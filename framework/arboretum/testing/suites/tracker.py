@@ -217,6 +217,21 @@ class TrackerSuite(ComponentSuite):
         assert {run_id: found.get(run_id) for run_id in kept} == kept
         assert failure not in found and sweep not in found
 
+    def test_runs_are_listed_with_what_they_were_asked_for_and_without_parents(
+        self, tracker, tmp_path
+    ):
+        skip_if(not hasattr(tracker, "runs"), "this tracker lists no runs")
+        sweep = tracker.open_sweep("one", {})
+        run_id, _ = self.kept(tracker, tmp_path, 7, sweep)
+        failure = tracker.store_failure(sample_run(tmp_path / "f", 8, sweep), "DataError: …")
+        tracker.close_sweep(sweep, {}, "FINISHED")
+        found = {one["id"]: one for one in tracker.runs()}
+        assert sweep not in found
+        assert [found[one]["status"] for one in (run_id, failure)] == ["FINISHED", "FAILED"]
+        assert found[run_id]["sweep"] == sweep and found[run_id]["start"] > 0
+        assert found[run_id]["params"]["method"] == "cart"
+        assert found[run_id]["metrics"]["depth"] == 3.0
+
     def test_a_worker_s_copy_writes_to_the_same_store(self, tracker, tmp_path):
         copy = pickle.loads(pickle.dumps(tracker))
         run_id, files = self.kept(copy, tmp_path, 3)
