@@ -178,6 +178,11 @@ def _structure(found: Difference, sides: tuple[Side, Side]) -> Part:
     n, sizes = len(found.shared), (first.tree.n_nodes, second.tree.n_nodes)
     if found.equal:
         return Part("The trees are equal in every field", tuple(lines))
+    if found.untried:
+        nodes = f"{found.untried} node{'s' * (found.untried != 1)}"
+        lines.append(
+            f"at {nodes} rows without a value go elsewhere, though no training row lacked one there"
+        )
     if not found.places:
         lines.append(f"same tests and answers; what differs: {', '.join(found.fields)}")
         return Part("The trees have the same structure", tuple(lines))

@@ -64,6 +64,8 @@ class Difference:
         way, at the leaves the same answer.
     places : where they differ, in the order of the first tree.
     fields : names of the arrays that differ where the structure is the same (weights, prices, …).
+    untried : pairs of nodes that send rows without a value elsewhere, where no training row of
+        either tree lacked one; they are no places.
     """
 
     first: Tree
@@ -71,6 +73,7 @@ class Difference:
     shared: tuple[tuple[int, int], ...]
     places: tuple[Place, ...]
     fields: tuple[str, ...]
+    untried: int = 0
 
     @staticmethod
     def of(first: Tree, second: Tree) -> Difference:
@@ -80,7 +83,7 @@ class Difference:
         places = tuple(walk.places())
         same = not places and first.n_nodes == second.n_nodes
         fields = tuple(_fields_that_differ(first, second)) if same and first != second else ()
-        return Difference(first, second, tuple(walk.shared), places, fields)
+        return Difference(first, second, tuple(walk.shared), places, fields, walk.untried)
 
     @property
     def equal(self) -> bool:
@@ -142,12 +145,16 @@ def _fields_that_differ(first: Tree, second: Tree) -> Iterator[str]:
 class _Walk:
     """Both trees, walked together.
 
-    shared : grows with the walk.
+    shared, untried : as of :class:`Difference`; they grow with the walk.
     """
 
     def __init__(self, first: Tree, second: Tree) -> None:
         self.first, self.second = first, second
         self.shared: list[tuple[int, int]] = []
+        self.untried = 0
+        self.lacking = {
+            spec.name for tree in (first, second) for spec in tree.columns if spec.missing
+        }
         self.policies = policies(first).tolist(), policies(second).tolist()
         self.surrogates = _surrogates_of(first), _surrogates_of(second)
         known: dict[object, int] = {}
@@ -176,14 +183,11 @@ class _Walk:
             elif same:
                 self.shared.append((a, b))
             if self._lost(0, a) != self._lost(1, b):
-                yield Place(
-                    Change.missing,
-                    a,
-                    b,
-                    path or "all rows",
-                    self._lost_in_words(0, a),
-                    self._lost_in_words(1, b),
-                )
+                if self.lacking.isdisjoint(one.columns):
+                    self.untried += 1
+                else:
+                    words = self._lost_in_words(0, a), self._lost_in_words(1, b)
+                    yield Place(Change.missing, a, b, path or "all rows", *words)
             children = list(
                 zip(first.children(a).tolist(), second.children(b).tolist(), strict=True)
             )
