@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables, with compiled kernels), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
+# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables, with compiled kernels), make test-next (sweeps with the newest Hydra and MLflow), make test-ray (sweeps on a Ray cluster), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-thorough test-next explore setup lint lock docs site clean
+.PHONY: demo test test-all test-thorough test-next test-ray explore setup lint lock docs site clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -51,6 +51,15 @@ test-next: $(STAMP)
 	  $(BIN)/python -m pip install -q --no-deps --target "$$within" "mlflow>=3.10,<4"
 	@$(NEXT)/bin/python -c 'import hydra, mlflow.version; print("with Hydra", hydra.__version__, "and MLflow", mlflow.version.VERSION)'
 	$(NEXT)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/cli/test_sweep.py tests/cli/test_sweep_tracker.py tests/cli/test_sweep_jobs.py plugins/arboretum_mlflow/tests/test_sweeps.py $(PYTEST_ARGS)
+
+# Ray's launcher asks for older packages than the pins, and works with these: it is laid on top of them.
+test-ray: $(STAMP)
+	@$(BIN)/python -m venv --clear --without-pip $(VENV)/ray
+	@within=$$($(VENV)/ray/bin/python $(PURELIB)) && outer=$$($(BIN)/python $(PURELIB)) && \
+	  echo "import site; site.addsitedir('$$outer')" > "$$within/outer.pth" && \
+	  $(BIN)/python -m pip install -q --no-deps --target "$$within" "ray>=2.40" "hydra-ray-launcher>=1.2.2" \
+	    filelock jsonschema jsonschema-specifications msgpack referencing rpds-py
+	$(VENV)/ray/bin/python -m pytest tests/cli/test_ray.py $(PYTEST_ARGS)
 
 explore: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=explore $(PYTEST_ARGS)

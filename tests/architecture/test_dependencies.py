@@ -203,13 +203,14 @@ def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
     )
 
 
+LOADED_BY_SWEEPS = {f"arboretum.cli.{name}" for name in ("sweep", "jobs", "collector")}
 LOADED_LATE = {
     "numba": lambda m: (
         m.room == "kernels" or m.path.stem in ("kernels", "lanes", "pair_counts", "packing")
     ),
     "sklearn": lambda m: m.name == "arboretum.sklearn",
-    "hydra": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
-    "omegaconf": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
+    "hydra": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
+    "omegaconf": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
     "mlflow": lambda m: (
         m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py", "page.py")
     ),

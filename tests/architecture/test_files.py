@@ -27,8 +27,13 @@ KNOWN = {
     ),
     "framework/arboretum/rows/mapped.py:mapped open": OWN_FOLDER,
     "framework/arboretum/rows/mapped.py:forget unlink": OWN_FOLDER,
+    "framework/arboretum/cli/jobs.py:_folder_for rmtree": OWN_FOLDER,
     "framework/arboretum/kernels/disk_cache.py:compiling_once open": (
-        "a file of locks beside the kernels, made if absent and never emptied"
+        "a lock in numba's cache, made if absent and never emptied"
+    ),
+    "framework/arboretum/plugin/discovery.py:place write_bytes": OWN_NAME,
+    "framework/arboretum/plugin/discovery.py:place replace": (
+        "a copy of a plugin's file, named after its content, in the folder for temporary files"
     ),
     "framework/arboretum/lab.py:trust write_text": OWN_NAME,
     "framework/arboretum/lab.py:trust replace": (

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 import attrs
 
 from arboretum.cli import terminal
+from arboretum.cli.jobs import explain_failure, unforeseen
 from arboretum.cli.plugins import load_installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
-from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
-from arboretum.cli.terminal import TRACKER_FAILED, Parser, aligned, error_text, paragraph, status_of
+from arboretum.cli.sweep import refuse_vain, sweep
+from arboretum.cli.terminal import (
+    TRACKER_FAILED,
+    Parser,
+    aligned,
+    at_least,
+    error_text,
+    paragraph,
+    status_of,
+)
 from arboretum.config.bridge import Start, hold_nodes, start_from, start_in
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
@@ -63,6 +72,21 @@ def parser() -> Parser:
         "--multirun",
         action="store_true",
         help="run every combination of comma-separated values",
+    )
+    found.add_argument(
+        "--retries",
+        type=at_least(0),
+        default=0,
+        metavar="N",
+        help="of a sweep: how often runs are tried again whose worker ended (default 0)",
+    )
+    found.add_argument(
+        "--runs-per-job",
+        type=at_least(1),
+        default=None,
+        metavar="N",
+        help="of a sweep: runs that a launcher is given at a time (default: so many that there are "
+        "a few hundred jobs at most, and of submitit_local one job a core)",
     )
     found.add_argument(
         "--from",

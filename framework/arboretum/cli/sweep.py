@@ -5,75 +5,61 @@ table to close.
 from __future__ import annotations
 
 import functools
-import math
 import os
+import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
-from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep as Several, ValueType
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, goal_of, reasons_without_certificate
+from arboretum.cli.collector import Collector, LostError
+from arboretum.cli.comparison import Comparison, reasons_without_certificate
+from arboretum.cli.jobs import Job
 from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, say_waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import (
     FAILED_STATUS,
     TRACKER_FAILED,
-    error_text,
-    fit,
     status_of,
     word_of,
 )
 from arboretum.config.compose import Loader
-from arboretum.config.execute import Session, session
 from arboretum.config.guard import contents
 from arboretum.config.launch import asked, multirun, search_of
-from arboretum.config.resolve import Resolved, component_from, resolve
+from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
 from arboretum.errors import (
     ArboretumError,
     ConfigError,
-    ContractError,
     StoreError,
     TrackerError,
-    VerificationError,
 )
 from arboretum.interfaces.component import KINDS
-from arboretum.model.plain import Facts
+from arboretum.plugin.discovery import PluginFile
 from arboretum.plugin.registry import SWEEPER
 from arboretum.runs.folder import (
-    ERROR,
     RECORD,
     SWEEP_DIR,
     Index,
     default_root,
-    free_folder,
-    holds_others,
     is_tracked,
     make_ready,
     remove,
     remove_empty,
-    write_files,
 )
-from arboretum.runs.grouping import data_set_of
-from arboretum.runs.listing import JOB
 from arboretum.runs.sweeps import (
     BROKEN,
-    DONE,
     ENDED,
     FAILED,
     KILLED,
-    SKIPPED,
     SWEEP,
     Note,
     Notes,
@@ -84,166 +70,14 @@ from arboretum.runs.sweeps import (
     runs_of,
     write_sweep,
 )
+from arboretum.runs.worker_pool import every
 
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
 
 
-@attrs.define(eq=False, slots=False)
-class Job:
-    """Callable with a configuration; a sweep's launcher may also hand it what was resolved.
-
-    files : one-file plugins, for workers that have no registry yet.
-    index, notes, sweep : folders of the index of finished runs, of what jobs leave word of, of the
-        sweep.
-    constant : keys that all jobs have alike.
-    varied : those with which the runs' names begin.
-    sweep_id : the tracker's id of the sweep.
-    goals : of a search, whose jobs return the values of these.
-    """
-
-    files: tuple[str, ...]
-    index: Path
-    notes: Path
-    sweep: Path
-    constant: frozenset[str] = frozenset()
-    varied: tuple[str, ...] = ()
-    goals: tuple[str, ...] = ()
-    sweep_id: str = ""
-    own: Session | None = None
-    progress: Callable[[float, float | None, str], None] | None = None
-    finished: Index | None = None
-
-    def __getstate__(self) -> Facts:  # what a worker process receives
-        return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
-
-    def __call__(self, config: DictConfig) -> object:
-        """Do one job of the sweep; what Hydra calls."""
-        hydra, registry = HydraConfig.get(), self._session.registry
-        resolved = functools.partial(resolve, config, registry, contents(hydra.runtime.choices))
-        return self.do(
-            resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir)
-        )
-
-    @property
-    def _session(self) -> Session:
-        return self.own or session(self.files)
-
-    def label(self, overrides: Sequence[str]) -> str:
-        """What tells a job of these overrides from the others of the sweep."""
-        return " ".join(
-            text
-            for text in overrides
-            if text.partition("=")[0] not in self.constant and not text.startswith("hydra.")
-        )
-
-    def do(
-        self,
-        resolve_job: Callable[[], Resolved],
-        number: int,
-        overrides: Sequence[str],
-        folder: Path,
-    ) -> Any:
-        """Do one job, leave a note of it, and return the value of its goal; of a search, the list
-        of its goals' values (NaN for one that the run lacks); None where the run failed.
-
-        A failure becomes a note and is not raised, so that the other jobs go on.
-
-        resolve_job : called here, so that its ConfigError is the job's failure.
-        number, overrides : of the job.
-        folder : absolute, for its record.
-        """
-        label, notes, resolved = self.label(overrides), Notes(self.notes), None
-        self.finished = self.finished or Index(self.index, self.sweep)
-        where: Facts = {
-            "index": self.finished,
-            "sweep_id": self.sweep_id,
-            "sweep": self.sweep,
-            "varied": self.varied,
-        }
-        try:
-            resolved = resolve_job()
-            outcome = self._session.execute(
-                resolved, folder, **where, beside=self.own is not None, progress=self.progress
-            )
-        except Exception as error:
-            label = label or (resolved.label if resolved else f"job {number}")
-            return self._note_failure(
-                resolved,
-                Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)),
-                error,
-            )
-        goal = resolved.settings.goal
-        warnings = outcome.warnings
-        metrics = outcome.record.metrics
-        values = None
-        try:
-            goal = goal_of(goal, metrics)
-            values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
-        except ConfigError as error:
-            warnings = (*warnings, str(error))
-        value = metrics.get(goal)
-        status = SKIPPED if outcome.skipped else DONE
-        dataset = data_set_of(outcome.record)
-        note = Note(
-            job=number,
-            status=status,
-            label=label or resolved.label,
-            folder=str(outcome.folder),
-            dataset=dataset,
-            goal=goal,
-            value=value,
-        )
-        notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
-        if outcome.record.solution is not None and outcome.record.solution.interrupted:
-            raise outcome.record.solution.interrupted  # its best tree is kept; no other job begins
-        return values if self.goals else value
-
-    def _note_failure(self, resolved: Resolved | None, note: Note, error: Exception) -> None:
-        """Leave word of a job that failed, and tell the tracker.   resolved : None where the
-        configuration was refused; the tracker then hears nothing.
-        """
-        folder, trouble = Path(note.folder), ""
-        terminal.report_traceback(error)
-        if resolved is not None:
-            trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
-        warnings = tuple(filter(None, [explain_failure(folder, error, note.label)]))
-        Notes(self.notes).write(attrs.evolve(note, tracker_error=trouble, warnings=warnings))
-
-
-def unforeseen(error: Exception) -> bool:
-    """Whether code is at fault, a plugin's or ours, and not what the user asked for."""
-    return not isinstance(error, ArboretumError) or isinstance(
-        error, ContractError | VerificationError
-    )
-
-
-def explain_failure(folder: Path, error: Exception, label: str = "") -> str:
-    """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is
-    not possible, or "".
-
-    label : what tells the job from others of its sweep, for whoever looks for its result.
-    """
-    steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
-    if holds_others(folder) and os.path.lexists(folder / ERROR):
-        return (
-            f"{folder / ERROR} was there before and stays, so the traceback is not kept "
-            "(ARBORETUM_DEBUG=1 prints it)"
-        )
-    try:
-        asked = [fit(f"{JOB}{label}")] if label else []
-        lines = (error_text(error), *asked, *steps.splitlines())
-        write_files(folder, {ERROR: "\n".join(lines) + "\n"})
-    except StoreError as problem:
-        return str(problem)
-    return ""
-
-
 SHOWN_FAILURES = 20
-DIED = (
-    "a worker process ended before its run was done (killed, or out of memory: fewer workers may "
-    "help)"
-)
+FOLLOW_SECONDS = 1.0  # between two looks for runs that the tracker lacks
 MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
 
@@ -261,8 +95,25 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     fresh = make_ready(folder, SWEEP_DIR)
     notes = Notes.open(folder)
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
-    folders = default_root(), notes.folder.absolute(), folder.absolute()
-    job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, own=app.session)
+    job = Job(
+        tuple(map(PluginFile.read, app.files)),
+        default_root(),
+        notes,
+        folder.absolute(),
+        owner=owner(),
+        here=os.getcwd(),
+        data=app.lab.data,
+        constant=constant,
+        varied=post.sweep.varied,
+        goals=post.goals,
+        own=app.session,
+    )
+    collector = post.collector = Collector(
+        job,
+        Index(default_root(), folder.absolute()),
+        retries=app.arguments.retries,
+        per_job=app.arguments.runs_per_job,
+    )
     job.progress = lambda done, total, message: (
         line.show(message, now=True) if "compil" in message else None
     )
@@ -270,8 +121,11 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     broken: Exception | None = None
     lost: list[Note] = []
     try:
-        with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
-            jobs = multirun(loader, job, base, post.search, functools.partial(post.open, job))
+        watch = Watch(line, notes.read, lambda: loader.n_jobs)
+        with line.shows(watch), every(FOLLOW_SECONDS, post.follow):
+            jobs = multirun(
+                loader, job, base, post.search, functools.partial(post.open, job), collector
+            )
         lost = find_lost_jobs(notes, jobs, job)
     except KeyboardInterrupt as error:
         ended = error
@@ -285,6 +139,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     done, records = [heard[number] for number in sorted(heard)], records_of(folder)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended and post.begun:
+        post.follow()
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
@@ -312,8 +167,8 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     if ended is not None:
         terminal.report(f"arboretum: {word_of(ended)}; {kept}")
         return status_of(ended)
-    if isinstance(broken, BrokenExecutor):
-        raise StoreError(f"{DIED}; {kept}") from broken
+    if isinstance(broken, LostError):
+        raise StoreError(f"{broken}; {kept}") from broken.__cause__
     if broken is not None:
         raise broken
     if any(note.status == FAILED for note in done):
@@ -409,6 +264,9 @@ class Post:
             tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded)
         )
         self.parent: Parent | None = None
+        self.collector: Collector | None = None
+        self._reported: set[int] = set()
+        self._at_work = threading.Lock()
         self.begun = False  # a sweep that is refused leaves no parent
         self.trouble = ""
 
@@ -445,12 +303,39 @@ class Post:
         self.parent.registry = self.app.registry
         return self.parent
 
+    def follow(self) -> None:
+        """Tell the tracker of the runs that others have done since it was told last; after trouble
+        it is left alone until all is done.
+        """
+        collector = self.collector
+        if self.parent is None or collector is None or not collector.asked:
+            return
+        with self._at_work:
+            for note in collector.job.notes.read():
+                if self.trouble:
+                    return
+                if note.job in self._reported:
+                    continue
+                self._reported.add(note.job)
+                self.trouble = self._report_run(self.parent, collector, note)
+
+    def _report_run(self, parent: Parent, collector: Collector, note: Note) -> str:
+        """Tell the tracker of one run; what went wrong, or ""."""
+        session, resolved = self.app.session, collector.asked.get(note.job)
+        folder = Path(note.folder)
+        if note.status != FAILED:
+            return str(session.ask(self.component, lambda: parent.send(folder)))
+        if resolved is None:  # it could not be composed
+            return ""
+        return str(session.fail(resolved, folder, parent.sweep.id, note.error, self.sweep.varied))
+
     def hand_in(self, notes: list[Note]) -> list[Note]:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns
         the notes as they then are.
         """
         if self.component is None:
             return notes
+        self._at_work.acquire()  # whoever follows is at its last run
 
         def send() -> None:
             parent = self.parent or self._open()

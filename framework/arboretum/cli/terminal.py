@@ -13,7 +13,7 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -219,6 +219,18 @@ class Parser(argparse.ArgumentParser):
         ]
         hint = f"; did you mean {near[0]!r}?" if near and near[0] else ""
         raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads an option's whole number, which must not be below ``least``."""
+
+    def read(text: str) -> int:
+        """Return the number.  Raises argparse.ArgumentTypeError naming the rule."""
+        if text.isascii() and text.isdigit() and int(text) >= least:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"must be a whole number ≥ {least}; got {text}")
+
+    return read
 
 
 FAILED_STATUS, TRACKER_FAILED = 1, 3  # exit statuses; 0: done, 130 and 143: see :func:`status_of`

@@ -36,6 +36,14 @@ PRIMARY = "arboretum"  # name of the primary configuration
 REPEATED = "repeated_values"  # name of the node that holds the values of a record that is repeated
 VERSION_BASE = "1.3"
 BASIC = "basic.yaml"  # under which name Hydra's store holds the sweeper that does every combination
+RAY = "ray.yaml"
+RAY_SETTINGS: Plain = {
+    # what a cluster that is there takes for its object store is its own choice: Ray refuses another
+    "init": {"address": None, "object_store_memory": None, "log_to_driver": False},
+    # a run whose worker was killed is done again
+    "remote": {"max_retries": 100},
+}
+"""What stands in Ray's launcher unless somebody sets it."""
 
 _LOCK = threading.RLock()
 
@@ -126,6 +134,10 @@ def fill(repo: Facts, registry: Registry, start: Start) -> None:
     for file, entry in ((f"{entry.name}.yaml", entry) for entry in registry.entries(SWEEPER)):
         node = component_node(entry)
         hydra["sweeper"][file] = _Node(file, node, "hydra/sweeper", None, PRIMARY)
+    hydra["launcher"] = dict(hydra.get("launcher", {}))
+    if ray := hydra["launcher"].get(RAY):
+        settings: Any = OmegaConf.merge(ray.node, {"ray": RAY_SETTINGS})
+        hydra["launcher"][RAY] = ConfigNode(RAY, settings, ray.group, ray.package, ray.provider)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):

@@ -15,9 +15,14 @@ import yaml
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
-from hydra.errors import MissingConfigException, OverrideParseException
+from hydra.errors import (
+    HydraException,
+    InstantiationException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from arboretum.config.bridge import PRIMARY, Start, hold_nodes
 from arboretum.config.guard import chosen_options, conceal, name_keys, normalise, refuse_code
@@ -141,10 +146,9 @@ def _explain_missing(error: MissingConfigException, registry: Registry) -> str:
 
 
 PACKAGES = {
-    "joblib": "arboretum[parallel]",
-    **dict.fromkeys(("submitit_local", "submitit_slurm"), "hydra-submitit-launcher"),
-    # without a floor pip takes 0.1.2, which cannot be built
-    **dict.fromkeys(("ray", "ray_aws"), "hydra-ray-launcher>=1.2.2"),
+    "joblib": "arboretum[joblib]",
+    **dict.fromkeys(("submitit_local", "submitit_slurm"), "arboretum[submitit]"),
+    **dict.fromkeys(("ray", "ray_aws"), "arboretum[ray]"),
     "rq": "hydra-rq-launcher",
 }
 """Launcher → the package that brings it."""
@@ -167,6 +171,20 @@ def _way_to(kind: str, option: str) -> str:
         if near
         else f"packages bring {', '.join(PACKAGES)}"
     )
+
+
+@contextmanager
+def explain_missing_launcher(option: str) -> Iterator[None]:
+    """Raise ConfigError, with the package that brings it, where a launcher is chosen that is not
+    installed.   option : of ``hydra/launcher``.
+    """
+    try:
+        yield
+    except (ImportError, HydraException, InstantiationException) as error:
+        raise ConfigError(
+            f"launcher {option!r} cannot be used ({' '.join(str(error).split())[:200]}); "
+            + _way_to("launcher", option)
+        ) from error
 
 
 def _explain_misfit(
@@ -381,6 +399,17 @@ class Loader(ConfigLoaderImpl):
         """Return what a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
         return ready or resolve(self._compose_job(master, overrides), sure(self.registry))
+
+    def job(
+        self, master: DictConfig, overrides: Sequence[str], number: int
+    ) -> tuple[DictConfig, Resolved]:
+        """Return a job's configuration, which knows its number, and what it is made of."""
+        config = self._compose_job(master, overrides)
+        with open_dict(config):
+            config.hydra.job.num = number
+            config.hydra.job.id = f"{config.hydra.job.name}_{number}"
+        ready = self._ready.pop(tuple(overrides), None)
+        return config, ready or resolve(config, sure(self.registry))
 
     def load_run(self, overrides: list[str]) -> DictConfig:
         """Return one run's configuration, without touching Hydra's global state; for many runs that

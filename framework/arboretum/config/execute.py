@@ -5,6 +5,7 @@ given to the tracker.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,16 +17,17 @@ import attrs
 
 from arboretum.config.resolve import Resolved, components_of
 from arboretum.engine.progress import Progress
-from arboretum.errors import StoreError, TrackerError, blaming
+from arboretum.errors import ArboretumError, StoreError, TrackerError, blaming
 from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.tracker import RunInfo, Tracker
+from arboretum.lab import Lab
 from arboretum.model.plain import Facts
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.build import component_values
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.discovery import PluginFile, load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
 from arboretum.runs.folder import (
     RECORD,
@@ -44,6 +46,7 @@ from arboretum.runs.folder import (
     write_run,
 )
 from arboretum.runs.sweeps import run_name
+from arboretum.runs.tasks import Expected, is_drawn
 from arboretum.runs.tracking import call_tracker, track, track_folder
 
 if TYPE_CHECKING:
@@ -116,6 +119,7 @@ class Session:
         """Begin with no tracker made ready, and none given up."""
         self.registry = registry
         self._codes: dict[str, str] = {}
+        self._checksums: dict[str, str] = {}
         self._prepared: dict[object, Tracker] = {}
         self._given_up: dict[object, str] = {}
         self._beside = ThreadPoolExecutor(1, "arboretum-tracker")
@@ -215,6 +219,7 @@ class Session:
         varied: tuple[str, ...] = (),
         beside: bool = False,
         progress: Progress | None = None,
+        expected: Expected = Expected(),
     ) -> Outcome:
         """Do one run.  Raises ArboretumError; then nothing is kept.  A tracker that fails is no
         error: see ``Outcome.tracker_error``.
@@ -228,6 +233,7 @@ class Session:
         varied : the keys that it varies, with which names begin.
         beside : whether the tracker may store this run while the caller does the next one; its
             ``tracker_error`` is then that of the run before, and the caller looks once more.
+        expected : what the run is made of elsewhere; a run of other data or code is refused.
         """
         from arboretum.engine import in_parts, run as engine
 
@@ -252,11 +258,12 @@ class Session:
             if tracker not in self._prepared:
                 trouble = self.ask(tracker, functools.partial(self.prepare_tracker, tracker))
         prepared = prepared or in_parts.prepare_request(request, report)
+        expected.compare(prepared.sha256, prepared.table.name, request.code)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
                 prepared.release()
-                return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
+                return self.reuse(found, folder, resolved, sweep_id, sweep, varied)
         kept = Kept(folder)
         record = in_parts.run_request(request, report, prepared, kept.early)
         files = kept.write(record) if folder is not None or tracker is not None else {}
@@ -274,6 +281,31 @@ class Session:
         return Outcome(
             record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings))
         )
+
+    def expect(self, resolved: Resolved) -> Expected:
+        """Return what a run is made of, here; each data set is read once.
+
+        Its code alone where its data cannot be read, which is then the run's failure; where they
+        are drawn for it, or lie in a row store, unless finished runs are skipped.
+        """
+        from arboretum.engine import in_parts, run as engine
+
+        dataset, seed = resolved.parts.dataset, resolved.settings.seed
+        request = self._request_of(resolved)
+        dear = dataset is None or is_drawn(dataset) or in_parts.in_parts(request)
+        if dataset is None or (dear and not resolved.settings.skip_finished):
+            return Expected(code=request.code)
+        values = {**component_values(dataset), "seed": seed if is_drawn(dataset) else 0}
+        key = json.dumps([dataset.name, values], sort_keys=True, default=str)
+        if key not in self._checksums:
+            try:
+                prepared = in_parts.prepare_request(request, lambda *what: None)
+                self._checksums[key] = prepared.sha256
+                prepared.release()
+            except ArboretumError:
+                return Expected(code=request.code)
+        sha256 = self._checksums[key]
+        return Expected(engine.fingerprint(request, sha256), sha256, request.code)
 
     def _request_of(self, resolved: Resolved) -> Request:
         """Return what the engine is asked to do: parts, budget, the certifier and what else is
@@ -314,7 +346,7 @@ class Session:
             tracker, lambda: call_tracker(tracker, lambda: tracker.store_failure(info, error))
         )
 
-    def _reuse(
+    def reuse(
         self,
         found: Path,
         folder: Path | None,
@@ -365,11 +397,11 @@ class Session:
 
 
 @functools.lru_cache(maxsize=1)
-def session(files: tuple[str, ...]) -> Session:
+def session(files: tuple[PluginFile, ...]) -> Session:
     """Return the session of a worker process, which is handed one job after another; the command
-    makes its own.
+    makes its own.  A lab is none of the worker's: what it chose has been composed.
     """
-    return Session(load_registry(files))
+    return Session(load_registry(files, lab=Lab()))
 
 
 def tracker_fields(tracker: Tracker) -> Facts:

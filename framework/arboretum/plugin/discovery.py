@@ -10,7 +10,9 @@ import inspect
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -106,12 +108,49 @@ def _read_selection(data: object, kind: str) -> tuple[str, dict[str, str | tuple
     return recipe, select
 
 
+@attrs.frozen
+class PluginFile:
+    """A one-file plugin as it travels: to a machine where its file is not, or is another.
+
+    path : absolute, where the command was given.
+    source : what the file held there.
+    """
+
+    path: str
+    source: bytes
+
+    @staticmethod
+    def read(path: str) -> "PluginFile":
+        """Read a file.  Raises ConfigError where there is none."""
+        try:
+            return PluginFile(path, Path(path).read_bytes())
+        except OSError as error:
+            raise ConfigError(f"plugin file {path!r} cannot be read ({error.strerror})") from error
+
+    def place(self) -> Path:
+        """Return where its code lies on this machine: the file, or else a copy of it, which numba's
+        cache and tracebacks can name.  What is executed is ``source`` in any case.
+        """
+        with suppress(OSError):
+            if Path(self.path).read_bytes() == self.source:
+                return Path(self.path)
+        mark = hashlib.sha256(self.source + self.path.encode()).hexdigest()[:16]
+        copy = Path(tempfile.gettempdir()) / f"arboretum-plugin-{mark}" / Path(self.path).name
+        with suppress(OSError):
+            copy.parent.mkdir(exist_ok=True)
+            if not copy.exists():
+                beside = copy.with_name(f".{os.getpid()}")
+                beside.write_bytes(self.source)
+                beside.replace(copy)
+        return copy
+
+
 GROUP = "arboretum"
 DISABLE = "ARBORETUM_DISABLE"
 
 
 def load_registry(
-    files: Sequence[str | Path] = (),
+    files: Sequence[str | Path | PluginFile] = (),
     *,
     entry_points: Iterable[metadata.EntryPoint] | None = None,
     lab: Lab | None = None,
@@ -123,7 +162,8 @@ def load_registry(
     lab : default the one that holds here.   Raises PluginError when two plugins claim one name, or
         a one-file plugin cannot be used; ConfigError where the lab is not trusted.
     """
-    named, trusted = plugin_files(files), (current() if lab is None else lab).plugins
+    named = plugin_files(file.path if isinstance(file, PluginFile) else file for file in files)
+    trusted = (current() if lab is None else lab).plugins
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     registry = Registry()
@@ -133,7 +173,7 @@ def load_registry(
         if point.name not in disabled:
             _load_entry_point(manager, registry, point)
     for file in (*(one for one in trusted if one not in named), *files):
-        _load_file(manager, registry, Path(file))
+        _load_file(manager, registry, file if isinstance(file, PluginFile) else Path(file))
     return registry
 
 
@@ -171,30 +211,32 @@ def _load_entry_point(
         registry.put(preset)
 
 
-def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
+def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path | PluginFile) -> None:
     """Register a one-file plugin; raises ConfigError where there is no file, PluginError where it
     cannot be used.
     """
-    path = file.expanduser().resolve()
-    if not path.is_file():
+    sent = file if isinstance(file, PluginFile) else None
+    path = Path(file.path) if isinstance(file, PluginFile) else file.expanduser().resolve()
+    if sent is None and not path.is_file():
         raise ConfigError(f"plugin file {str(file)!r} does not exist; give the path of a .py file")
     owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
-        module = import_file(path)
+        module = import_file(path, sent)
     except PluginError:
         raise
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise PluginError(
-            f"plugin file {str(file)!r} does not import: {said(error)}{raised_at(error, str(path))}"
+            f"plugin file {str(path if sent else file)!r} does not import: {said(error)}"
+            f"{raised_at(error, str(path))}"
         ) from error
     registry.owners.append(owner := attrs.evolve(owner, version=vars(module)["__checksum__"]))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
         registry.add(cls, owner)
 
 
-def import_file(path: Path) -> ModuleType:
+def import_file(path: Path, sent: PluginFile | None = None) -> ModuleType:
     """Import a one-file plugin under a name that is the same in every process (numba's cache keys
     on it).
 
@@ -202,20 +244,23 @@ def import_file(path: Path) -> ModuleType:
     length falls into the same second, and a file that was only named on the command line should
     leave nothing behind.  The module's ``__checksum__`` is that of its source.
 
+    sent : the file as another machine has it, whose path is ``path``; None: it is here.
+
     Raises PluginError for a file that is no .py, and what its code raises.
     """
     name = f"arboretum_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    source = path.read_bytes()
+    source = path.read_bytes() if sent is None else sent.source
     version = f"sha256:{hashlib.sha256(source).hexdigest()}"
     if getattr(sys.modules.get(name), "__checksum__", "") == version:
         return sys.modules[name]
     if path.suffix != ".py":
         raise PluginError(f"plugin file {path.name!r} is no Python file; its name must end in .py")
+    place = path if sent is None else sent.place()
     module = ModuleType(name)
-    module.__file__ = str(path)
+    module.__file__ = str(place)
     sys.modules[name] = module  # before execution, so that pickling and numba find it
     try:
-        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
+        exec(compile(source, str(place), "exec", dont_inherit=True), vars(module))
     except BaseException:
         del sys.modules[name]
         raise

@@ -128,7 +128,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RU
             path.replace(folder / name)
 
 
-def write_run(folder: Path, files: Mapping[str, str]) -> None:
+def write_run(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Keep a finished run; what an earlier run left in the folder about failures and trackers is
     taken away.
     """

@@ -34,6 +34,7 @@ from arboretum.runs.folder import (
 )
 
 SWEEP = "sweep.json"
+TOKEN = "token"  # file in a folder of notes
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
 """How a sweep stands, in the words of the tracker's contract."""
 DONE, SKIPPED, FAILED = "finished", "skipped", "failed"  # how a job of a sweep ended
@@ -182,13 +183,12 @@ def is_dead(named: str) -> bool:
 
 def _start_of_process(pid: int) -> str:
     """When a process began (ticks since the machine did, which has an id); "" where /proc does
-    not tell.
+    not tell, or the process has ended and nobody has asked how.
     """
     try:
-        ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-        return (
-            f"{ticks} {Path('/proc/sys/kernel/random/boot_id').read_text(encoding='utf-8').strip()}"
-        )
+        known = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+        return "" if known[0] == "Z" else f"{known[19]} {machine}"
     except (OSError, IndexError):
         return ""
 
@@ -219,29 +219,50 @@ class Note:
 
 
 class Notes:
-    """The folder of a sweep's notes; it lives as long as the sweep runs."""
+    """The folder of a sweep's notes; it lives as long as the sweep runs.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    By a token in it a worker knows whether it sees the sweep's own folder, and not another of that
+    name on its own disk.
+    """
+
+    def __init__(self, folder: Path, token: str = "") -> None:
+        """``folder`` : absolute for workers; ``token`` : what the folder's file of it holds."""
+        self.folder, self.token = folder, token
         self._read: dict[str, Note] = {}
+
+    def anew(self) -> Notes:
+        """Return the same for a worker, with nothing read."""
+        return Notes(self.folder, self.token)
+
+    def is_seen(self) -> bool:
+        """Return whether the folder is here."""
+        try:
+            return (self.folder / TOKEN).read_text(encoding="utf-8") == self.token
+        except (OSError, UnicodeDecodeError):
+            return False
 
     @staticmethod
     def open(sweep: Path) -> Notes:
         """Make the folder inside a sweep's folder, under a name of its own.  Raises StoreError."""
-        notes = Notes(sweep / f".notes-{secrets.token_hex(4)}")
+        notes = Notes((sweep / f".notes-{secrets.token_hex(4)}").absolute(), secrets.token_hex(16))
         make_ready(notes.folder, SWEEP_DIR)
+        write_files(notes.folder, {TOKEN: notes.token}, SWEEP_DIR)
         return notes
 
     def write(self, note: Note) -> None:
         """Leave a note.  Raises StoreError."""
         write_files(self.folder, {f"{note.job}.json": json.dumps(attrs.asdict(note))})
 
+    def find(self, job: int) -> Note | None:
+        """Return the note of a job, None where there is none."""
+        data = read_json(self.folder / f"{job}.json")
+        return Note(**{**data, "warnings": tuple(data["warnings"])}) if data else None
+
     def read(self) -> list[Note]:
         """Return all notes so far, by job; each file is read once."""
         for path in self.folder.glob("[!.]*.json"):
-            if path.name not in self._read:
-                data = json.loads(path.read_text(encoding="utf-8"))
-                self._read[path.name] = Note(**{**data, "warnings": tuple(data["warnings"])})
+            if path.name not in self._read and (note := self.find(int(path.stem))) is not None:
+                self._read[path.name] = note
         return sorted(self._read.values(), key=lambda note: note.job)
 
     def close(self) -> None:
