@@ -203,7 +203,9 @@ def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
     )
 
 
-LOADED_BY_SWEEPS = {f"arboretum.cli.{name}" for name in ("sweep", "jobs", "collector")}
+LOADED_BY_SWEEPS = {
+    f"arboretum.cli.{name}" for name in ("sweep", "jobs", "collector", "worker", "pieces")
+}
 LOADED_LATE = {
     "numba": lambda m: (
         m.room == "kernels" or m.path.stem in ("kernels", "lanes", "pair_counts", "packing")

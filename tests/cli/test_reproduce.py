@@ -19,8 +19,8 @@ import pytest
 from arboretum.api import Claim, ContractError, Judgement, Known, Verdict
 from arboretum.cli.reproduce import counts_and_verdict
 from arboretum.plugin.discovery import load_registry
+from arboretum.runs.pieces import code_of
 from arboretum.runs.tracking import VerdictFacts
-from arboretum.runs.worker_pool import code_of
 
 pytestmark = pytest.mark.slow  # starts studies with workers
 

@@ -8,16 +8,10 @@ talks to the tracker: the command does, when a run has come home.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
 import os
 import shutil
-import signal
-import sys
 import tempfile
-import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,10 +22,10 @@ import attrs
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from arboretum import lab
 from arboretum.cli import terminal
 from arboretum.cli.comparison import goal_of
 from arboretum.cli.terminal import error_text, fit
+from arboretum.cli.worker import Command, working_for
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.errors import (
@@ -48,18 +42,11 @@ from arboretum.runs.folder import (
     Index,
     free_folder,
     holds_others,
-    remove_empty,
     write_files,
 )
 from arboretum.runs.grouping import data_set_of
-from arboretum.runs.listing import JOB
-from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note, Notes, is_dead
+from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note, Notes
 from arboretum.runs.tasks import JobResult, Task, files_of, parts_that_write, read_message
-
-LOOK_SECONDS = 0.5
-"""Between two looks of a worker whether its command still lives."""
-TOLD_TO_END = 75
-"""Status of a worker that ended because its command did."""
 
 
 @attrs.define(eq=False, slots=False)
@@ -67,11 +54,9 @@ class Job:
     """What all jobs of a sweep have in common; in a worker called with a message of tasks.
 
     files : one-file plugins, for workers that have no registry yet.
-    index, notes, sweep : folders of the index of finished runs, of what jobs leave word of, of the
-        sweep; a worker need not see any.
-    owner : the process of the command.
-    here : its working folder.
-    data : the data home that its lab names, "" where it names none.
+    index, sweep : folders of the index of finished runs, and of the sweep; a worker need not see
+        any.
+    command : which a worker works for, with the notes of what became of jobs.
     constant : keys that all jobs have alike.
     varied : those with which the runs' names begin.
     sweep_id : the tracker's id of the sweep.
@@ -81,11 +66,8 @@ class Job:
 
     files: tuple[PluginFile, ...]
     index: Path
-    notes: Notes
     sweep: Path
-    owner: str
-    here: str
-    data: str = ""
+    command: Command
     constant: frozenset[str] = frozenset()
     varied: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
@@ -95,21 +77,20 @@ class Job:
     finished: Index | None = None
 
     def __getstate__(self) -> Facts:  # what a worker process receives
-        kept = {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
-        return {**kept, "notes": self.notes.anew()}
+        return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
+
+    @property
+    def notes(self) -> Notes:
+        """What jobs leave word in."""
+        return self.command.notes
 
     def __call__(self, config: DictConfig) -> list[JobResult]:
         """Do the tasks of a message; what Hydra calls."""
         tasks = read_message(str(config.message))
         if self.own is not None:
             return [self.work(task) for task in tasks]
-        _begin_work(self)
-        with _command_watch().held(self):
-            results = [self.work(task) for task in tasks]
-        made = Path(str(HydraConfig.get().runtime.output_dir))
-        for folder in (made, made.parent):  # Hydra's, and nothing is in them
-            remove_empty(folder)
-        return results
+        with working_for(self.command, str(HydraConfig.get().runtime.output_dir)):
+            return [self.work(task) for task in tasks]
 
     @property
     def _session(self) -> Session:
@@ -129,7 +110,7 @@ class Job:
         before = self.notes.find(task.number) if shared and not self.goals else None
         if before is not None:  # a worker before this one got so far, and was killed then
             return JobResult(before, before.value)
-        with _folder_for(task, shared) as folder, contextlib.redirect_stdout(sys.stderr):
+        with _folder_for(task, shared) as folder:
             places: Mapping[Path, str] = {}
             resolved = None
             try:
@@ -263,54 +244,6 @@ def _folder_for(task: Task, shared: bool) -> Iterator[Path]:
         yield Path(made) / "run"
     finally:
         shutil.rmtree(made, ignore_errors=True)
-
-
-class CommandWatch:
-    """Ends this process, a worker, when the command that it works for has ended; while it works,
-    also when the command takes the sweep's notes away, which it does at its end.
-    """
-
-    def __init__(self) -> None:
-        """Begin to look."""
-        self._job: Job | None = None
-        self._at_work = False
-        threading.Thread(target=self._look, daemon=True).start()
-
-    @contextmanager
-    def held(self, job: Job) -> Iterator[None]:
-        """Work for the command of a job until the block ends."""
-        self._job, self._at_work = job, job.notes.is_seen()
-        try:
-            yield
-        finally:
-            self._at_work = False  # a launcher may keep it for the next sweep of the command
-
-    def _look(self) -> None:
-        """Look now and then, for ever."""
-        while True:
-            time.sleep(LOOK_SECONDS)
-            job, at_work = self._job, self._at_work
-            if job is not None and (is_dead(job.owner) or (at_work and not job.notes.is_seen())):
-                os._exit(TOLD_TO_END)
-
-
-@functools.lru_cache(maxsize=1)
-def _command_watch() -> CommandWatch:
-    """Return the watch of this process."""
-    return CommandWatch()
-
-
-def _begin_work(job: Job) -> None:
-    """Prepare a worker's process for a job: Ctrl-C is for the command, which ends its workers; what
-    its lab chose has been composed, and the lab's plugins travel.
-    """
-    os.environ[lab.VARIABLE] = lab.NONE
-    if job.data and Path(job.data).is_dir():
-        os.environ.setdefault("ARBORETUM_DATA", job.data)
-    with contextlib.suppress(OSError):
-        os.chdir(job.here)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def unforeseen(error: Exception) -> bool:

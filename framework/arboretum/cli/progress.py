@@ -10,8 +10,8 @@ from typing import TextIO
 
 from arboretum.cli.terminal import duration, fit, width
 from arboretum.measure.evaluate import better
+from arboretum.runs.pieces import every, seconds_left
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
-from arboretum.runs.worker_pool import every, seconds_left
 
 QUIET_SECONDS = 2.0  # a run that is done by then says nothing of its progress
 LINE_SECONDS = 5.0  # between two lines where no terminal can rewrite one

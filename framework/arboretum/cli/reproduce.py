@@ -6,6 +6,7 @@ import platform
 import shlex
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -26,15 +27,16 @@ from arboretum.cli.terminal import (
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.tracker import Tracker
+from arboretum.lab import current
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.model.plain import Facts, Plain
 from arboretum.plugin.build import build, component_values, default_of
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.discovery import PluginFile, load_registry
 from arboretum.plugin.registry import Entry, Registry, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import default_root, make_ready, write_files
+from arboretum.runs.pieces import OUT, Job, Launch, Work, code_of, perform
 from arboretum.runs.tracking import SUMMARY, VerdictFacts, track_verdict
-from arboretum.runs.worker_pool import OUT, Job, Work, code_of, perform
 
 DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict:
@@ -45,6 +47,7 @@ when anything fails.  Without PAPER: what can be reproduced."""
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
+JOBLIB, JOBLIB_PACKAGE = "joblib", "hydra_plugins.hydra_joblib_launcher"
 PIECES = "pieces"  # where finished ones are kept, below the folder
 
 
@@ -199,6 +202,12 @@ def main(argv: list[str]) -> int:
         "--workers", type=int, default=None, metavar="N", help="processes (default: one per core)"
     )
     parser.add_argument(
+        "--launcher",
+        metavar="NAME",
+        help="who does the work, as hydra/launcher of a sweep (default joblib; hydra.launcher.… "
+        "sets it)",
+    )
+    parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of everything drawn at random (default 0)"
     )
     parser.add_argument(
@@ -292,30 +301,37 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
 
     arguments : of the parser of :func:`main`, and ``command``, which does the same again.
     """
-    from joblib import cpu_count
-
     fields = _given_fields(entry, arguments)
     component = build(entry, fields)
-    tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
+    tracker = tracker_from(
+        [
+            word
+            for word in arguments.words
+            if "=" in word and not word.startswith("hydra.launcher.")
+        ],
+        registry,
+    )
     folder = _folder_of_study(entry, arguments.out)
     session = Session(registry)
     trouble = (
         "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
     )
+    files = plugin_files((*current().plugins, *arguments.plugin))
     job = Job(
         entry.name,
         arguments.seed,
         json.dumps(fields),
-        plugin_files(arguments.plugin),
+        tuple(map(PluginFile.read, files)),
         code_of(registry),
     )
     pieces = list(component.pieces(arguments.fraction))
-    workers, line = arguments.workers or cpu_count(), Line()
+    line = Line()
+    words = _launcher_words(arguments, len(pieces))
     work = perform(
         job,
         pieces,
         folder / PIECES,
-        workers=workers,
+        launch=_launch_with(words, job, folder / PIECES, registry),
         fresh=arguments.fresh,
         watch=partial(_show_work, line),
     )
@@ -345,7 +361,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
         "seconds": round(work.seconds, 2),
         "processor_seconds": round(work.busy, 2),
-        "workers": workers,
+        "workers": _who_works(words),
         "machine": platform.machine(),
         "code": job.code,
         "versions": dict(session.versions),
@@ -355,7 +371,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
-    _report_work(work, failures, workers, folder)
+    _report_work(work, failures, _who_works(words), folder)
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _send_verdict(tracker, facts, folder))
     if trouble:
@@ -366,6 +382,62 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if work.failures or judged.verdict is Verdict.FAIL:
         return FAILED_STATUS
     return TRACKER_FAILED if trouble else 0
+
+
+def _launcher_words(arguments: argparse.Namespace, n_pieces: int) -> list[str]:
+    """Return the words that choose a launcher in Hydra's language; none: this process works.
+
+    n_pieces : of the study; for one, none is started.
+    """
+    given = [word for word in arguments.words if word.startswith("hydra.launcher.")]
+    if arguments.launcher is not None:
+        if arguments.workers is not None and arguments.launcher != JOBLIB:
+            raise ConfigError(
+                f"--workers is joblib's; launcher {arguments.launcher} takes what it has "
+                "(hydra.launcher.… sets it)"
+            )
+    elif arguments.workers == 1 or n_pieces <= 1 or find_spec(JOBLIB_PACKAGE) is None:
+        if (arguments.workers or 1) > 1 and n_pieces > 1:
+            raise ConfigError(
+                "--workers above 1 needs joblib's launcher; pip install 'arboretum[joblib]' brings "
+                "it"
+            )
+        return []
+    launcher = arguments.launcher or JOBLIB
+    words = [f"hydra/launcher={launcher}", *given]
+    if launcher == JOBLIB and not any(word.startswith("hydra.launcher.n_jobs=") for word in given):
+        words.append(f"hydra.launcher.n_jobs={arguments.workers or cpu_count()}")
+    return words
+
+
+def _launch_with(words: Sequence[str], job: Job, folder: Path, registry: Registry) -> Launch | None:
+    """Return what does the pieces of a study, None for this process.
+
+    words : of :func:`_launcher_words`.   folder : where pieces are kept.
+    """
+    if not words:
+        return None
+    from arboretum.cli.pieces import launch_pieces
+
+    return partial(launch_pieces, job, folder, registry, words)
+
+
+def _who_works(words: Sequence[str]) -> str:
+    """Return who did the pieces: "1 worker", "2 workers", "launcher ray"."""
+    if not words:
+        return "1 worker"
+    launcher = words[0].partition("=")[2]
+    if launcher != JOBLIB:
+        return f"launcher {launcher}"
+    number = next(word.partition("=")[2] for word in words if "n_jobs=" in word)
+    return f"{number} worker{'s' * (number != '1')}"
+
+
+def cpu_count() -> int:
+    """Return the cores that this process may use."""
+    from joblib import cpu_count as count
+
+    return int(count())
 
 
 def _show_work(line: Line, work: Work) -> None:
@@ -394,12 +466,12 @@ def _folder_of_study(entry: Entry, out: str | None) -> Path:
 
 
 def _report_work(
-    work: Work, failures: Sequence[tuple[Plain, str]], workers: int, folder: Path
+    work: Work, failures: Sequence[tuple[Plain, str]], workers: str, folder: Path
 ) -> None:
     """One line per reason of a failure, with the first piece that failed for it; then what was
     done.
 
-    failures : (key of the piece, its error in one line).   workers : processes.
+    failures : (key of the piece, its error in one line).   workers : who worked, as text.
     """
     pieces: dict[str, list[Plain]] = {}
     for key, text in failures:
@@ -408,8 +480,7 @@ def _report_work(
         more = f" and {len(others)} more" if others else ""
         terminal.report(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
     words = (
-        f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, "
-        f"{workers} worker{'s' * (workers > 1)}"
+        f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, {workers}"
     )
     before = f", {work.reused} finished before" if work.reused else ""
     terminal.say(

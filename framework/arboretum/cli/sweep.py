@@ -31,6 +31,7 @@ from arboretum.cli.terminal import (
     status_of,
     word_of,
 )
+from arboretum.cli.worker import Command
 from arboretum.config.compose import Loader
 from arboretum.config.guard import contents
 from arboretum.config.launch import asked, multirun, search_of
@@ -55,6 +56,7 @@ from arboretum.runs.folder import (
     remove,
     remove_empty,
 )
+from arboretum.runs.pieces import every
 from arboretum.runs.sweeps import (
     BROKEN,
     ENDED,
@@ -70,7 +72,6 @@ from arboretum.runs.sweeps import (
     runs_of,
     write_sweep,
 )
-from arboretum.runs.worker_pool import every
 
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
@@ -98,11 +99,8 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     job = Job(
         tuple(map(PluginFile.read, app.files)),
         default_root(),
-        notes,
         folder.absolute(),
-        owner=owner(),
-        here=os.getcwd(),
-        data=app.lab.data,
+        Command.current(notes),
         constant=constant,
         varied=post.sweep.varied,
         goals=post.goals,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arboretum.runs.worker_pool import LEAST_SECONDS, Work
+from arboretum.runs.pieces import LEAST_SECONDS, Work
 
 
 def test_what_is_left_is_judged_from_the_pieces_not_from_the_start_of_processes():

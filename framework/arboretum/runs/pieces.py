@@ -1,5 +1,5 @@
-"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes, in a small
-file of its own.
+"""The pieces of a study: who does them is the caller's choice; each result is kept as it comes, in
+a small file of its own.
 
 As with finished runs the name of a file is its content's fingerprint, so there is nothing to lock,
 and a piece that was done once, by whatever command with whatever fraction, is not done again.
@@ -8,24 +8,21 @@ and a piece that was done once, by whatever command with whatever fraction, is n
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
 
-from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, raised_at, said
+from arboretum.errors import ArboretumError, ContractError, blaming, raised_at, said
 from arboretum.interfaces.reproduction import Piece, Reproduction
 from arboretum.model.plain import Facts, Key, Plain
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.discovery import PluginFile, load_registry
 from arboretum.plugin.registry import Registry
 from arboretum.runs.folder import checksum, read_json, write_files
 
@@ -34,10 +31,6 @@ OUT = "--out FOLDER"  # how a study's folder is chosen
 # between two reports of how the work stands, and two checks that the command still lives
 POLL_SECONDS = 0.5
 LEAST_SECONDS = 2.0  # of work, before what is left is estimated from it
-DIED = (
-    "a worker process ended before its piece was done (killed, or out of memory?); what is "
-    "finished is kept: say the same again, perhaps with fewer --workers"
-)
 
 
 @attrs.frozen
@@ -53,7 +46,7 @@ class Job:
     name: str
     seed: int = 0
     fields: str = "{}"
-    plugins: tuple[str, ...] = ()
+    plugins: tuple[PluginFile, ...] = ()
     code: str = ""
 
     def _file(self, folder: Path, key: Key) -> tuple[str, Path]:
@@ -188,22 +181,43 @@ class Work:
         return sum(done.seconds for done in self.found.values())
 
 
+@attrs.frozen
+class Attempt:
+    """What became of a piece.
+
+    place : among the pieces.
+    result : JSON text, "" where it failed.
+    seconds : of processor time.
+    error : why it failed, "" where it did not.
+    """
+
+    place: int
+    result: str
+    seconds: float
+    error: str = ""
+
+
+Launch = Callable[[Mapping[int, str]], Iterable[Attempt]]
+"""Does pieces, place → key as JSON, elsewhere; raises StoreError where not all come home."""
+
+
 def perform(
     job: Job,
     pieces: Sequence[Piece],
     folder: Path,
     *,
-    workers: int = 1,
+    launch: Launch | None = None,
     fresh: bool = False,
     watch: Callable[[Work], None] = lambda work: None,
 ) -> Work:
     """Do what is not done yet, and return what came of all pieces.
 
     folder : where pieces are kept.
-    workers : processes; 1 works in this one.
+    launch : lets others do the pieces; what those have kept in the folder is seen as it comes.
+        None: this process does them.
     fresh : do everything again.
     watch : told twice a second.   A piece that raises is a failure and stops no other.
-    Raises StoreError when results cannot be kept, or a worker dies.
+    Raises StoreError when results cannot be kept, or not all come home.
     """
     start = time.perf_counter()
     found = (
@@ -219,84 +233,47 @@ def perform(
     work = Work(
         len(pieces), len(found), total_cost=sum(pieces[i].cost for i in waiting), found=found
     )
+    taking = threading.Lock()
+
+    def take(attempt: Attempt) -> None:
+        """Count and keep what became of a piece, once."""
+        i = attempt.place
+        with taking:
+            if i in work.failures or i in work.found:
+                return
+            if attempt.error:
+                work.failures[i] = pieces[i].key, attempt.error
+            else:
+                work.found[i] = Done(pieces[i].key, attempt.result, attempt.seconds)
+                job.keep(folder, work.found[i])
+            if work.begun is None:
+                work.begun = max(time.perf_counter() - start - attempt.seconds, 0.0)
+            work.ended += 1
+            work.cost += pieces[i].cost
 
     def poll() -> None:
-        """Tell the watcher how long the work takes by now."""
+        """See what others have kept, and tell the watcher how the work stands."""
+        for i in waiting if launch is not None and not fresh else ():
+            if i not in work.found and (done := job.find(folder, pieces[i].key)) is not None:
+                take(Attempt(i, done.result, done.seconds))
         work.seconds = time.perf_counter() - start
         watch(work)
 
     try:
-        with (
-            every(POLL_SECONDS, poll),
-            closing(_run_pieces(job, waiting, min(workers, len(waiting)))) as outcomes,
-        ):
-            for i, (result, seconds, error) in outcomes:
-                if error:
-                    work.failures[i] = pieces[i].key, error
-                else:
-                    work.found[i] = Done(pieces[i].key, result, seconds)
-                    job.keep(folder, work.found[i])
-                if work.begun is None:
-                    work.begun = max(time.perf_counter() - start - seconds, 0.0)
-                work.ended += 1
-                work.cost += pieces[i].cost
+        with every(POLL_SECONDS, poll):
+            for one in launch(waiting) if launch and waiting else _do_here(job, waiting):
+                take(one)
     except KeyboardInterrupt:
+        poll()
         work.interrupted = True
     work.seconds = time.perf_counter() - start
     return work
 
 
-def _run_pieces(
-    job: Job, keys: Mapping[int, str], workers: int
-) -> Generator[tuple[int, tuple[str, float, str]], None, None]:
-    """Yield what becomes of each piece, (its place, what :func:`attempt` says), as it comes.
-
-    keys : place → key of the piece, as JSON.   workers : processes; 1 or less: this one works.
-    On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
-    those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
-    one is noticed.
-
-    Raises StoreError where a process dies.
-    """
-    if workers <= 1:
-        yield from ((i, attempt(job, key)) for i, key in keys.items())
-        return
-    from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
-
-    pool = ProcessPoolExecutor(workers, initializer=_begin_worker, initargs=(os.getpid(),))
-    try:
-        left = iter(keys.items())
-        futures: dict[object, int] = {}
-        # no more at a time than loky hands on at once: of what waits longer it prints a traceback
-        # when its processes are ended
-        while True:
-            futures |= {
-                pool.submit(attempt, job, key): i
-                for i, key in itertools.islice(left, 2 * workers - len(futures))
-            }
-            if not futures:
-                return
-            for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                yield futures.pop(future), future.result()
-    except BrokenProcessPool as error:
-        raise StoreError(DIED) from error
-    finally:
-        pool.shutdown(wait=True, kill_workers=True)
-
-
-def _begin_worker(parent: int) -> None:
-    """In a new process: Ctrl-C is for the command, which then ends its workers; what a library
-    prints is no result.
-    """
-
-    def end_with_it() -> None:  # however the command ended; loky would wait for more work for ever
-        while os.getppid() == parent:
-            time.sleep(POLL_SECONDS)
-        os._exit(1)
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.dup2(2, 1)
-    threading.Thread(target=end_with_it, daemon=True).start()
+def _do_here(job: Job, keys: Mapping[int, str]) -> Iterator[Attempt]:
+    """Yield what becomes of each piece, as it comes.   keys : place → key, as JSON."""
+    for place, key in keys.items():
+        yield attempt(job, place, key)
 
 
 @functools.lru_cache(maxsize=1)
@@ -310,11 +287,11 @@ def bench(job: Job) -> tuple[Reproduction, RegistryFactory]:
     return component, services
 
 
-def attempt(job: Job, key: str) -> tuple[str, float, str]:
-    """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not).
+def attempt(job: Job, place: int, key: str) -> Attempt:
+    """Do one piece.
 
-    key : of the piece, as JSON.  What compiles and loads before the piece is no part of its
-        seconds.
+    place : among the pieces.   key : of the piece, as JSON.  What compiles and loads before the
+    piece is no part of its seconds.
     """
     start = time.process_time()
     try:
@@ -323,7 +300,7 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
             start = time.process_time()
             value = component.work(json.loads(key), job.seed, services)
         try:
-            return json.dumps(value, allow_nan=False), time.process_time() - start, ""
+            return Attempt(place, json.dumps(value, allow_nan=False), time.process_time() - start)
         except (TypeError, ValueError) as error:
             raise ContractError(
                 f"reproduction {component.name}: work returned what is no plain JSON value "
@@ -334,7 +311,7 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
         text = (
             " ".join(str(error).split()) if ours else f"unexpected {said(error)}{raised_at(error)}"
         )
-        return "", time.process_time() - start, text
+        return Attempt(place, "", time.process_time() - start, text)
 
 
 def code_of(registry: Registry) -> str:
