@@ -203,6 +203,7 @@ def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
     )
 
 
+MLFLOW_LATE = ("writer.py", "tables.py", "schema.py", "page.py")
 LOADED_BY_SWEEPS = {
     f"arboretum.cli.{name}" for name in ("sweep", "jobs", "collector", "worker", "pieces")
 }
@@ -213,9 +214,7 @@ LOADED_LATE = {
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
     "omegaconf": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
-    "mlflow": lambda m: (
-        m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py", "page.py")
-    ),
+    "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in MLFLOW_LATE,
     "hypothesis": lambda m: m.room == "testing",
 }
 """Package → modules that need it throughout, and are themselves imported only when they are

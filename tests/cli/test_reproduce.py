@@ -370,7 +370,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
         "14,2",
     )
     assert found.status == 1
-    assert "a worker process ended before its piece was done" in found.error
+    assert "a worker process ended before its pieces were done" in found.error
 
 
 @pytest.mark.cold

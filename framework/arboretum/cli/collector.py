@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from hydra.plugins.launcher import Launcher
 
 DIED = (
-    "a worker process ended before its runs were done (killed, or out of memory: fewer workers may "
-    "help)"
+    "a worker process ended before its {} were done (killed, or out of memory: fewer workers may "
+    "help; {})"
 )
 
 
+MOST_SHOWN = 120  # characters of a library's error
 MOST_JOBS = 256
 """Messages that a launcher gets where nobody says how many runs are in one: each costs some 10 ms,
 and at the end workers wait for the longest.
@@ -41,6 +42,12 @@ def share(n_runs: int, launcher: str) -> int:
     """Return how many runs a message has.   launcher : name of its class."""
     most = (os.cpu_count() or 1) if launcher == A_PROCESS_EACH else MOST_JOBS
     return max(-(-n_runs // most), 1)
+
+
+def explain_loss(what: str, error: Exception) -> str:
+    """Return what is said where a launcher broke.   what : "runs", "pieces"."""
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return DIED.format(what, words if len(words) <= MOST_SHOWN else f"{words[:MOST_SHOWN]}…")
 
 
 class LostError(StoreError):
@@ -134,7 +141,7 @@ class Collector:
             waiting = self.missing(waiting)
         self.resolve_duplicates()
         if broken is not None and waiting:
-            raise LostError(f"{DIED}: {error_text(broken)}") from broken
+            raise LostError(explain_loss("runs", broken)) from broken
 
     def _launch(self, launcher: Launcher, tasks: list[Task], last: bool) -> None:
         """Send out messages, and wait for what comes of them.

@@ -25,7 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 from arboretum.cli import terminal
 from arboretum.cli.comparison import goal_of
 from arboretum.cli.terminal import error_text, fit
-from arboretum.cli.worker import Command, working_for
+from arboretum.cli.worker import Command, at_work
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.errors import (
@@ -89,7 +89,7 @@ class Job:
         tasks = read_message(str(config.message))
         if self.own is not None:
             return [self.work(task) for task in tasks]
-        with working_for(self.command, str(HydraConfig.get().runtime.output_dir)):
+        with at_work(self.command, str(HydraConfig.get().runtime.output_dir)):
             return [self.work(task) for task in tasks]
 
     @property

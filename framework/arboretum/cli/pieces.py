@@ -11,9 +11,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from arboretum.cli.collector import DIED, share
-from arboretum.cli.terminal import error_text
-from arboretum.cli.worker import Command, working_for
+from arboretum.cli.collector import explain_loss, share
+from arboretum.cli.worker import Command, at_work
 from arboretum.config.bridge import hold_nodes
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.launch import error_of, start_launcher
@@ -39,7 +38,7 @@ class PieceJob:
 
     def __call__(self, config: DictConfig) -> list[Attempt]:
         """Do the pieces of a message; those that the folder can take are kept there at once."""
-        with working_for(self.command, str(HydraConfig.get().runtime.output_dir)):
+        with at_work(self.command, str(HydraConfig.get().runtime.output_dir)):
             return [self._do(int(place), key) for place, key in json.loads(str(config.message))]
 
     def _do(self, place: int, key: str) -> Attempt:
@@ -62,26 +61,27 @@ def launch_pieces(
         loader = Loader(search_path(current().conf), registry)
         said = [*words, f"hydra.sweep.dir='{folder}'"]
         config = loader.load_command(said, RunMode.MULTIRUN)
-    notes = Notes.open(folder)
-    try:
-        work = PieceJob(job, Command.current(notes), folder.absolute())
-        launcher = start_launcher(config, work)
-        items, size = list(waiting.items()), share(len(waiting), type(launcher).__name__)
-        messages = [json.dumps(items[i : i + size]) for i in range(0, len(items), size)]
+        notes = Notes.open(folder)
         try:
-            returns = launcher.launch([[text] for text in messages], initial_job_idx=0)
-        except ArboretumError:
-            raise
-        except Exception as error:  # a worker was killed, a cluster went away
-            raise StoreError(_explain_loss(error)) from error
-        for one in returns:
-            if (raised := error_of(one)) is not None:
-                raise StoreError(_explain_loss(raised)) from raised
-            yield from one.return_value
-    finally:
-        notes.close()
+            work = PieceJob(job, Command.current(notes), folder.absolute())
+            launcher = start_launcher(config, work)
+            items, size = list(waiting.items()), share(len(waiting), type(launcher).__name__)
+            messages = [json.dumps(items[i : i + size]) for i in range(0, len(items), size)]
+            try:
+                returns = launcher.launch([[text] for text in messages], initial_job_idx=0)
+            except ArboretumError:
+                raise
+            except Exception as error:  # a worker was killed, a cluster went away
+                raise _lost(error) from error
+        finally:
+            notes.close()
+    for one in returns:
+        if (raised := error_of(one)) is not None:
+            raise _lost(raised) from raised
+        yield from one.return_value
 
 
-def _explain_loss(error: Exception) -> str:
-    """Return what is to be said where not all pieces came home."""
-    return f"{DIED}; what is finished is kept: say the same again ({error_text(error)})"
+def _lost(error: Exception) -> StoreError:
+    """Return the error of a launcher that broke before all pieces came home."""
+    again = "what is finished is kept: say the same again"
+    return StoreError(f"{explain_loss('pieces', error)}; {again}")

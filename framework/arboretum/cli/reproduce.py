@@ -361,7 +361,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
         "seconds": round(work.seconds, 2),
         "processor_seconds": round(work.busy, 2),
-        "workers": _who_works(words),
+        "workers": _spell_workers(words),
         "machine": platform.machine(),
         "code": job.code,
         "versions": dict(session.versions),
@@ -371,7 +371,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
-    _report_work(work, failures, _who_works(words), folder)
+    _report_work(work, failures, _spell_workers(words), folder)
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _send_verdict(tracker, facts, folder))
     if trouble:
@@ -406,7 +406,7 @@ def _launcher_words(arguments: argparse.Namespace, n_pieces: int) -> list[str]:
     launcher = arguments.launcher or JOBLIB
     words = [f"hydra/launcher={launcher}", *given]
     if launcher == JOBLIB and not any(word.startswith("hydra.launcher.n_jobs=") for word in given):
-        words.append(f"hydra.launcher.n_jobs={arguments.workers or cpu_count()}")
+        words.append(f"hydra.launcher.n_jobs={arguments.workers or _count_cores()}")
     return words
 
 
@@ -422,7 +422,7 @@ def _launch_with(words: Sequence[str], job: Job, folder: Path, registry: Registr
     return partial(launch_pieces, job, folder, registry, words)
 
 
-def _who_works(words: Sequence[str]) -> str:
+def _spell_workers(words: Sequence[str]) -> str:
     """Return who did the pieces: "1 worker", "2 workers", "launcher ray"."""
     if not words:
         return "1 worker"
@@ -433,11 +433,11 @@ def _who_works(words: Sequence[str]) -> str:
     return f"{number} worker{'s' * (number != '1')}"
 
 
-def cpu_count() -> int:
+def _count_cores() -> int:
     """Return the cores that this process may use."""
-    from joblib import cpu_count as count
+    from joblib import cpu_count
 
-    return int(count())
+    return int(cpu_count())
 
 
 def _show_work(line: Line, work: Work) -> None:

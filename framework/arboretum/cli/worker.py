@@ -47,16 +47,9 @@ class Command:
         """Return this process's own command."""
         return Command(owner(), os.getcwd(), lab.current().data, notes)
 
-    def __getstate__(self) -> tuple[object, ...]:
-        return self.process, self.folder, self.data, self.notes.anew()
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        for name, value in zip(("process", "folder", "data", "notes"), state, strict=True):
-            object.__setattr__(self, name, value)
-
 
 @contextmanager
-def working_for(command: Command, made: str) -> Iterator[None]:
+def at_work(command: Command, made: str) -> Iterator[None]:
     """Work for a command until the block ends: Ctrl-C is for the command, which ends its workers;
     what its lab chose has been composed, and what is printed is no result.
 

@@ -230,9 +230,8 @@ class Notes:
         self.folder, self.token = folder, token
         self._read: dict[str, Note] = {}
 
-    def anew(self) -> Notes:
-        """Return the same for a worker, with nothing read."""
-        return Notes(self.folder, self.token)
+    def __getstate__(self) -> Facts:  # what a worker receives
+        return {**self.__dict__, "_read": {}}
 
     def is_seen(self) -> bool:
         """Return whether the folder is here."""

@@ -1,0 +1,208 @@
+"""Writes a run into MLflow's own tables, where it holds a database itself: a statement a table.
+
+MLflow's client makes an object of every tag, parameter and metric, reads the run again for each
+call, and asks after every name: 37 processor milliseconds a run, where these statements take a
+fifth.  What a database then holds is what the client would have written; the first run that a
+process writes is read back through the client, and where that says anything else (another MLflow,
+another schema) the client writes all.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.tracking import MlflowClient
+
+from arboretum.api import Facts, Plain
+
+KEY = "arboretum.key"
+NAME = "mlflow.runName"
+CONTEXT = ("mlflow.data.context", "training")
+ARTIFACTS = "artifacts"
+
+
+class OtherSchemaError(Exception):
+    """The store does not say what was written into its tables."""
+
+
+@attrs.define(eq=False)
+class Tables:
+    """The tables of one experiment.
+
+    rows : name of a table → SQLAlchemy's table.
+    artifacts : folder or URI of the experiment's files.
+    datasets : (name, digest) → id, of those that are known.
+    checked : a run was read back and was as written.
+    """
+
+    client: MlflowClient
+    experiment: str
+    artifacts: str
+    rows: Mapping[str, Any]
+    datasets: dict[tuple[str, str], str] = attrs.field(factory=dict)
+    checked: bool = False
+
+    @staticmethod
+    def of(client: MlflowClient, experiment: str) -> Tables | None:
+        """Return the tables of an experiment; None where they are not as known."""
+        try:
+            from mlflow.store.tracking.dbmodels import models
+
+            rows = {
+                name: getattr(models, f"Sql{name}").__table__
+                for name in (
+                    *("Run", "Tag", "Param", "Metric", "LatestMetric"),
+                    *("Dataset", "Input", "InputTag"),
+                )
+            }
+        except (ImportError, AttributeError):
+            return None
+        location = client.get_experiment(experiment).artifact_location
+        return Tables(client, experiment, location, rows)
+
+    def find(self, session: Any, key: str) -> bool:
+        """Whether a run of that key is stored."""
+        from sqlalchemy import select
+
+        tags = self.rows["Tag"].c
+        asked = select(tags.run_uuid).where(tags.key == KEY, tags.value == key).limit(1)
+        return session.execute(asked).first() is not None
+
+    def write(self, session: Any, entry: Plain, tags: Mapping[str, str]) -> str:
+        """Write a run that is not stored yet, without its files; returns its id.
+
+        tags : all but its name.   Raises OtherSchemaError where it is not read back as written.
+        """
+        run = uuid.uuid4().hex
+        info = {
+            "run_uuid": run,
+            "name": entry["name"],
+            "artifact_uri": self.files_of(run),
+            "experiment_id": int(self.experiment),
+            "source_type": "UNKNOWN",
+            "source_name": "",
+            "entry_point_name": "",
+            "user_id": tags.get("mlflow.user", "unknown"),
+            "status": entry["status"],
+            "start_time": entry["start"],
+            "end_time": entry["end"],
+            "deleted_time": None,
+            "source_version": "",
+            "lifecycle_stage": "active",
+        }
+        said = {**tags, NAME: entry["name"]}
+        last, points = _metrics_of(entry)
+        self._insert(session, "Run", [info])
+        self._insert(session, "Tag", _pairs(run, said))
+        self._insert(session, "Param", _pairs(run, entry["params"]))
+        self._insert(session, "Metric", [{"run_uuid": run, **point} for point in points])
+        self._insert(session, "LatestMetric", [{"run_uuid": run, **point} for point in last])
+        if entry["dataset"]:
+            self._insert_dataset(session, run, entry["dataset"])
+        if not self.checked:
+            self._check(run, entry, said)
+        return run
+
+    def files_of(self, run: str) -> str:
+        """Return the folder or URI of a run's files."""
+        return f"{self.artifacts.rstrip('/')}/{run}/{ARTIFACTS}"
+
+    def keep_files(self, run: str, folder: str) -> None:
+        """Keep the files of a folder as a run's artifacts."""
+        get_artifact_repository(self.files_of(run)).log_artifacts(folder)
+
+    def _insert(self, session: Any, table: str, rows: Sequence[Plain]) -> None:
+        """Insert rows, all at once."""
+        if rows:
+            session.execute(self.rows[table].insert(), list(rows))
+
+    def _insert_dataset(self, session: Any, run: str, dataset: Plain) -> None:
+        """Insert the data set, where the experiment has it not yet, as an input of the run."""
+        from sqlalchemy import select
+
+        key = str(dataset["name"]), str(dataset["digest"])
+        if key not in self.datasets:
+            known = self.rows["Dataset"].c
+            asked = select(known.dataset_uuid).where(
+                known.experiment_id == int(self.experiment),
+                known.name == key[0],
+                known.digest == key[1],
+            )
+            found = session.execute(asked).scalar()
+            self.datasets[key] = found or uuid.uuid4().hex
+            if found is None:
+                fields = {
+                    "dataset_uuid": self.datasets[key],
+                    "experiment_id": int(self.experiment),
+                    "name": key[0],
+                    "digest": key[1],
+                    "dataset_source_type": dataset["source_type"],
+                    "dataset_source": dataset["source"],
+                    "dataset_schema": dataset["schema"],
+                    "dataset_profile": dataset["profile"],
+                }
+                self._insert(session, "Dataset", [fields])
+        edge = uuid.uuid4().hex
+        ends = {"source_type": "DATASET", "source_id": self.datasets[key]}
+        ends |= {"destination_type": "RUN", "destination_id": run}
+        self._insert(session, "Input", [{"input_uuid": edge, **ends}])
+        name, value = CONTEXT
+        self._insert(session, "InputTag", [{"input_uuid": edge, "name": name, "value": value}])
+
+    def _check(self, run: str, entry: Plain, tags: Mapping[str, str]) -> None:
+        """Read a run back through the client.  Raises OtherSchemaError."""
+        try:
+            found = self.client.get_run(run)
+        except MlflowException as error:
+            raise OtherSchemaError(str(error)) from error
+        last, _ = _metrics_of(entry)
+        inputs = found.inputs.dataset_inputs if found.inputs else []
+        digests = [one.dataset.digest for one in inputs]
+        pairs = (
+            (found.data.tags, dict(tags)),
+            (found.data.params, dict(entry["params"])),
+            (found.data.metrics, {point["key"]: point["value"] for point in last}),
+            (found.info.status, entry["status"]),
+            ((found.info.start_time, found.info.end_time), (entry["start"], entry["end"])),
+            (found.info.artifact_uri, self.files_of(run)),
+            (digests, [entry["dataset"]["digest"]] if entry["dataset"] else []),
+        )
+        for here, there in pairs:
+            if here != there:
+                raise OtherSchemaError(f"{here!r} was read, and {there!r} written")
+        self.checked = True
+
+
+def _pairs(run: str, values: Mapping[str, str]) -> list[Facts]:
+    """Return rows of a table of names and values."""
+    return [{"run_uuid": run, "key": key, "value": value} for key, value in values.items()]
+
+
+def _metrics_of(entry: Plain) -> tuple[list[Facts], list[Facts]]:
+    """Return the rows of the last value of each metric, and of all values; of a series, the step is
+    its millisecond.
+    """
+    last = {
+        name: {"key": name, "value": value, "timestamp": entry["end"], "step": 0, "is_nan": False}
+        for name, value in entry["metrics"].items()
+    }
+    points = list(last.values())
+    for name, series in entry["series"].items():
+        steps = {
+            at: {
+                "key": name,
+                "value": value,
+                "timestamp": entry["start"] + at,
+                "step": at,
+                "is_nan": False,
+            }
+            for at, value in series
+        }
+        points += steps.values()
+        last[name] = steps[max(steps)]
+    return list(last.values()), points
