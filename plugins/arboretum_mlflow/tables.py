@@ -26,8 +26,10 @@ CONTEXT = ("mlflow.data.context", "training")
 ARTIFACTS = "artifacts"
 
 
-class OtherSchemaError(Exception):
-    """The store does not say what was written into its tables."""
+class OtherSchemaError(MlflowException):
+    """The store does not say what was written into its tables.  (One of MLflow's, since its
+    sessions make every other one of their own.)
+    """
 
 
 @attrs.define(eq=False)

@@ -220,8 +220,7 @@ class Writer:
         What is stored already is not stored again; what a killed process left half-written is
         completed.
         """
-        tags = entry["tags"] | ({KEY: entry["key"]} if entry["key"] else {})
-        if self.tables is not None and (stored := self._store_in_tables(entry, tags, model)):
+        if self.tables is not None and (stored := self._store_in_tables(entry, model)):
             return stored
         run = self._find(entry["key"])
         if run is not None and run.info.status == entry["status"]:
@@ -231,6 +230,7 @@ class Writer:
         if run is not None:
             return self._write(run, entry)
         experiment = self.experiment_id
+        tags = _tags_of(entry)
         with self._one_transaction():
             return self._write(
                 self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry
@@ -244,7 +244,7 @@ class Writer:
             self._tables = Tables.of(self.client, self.experiment_id) if holds else None
         return self._tables or None
 
-    def _store_in_tables(self, entry: Plain, tags: Mapping[str, str], model: str) -> str:
+    def _store_in_tables(self, entry: Plain, model: str) -> str:
         """Write an entry that is not stored at all into the tables; returns the run's id, "" where
         something is stored of it, or the tables are others than known.
         """
@@ -254,13 +254,16 @@ class Writer:
                 if entry["key"] and tables.find(session, entry["key"]):
                     return ""
                 full = _with_model(entry, model) if model else entry
-                run = tables.write(session, full, tags)
+                run = tables.write(session, full, _tags_of(full))
                 with _as_folder(full["files"]) as folder:
                     tables.keep_files(run, folder)
                 return run
         except OtherSchemaError:
             self._tables = None
             return ""
+        except BaseException:
+            tables.datasets.clear()  # what was inserted is undone
+            raise
 
     def _write(self, run: Run, entry: Plain) -> str:
         """Write all of an entry into a run, and end it; returns its id."""
@@ -561,6 +564,11 @@ class Writer:
                 self.client.set_tag(run.info.run_id, BEST, BEST)
             elif run.info.run_id not in marked and BEST in run.data.tags:
                 self.client.delete_tag(run.info.run_id, BEST)
+
+
+def _tags_of(entry: Plain) -> dict[str, str]:
+    """Return the tags of a new run: an entry's, and its key."""
+    return {**entry["tags"], **({KEY: entry["key"]} if entry["key"] else {})}
 
 
 def _with_model(entry: Plain, tree: str) -> Plain:
