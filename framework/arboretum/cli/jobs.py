@@ -45,6 +45,7 @@ from arboretum.runs.folder import (
     write_files,
 )
 from arboretum.runs.grouping import data_set_of
+from arboretum.runs.listing import JOB
 from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note, Notes
 from arboretum.runs.tasks import JobResult, Task, files_of, parts_that_write, read_message
 
