@@ -178,8 +178,8 @@ def _structure(found: Difference, sides: tuple[Side, Side]) -> Part:
     n, sizes = len(found.shared), (first.tree.n_nodes, second.tree.n_nodes)
     if found.equal:
         return Part("The trees are equal in every field", tuple(lines))
-    if found.untried:
-        nodes = f"{found.untried} node{'s' * (found.untried != 1)}"
+    if found.unused_policies:
+        nodes = f"{found.unused_policies} node{'s' * (found.unused_policies != 1)}"
         lines.append(
             f"at {nodes} rows without a value go elsewhere, though no training row lacked one there"
         )

@@ -64,8 +64,8 @@ class Difference:
         way, at the leaves the same answer.
     places : where they differ, in the order of the first tree.
     fields : names of the arrays that differ where the structure is the same (weights, prices, …).
-    untried : pairs of nodes that send rows without a value elsewhere, where no training row of
-        either tree lacked one; they are no places.
+    unused_policies : pairs of nodes that send rows without a value elsewhere, where no training
+        row of either tree lacked one; they are no places.
     """
 
     first: Tree
@@ -73,7 +73,7 @@ class Difference:
     shared: tuple[tuple[int, int], ...]
     places: tuple[Place, ...]
     fields: tuple[str, ...]
-    untried: int = 0
+    unused_policies: int = 0
 
     @staticmethod
     def of(first: Tree, second: Tree) -> Difference:
@@ -83,7 +83,7 @@ class Difference:
         places = tuple(walk.places())
         same = not places and first.n_nodes == second.n_nodes
         fields = tuple(_fields_that_differ(first, second)) if same and first != second else ()
-        return Difference(first, second, tuple(walk.shared), places, fields, walk.untried)
+        return Difference(first, second, tuple(walk.shared), places, fields, walk.unused_policies)
 
     @property
     def equal(self) -> bool:
@@ -145,13 +145,13 @@ def _fields_that_differ(first: Tree, second: Tree) -> Iterator[str]:
 class _Walk:
     """Both trees, walked together.
 
-    shared, untried : as of :class:`Difference`; they grow with the walk.
+    shared, unused_policies : as of :class:`Difference`; they grow with the walk.
     """
 
     def __init__(self, first: Tree, second: Tree) -> None:
         self.first, self.second = first, second
         self.shared: list[tuple[int, int]] = []
-        self.untried = 0
+        self.unused_policies = 0
         self.lacking = {
             spec.name for tree in (first, second) for spec in tree.columns if spec.missing
         }
@@ -184,7 +184,7 @@ class _Walk:
                 self.shared.append((a, b))
             if self._lost(0, a) != self._lost(1, b):
                 if self.lacking.isdisjoint(one.columns):
-                    self.untried += 1
+                    self.unused_policies += 1
                 else:
                     words = self._lost_in_words(0, a), self._lost_in_words(1, b)
                     yield Place(Change.missing, a, b, path or "all rows", *words)

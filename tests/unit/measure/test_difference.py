@@ -119,8 +119,12 @@ def test_a_branch_that_one_tree_has_not_and_rows_that_go_elsewhere_without_a_val
     first, second = tree((colours, "no", "yes")), tree((colours, "no", None))
     assert seen(first, second) == [(Change.branch, 2, -1, "colour = blue")]
     sent = attrs.evolve(first, missing_child=np.array([1, -1, -1]))
-    untried = Difference.of(first, sent)
-    assert (untried.places, untried.untried, untried.fields) == ((), 1, ("missing_child",))
+    unused_policies = Difference.of(first, sent)
+    assert (unused_policies.places, unused_policies.unused_policies, unused_policies.fields) == (
+        (),
+        1,
+        ("missing_child",),
+    )
     lacking = tuple(attrs.evolve(spec, missing=spec.name == "colour") for spec in SPECS)
     (place,) = Difference.of(first, attrs.evolve(sent, columns=lacking)).places
     assert (place.change, place.here, place.there) == (
