@@ -512,6 +512,14 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     )
 
 
+def test_why_says_that_it_grows_in_memory_what_grew_elsewhere(here, call):
+    words = ["dataset=iris", "method=cart", "split=none", "tracker=none", "hydra.run.dir=c"]
+    assert call("run", *words, "rows=chunks").status == 0
+    assert "explained with rows in memory: the run had chunks" in call("why", "c", "0").out
+    assert call("run", *words[:-1], "hydra.run.dir=m").status == 0
+    assert "in memory" not in call("why", "m", "0").out
+
+
 # -- export ----------------------------------------------------------------------------------------
 
 

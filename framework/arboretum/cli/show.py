@@ -261,6 +261,7 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     return 0
 
 
+MEMORY = "memory"  # the row store by which growing again is explained
 FRONT_ROWS = 24
 CLASSIFICATION = (
     "accuracy",
@@ -453,6 +454,9 @@ def reasons_at(
 
     tree = sure(record.tree)
     resolved, prepared, changes = load_again(record, registry)
+    rows = (record.config.get("choices") or {}).get("rows", MEMORY)
+    if rows != MEMORY:
+        changes.append(f"explained with rows in memory: the run had {rows}, whose cuts may differ")
     scale = Scale.of(prepared.table, resolved.parts)
     problem = engine.fit(
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
