@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from arboretum.proof.format import read as read_proof
     from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, outline, palette, picture, scene, sheet, table
-    from arboretum.rows.coded import Block, CodedRows, rows_of_arrays
+    from arboretum.rows.coded import Chunk, CodedRows, rows_of_arrays
     from arboretum.rows.mapped import Folder, open_mapped
     from arboretum.rows.sketch import Sketch, checksum_of
 
@@ -160,7 +160,7 @@ _LATE = {
         "arboretum.proof.extract": "Extraction, Memo",
         "arboretum.proof.format": "read as read_proof",
         "arboretum.proof.writing": "ProofWriter",
-        "arboretum.rows.coded": "Block, CodedRows, rows_of_arrays",
+        "arboretum.rows.coded": "Chunk, CodedRows, rows_of_arrays",
         "arboretum.rows.mapped": "Folder, open_mapped",
         "arboretum.rows.sketch": "Sketch, checksum_of",
         "arboretum.report": "charts, outline, palette, picture, scene, sheet, table",
@@ -191,7 +191,7 @@ GROUPS = {
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
     "row stores": """InParts Opened NodeSplit NodeTotals NodeTables Sketch checksum_of CodedRows
-        Block rows_of_arrays Folder open_mapped grow_by_levels""",
+        Chunk rows_of_arrays Folder open_mapped grow_by_levels""",
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay

@@ -72,7 +72,7 @@ class MemoryRows:
 
 @attrs.frozen
 class ChunkRows:
-    """Codes in a file, read and written block by block: a tree on more rows than memory holds.
+    """Codes in a file, read and written chunk by chunk: a tree on more rows than memory holds.
 
     Of a Parquet file a row group is read at a time.  A numeric column of at most ``most_values``
     values keeps them all; one of more is cut at quantiles, whose error a note of the run states.
@@ -100,7 +100,7 @@ class ChunkRows:
         about: float | None,
         progress: Progress,
     ) -> Opened:
-        """Read every column part by part, and lay its codes down in blocks."""
+        """Read every column part by part, and lay its codes down in chunks."""
         from arboretum.api import Folder, open_mapped
 
         folder = Folder(self.folder)

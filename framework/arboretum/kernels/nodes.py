@@ -6,7 +6,7 @@
     add_totals:  for each row whose node has a slot: totals of the slot += what the row adds
     send_rows:   for each row whose node has a test: its node ← the child of its outcome
 
-A block is some rows next to each other.  ``node`` holds a number per row, of which ``first`` is the
+A chunk is some rows next to each other.  ``node`` holds a number per row, of which ``first`` is the
 lowest that a slot or a test may belong to: all below are closed.
 
 Invariants: tables and totals are added to, and never set to 0 here, in the order of rows within a
@@ -50,7 +50,7 @@ def pick_rows(node, first, slot, start, which, place):
 def count_nodes(codes, offset, which, place, label, out):
     """Add up rows of weight 1 by slot, bin and class.
 
-    codes : uint8/16[features, n], of a block.   offset : int64[features + 1], first bin of each.
+    codes : uint8/16[features, n], of a chunk.   offset : int64[features + 1], first bin of each.
     which, place : int32[m], as :func:`pick_rows` has them.   label : uint8/int32[n].
     out : int32[slots, bins, classes], added to.
 
@@ -118,7 +118,7 @@ def add_totals(node, first, slot, label, y, weight, weights, counts, low, high):
 def send_rows(codes, node, first, tests, children):
     """Move the rows of nodes that have a test to the nodes below.
 
-    codes : uint8/16[features, n], of a block.   node : int32[n], written.
+    codes : uint8/16[features, n], of a chunk.   node : int32[n], written.
     tests : int64[nodes, 6], by number − first: feature (−1: none), family, index, number of bins,
         outcome of rows without a value, where its children begin in ``children``, int32[·].
     """

@@ -1,4 +1,4 @@
-"""Codes of rows, block by block: a row store whose blocks lie wherever their owner puts them."""
+"""Codes of rows, chunk by chunk: a row store whose chunks lie wherever their owner puts them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_LABEL = np.zeros(0, np.int32)
 
 
 @attrs.frozen(eq=False)
-class Block:
+class Chunk:
     """Some rows next to each other.
 
     codes : uint8 or uint16[features, n].
@@ -63,12 +63,12 @@ class Slots:
 
 @attrs.define(eq=False, slots=False)
 class CodedRows:
-    """A row store over blocks of codes; with several of them, each somewhere else, answers of the
+    """A row store over chunks of codes; with several of them, each somewhere else, answers of the
     same nodes are added up (``add``).
 
-    features : one per row of a block's codes.
+    features : one per row of a chunk's codes.
     n_classes : 0 for regression.
-    blocks : gives the blocks in the order of rows, the same at every call; what is written to
+    chunks : gives the chunks in the order of rows, the same at every call; what is written to
         ``node`` is there at the next.
     """
 
@@ -79,7 +79,7 @@ class CodedRows:
     units: bool
     exact: bool
     shift: float
-    blocks: Callable[[], Iterator[Block]]
+    chunks: Callable[[], Iterator[Chunk]]
     last: int = 0
 
     @cached_property
@@ -107,14 +107,14 @@ class CodedRows:
                 np.full(k, -np.inf),
             )
         )
-        for block in self.blocks():
+        for chunk in self.chunks():
             kernels.add_totals(
-                block.node,
+                chunk.node,
                 slots.first,
                 slots.slot,
-                block.label,
-                block.y,
-                block.weight,
+                chunk.label,
+                chunk.y,
+                chunk.weight,
                 weights,
                 counts,
                 *ends,
@@ -122,7 +122,7 @@ class CodedRows:
         return NodeTotals(weights, counts, *ends)
 
     def tables(self, nodes: Sequence[int], units: bool = True) -> NodeTables:
-        """Their rows by bin.   units : every row of all blocks, here and elsewhere, weighs 1."""
+        """Their rows by bin.   units : every row of all chunks, here and elsewhere, weighs 1."""
         slots, bins = Slots.of(nodes, self.last), int(self.offset[-1])
         unit = units and self.units and self.n_classes > 0
         shape = (slots.n, bins, self._count_width)
@@ -130,18 +130,18 @@ class CodedRows:
         weights = None if unit else np.zeros((slots.n, bins, self._width))
         start = np.empty(slots.n + 1, np.int64)
         which, place = np.empty((2, 0), np.int32)
-        for block in self.blocks():
-            n = len(block.node)
+        for chunk in self.chunks():
+            n = len(chunk.node)
             if len(which) < n:
                 which, place = np.empty((2, n), np.int32)
-            m = kernels.pick_rows(block.node, slots.first, slots.slot, start, which, place)
-            picked = (block.codes, self.offset, which[:m], place[:m])
+            m = kernels.pick_rows(chunk.node, slots.first, slots.slot, start, which, place)
+            picked = (chunk.codes, self.offset, which[:m], place[:m])
             if weights is None:
-                kernels.count_nodes(*picked, block.label, counts)
+                kernels.count_nodes(*picked, chunk.label, counts)
             else:
-                label = block.label.astype(np.int32, copy=False)
-                weight = block.weight if len(block.weight) else np.ones(n)
-                kernels.weigh_nodes(*picked, label, block.y, weight, weights, counts)
+                label = chunk.label.astype(np.int32, copy=False)
+                weight = chunk.weight if len(chunk.weight) else np.ones(n)
+                kernels.weigh_nodes(*picked, label, chunk.y, weight, weights, counts)
         return NodeTables(counts, weights)
 
     def split(self, splits: Sequence[NodeSplit]) -> None:
@@ -163,8 +163,8 @@ class CodedRows:
             )
             begin += len(one.children)
         below = np.array(children, np.int32)
-        for block in self.blocks():
-            kernels.send_rows(block.codes, block.node, first, tests, below)
+        for chunk in self.chunks():
+            kernels.send_rows(chunk.codes, chunk.node, first, tests, below)
         self.last = max(self.last, *children)
 
 
@@ -175,7 +175,7 @@ def rows_of_arrays(
     target: np.ndarray,
     weight: np.ndarray,
     shift: float,
-    block: int = 1 << 16,
+    chunk: int = 1 << 16,
 ) -> CodedRows:
     """A row store of arrays in memory.
 
@@ -189,10 +189,10 @@ def rows_of_arrays(
     label = target.astype(np.uint8 if n_classes <= 256 else np.int32) if n_classes else NO_LABEL
     y = NONE if n_classes else target - shift
 
-    def blocks() -> Iterator[Block]:
-        for a in range(0, n, block):
-            part = slice(a, a + block)
-            yield Block(
+    def chunks() -> Iterator[Chunk]:
+        for a in range(0, n, chunk):
+            part = slice(a, a + chunk)
+            yield Chunk(
                 np.ascontiguousarray(codes[:, part]),
                 node[part],
                 label[part],
@@ -201,4 +201,4 @@ def rows_of_arrays(
             )
 
     exact = adds_exactly(weight)
-    return CodedRows(features, n_classes, n, float(weight.sum()), units, exact, shift, blocks)
+    return CodedRows(features, n_classes, n, float(weight.sum()), units, exact, shift, chunks)

@@ -1,5 +1,5 @@
 """Row stores in a file: the columns of a data set are read part by part, coded, and laid down in
-blocks, of which one at a time is in memory.
+chunks, of which one at a time is in memory.
 
     each column:  for each part: read it; checksum; sketch; where its values are few, write codes of
                   these as they are known by then
@@ -25,12 +25,12 @@ from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.rows import Opened
 from arboretum.model.encoded import Feature
 from arboretum.model.table import Checksum, Column
-from arboretum.rows.coded import NO_LABEL, NONE, Block, CodedRows
+from arboretum.rows.coded import NO_LABEL, NONE, Chunk, CodedRows
 from arboretum.rows.sketch import ColumnSketch, Sketch
 from arboretum.rows.values import adds_exactly
 
 ROWS = 1 << 16
-"""Rows of a block: one of 20 columns is 1.3 MB."""
+"""Rows of a chunk: one of 20 columns is 1.3 MB."""
 GONE = 255
 """In first codes, that of a missing value; so there are 255 others."""
 MOST = 255
@@ -127,18 +127,18 @@ class MappedRows:
     node: np.ndarray
     codes: np.ndarray = attrs.field(factory=lambda: np.zeros((0, 0, 0), np.uint8))
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows, block by block; what is done with one before the next is asked for."""
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows, chunk by chunk; what is done with one before the next is asked for."""
         for b, start in enumerate(range(0, self.n, ROWS)):
             rows = slice(start, min(start + ROWS, self.n))
-            block = Block(
+            chunk = Chunk(
                 self.codes[b, :, : rows.stop - start],
                 self.node[rows],
                 self.label[rows],
                 self.y[rows],
                 self.weight[rows],
             )
-            yield block
+            yield chunk
             forget_memory(self.codes[b], self.node[rows], self.label[rows])
             forget_memory(self.y[rows], self.weight[rows])
 
@@ -213,9 +213,9 @@ def open_mapped(
     objects = sketch.encode(encoder, seed)
     features = objects.features
     wide = max((f.n_bins + f.has_missing for f in features), default=1) > 256
-    n_blocks = -(-n // ROWS)
+    n_chunks = -(-n // ROWS)
     rows.codes = folder.mapped(
-        "codes", (n_blocks, len(features), ROWS), np.uint16 if wide else np.uint8
+        "codes", (n_chunks, len(features), ROWS), np.uint16 if wide else np.uint8
     )
     for k, (column, reader) in enumerate(zip(schema.columns, readers, strict=True)):
         progress(k, len(schema.columns), f"coding column {column.name}")
@@ -233,7 +233,7 @@ def open_mapped(
         units=units,
         exact=units or _all_exact(rows.weight, total),
         shift=shift,
-        blocks=rows.blocks,
+        chunks=rows.chunks,
     )
     objects = attrs.evolve(objects, notes=(*objects.notes, *sketch.notes()))
     return Opened(store, objects, checksum.sha256, sketch.approximate(), folder.close)

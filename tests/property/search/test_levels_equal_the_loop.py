@@ -59,8 +59,8 @@ def rows(draw: st.DrawFn, task: Task) -> Encoded:
     return found
 
 
-def stores(problem: Problem, block: int) -> list[RowStore]:
-    """The slow one, and the one that counts blocks by kernels."""
+def stores(problem: Problem, chunk: int) -> list[RowStore]:
+    """The slow one, and the one that counts chunks by kernels."""
     objects, reference = problem.objects, ReferenceRows.of(problem.objects)
     target = objects.y if objects.is_regression else objects.label
     codes = np.ascontiguousarray(objects.codes.T.astype(np.uint16))
@@ -71,14 +71,14 @@ def stores(problem: Problem, block: int) -> list[RowStore]:
         target,
         objects.weight,
         reference.shift,
-        block,
+        chunk,
     )
     return [reference, counted]
 
 
-def check(problem: Problem, block: int, **how: object) -> None:
+def check(problem: Problem, chunk: int, **how: object) -> None:
     known = grow(problem, Context(), order="breadth", **how).tree
-    for store in stores(problem, block):
+    for store in stores(problem, chunk):
         found = grow(attrs.evolve(problem, store=store), Context(), order="breadth", **how).tree
         assert found == known
 

@@ -74,7 +74,7 @@ def reference(problem):
     return ReferenceRows.of(problem.objects, getattr(problem.parts.impurity, "about", None))
 
 
-def kernels(problem, block=32):
+def kernels(problem, chunk=32):
     objects = problem.objects
     numbers = objects.is_regression
     return rows_of_arrays(
@@ -84,7 +84,7 @@ def kernels(problem, block=32):
         objects.y if numbers else objects.label,
         objects.weight,
         reference(problem).shift,
-        block,
+        chunk,
     )
 
 
