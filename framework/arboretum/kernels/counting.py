@@ -75,19 +75,26 @@ def count_weights(
     weights : float64[bins, classes] (moments: [bins, 3]), added to.
     counts : int64[bins, classes] ([bins, 1]), added to.
     """
-    moments = len(label) == 0
+    if len(label) > 0:
+        width, down = np.uintp(weights.shape[1]), np.uintp(row_stride)
+        flat_w, flat_c = weights.reshape(weights.size), counts.reshape(counts.size)
+        for f in range(len(column)):
+            base = np.uintp(column[f]) * np.uintp(column_stride)
+            start = np.uintp(offset[f])
+            for j in range(len(rows)):
+                i = np.uintp(rows[j])
+                b = (start + np.uintp(codes[base + i * down])) * width + np.uintp(label[i])
+                flat_w[b] += weight[i]
+                flat_c[b] += count[i]
+        return
     for f in range(len(column)):
         base = column[f] * column_stride
         start = offset[f]
         for j in range(len(rows)):
             i = np.int64(rows[j])
             b = start + np.int64(codes[base + i * row_stride])
-            if moments:
-                add_moments(weights, b, weight[i], y[i])
-                counts[b, 0] += count[i]
-            else:
-                weights[b, label[i]] += weight[i]
-                counts[b, label[i]] += count[i]
+            add_moments(weights, b, weight[i], y[i])
+            counts[b, 0] += count[i]
 
 
 @jit

@@ -77,16 +77,26 @@ def weigh_nodes(codes, offset, which, place, label, y, weight, weights, counts):
     label : int32[n] or int32[0].   y : float64[n], read for moments alone.   weight : float64[n].
     weights : float64[slots, bins, width], counts : int64[slots, bins, count width], added to.
     """
+    if len(label) > 0:
+        width = np.uintp(weights.shape[2])
+        size = np.uintp(weights.shape[1]) * width
+        flat_w, flat_c = weights.reshape(weights.size), counts.reshape(counts.size)
+        for f in range(len(codes)):
+            own = codes[f]
+            begin = np.uintp(offset[f]) * width
+            for j in range(len(which)):
+                i = np.uintp(which[j])
+                b = np.uintp(place[j]) * size + begin
+                b += np.uintp(own[i]) * width + np.uintp(label[i])
+                flat_w[b] += weight[i]
+                flat_c[b] += 1
+        return
     for f in range(len(codes)):
         for j in range(len(which)):
             i, s = which[j], place[j]
             b = offset[f] + np.int64(codes[f, i])
-            if len(label) == 0:
-                add_moments(weights[s], b, weight[i], y[i])
-                counts[s, b, 0] += 1
-            else:
-                weights[s, b, label[i]] += weight[i]
-                counts[s, b, label[i]] += 1
+            add_moments(weights[s], b, weight[i], y[i])
+            counts[s, b, 0] += 1
 
 
 @jit
