@@ -267,3 +267,21 @@ def test_class_weights_are_swept_over(toy, here):
     assert found == [None, "balanced", {"yes": 3.0, "no": 0.5}]
     assert len({record["fingerprint"] for record in read}) == 3
     assert "unknown class 'maybe'" in toy("class_weight={maybe: 1}").error
+
+
+def test_shares_of_the_training_rows_are_swept_over_and_read_again(toy, call, here):
+    words = ("method=id3", "encoder=bins", "train_fraction=0.25,0.5,1", "hydra.sweep.dir=s")
+    done = toy("-m", *words)
+    assert done.status == 0 and "train_fraction" in done.out.splitlines()[0], done.err
+    read = [json.loads((here / f"s/{k}/record.json").read_text()) for k in range(3)]
+    assert [record["config"]["train_fraction"] for record in read] == [0.25, 0.5, 1.0]
+    taught = [record["data"]["n_train"] for record in read]
+    assert taught[0] < taught[1] < taught[2]
+    assert len({record["data"]["n_test"] for record in read}) == 1
+    why = call("why", "s/0", "0", "--plugin", "toy.py")
+    assert why.status == 0 and f"{taught[0]} rows" in why.out, why.out + why.err
+    compared = call("compare", "s", "--by", "train_fraction")
+    assert compared.status == 0 and "0.25" in compared.out, compared.err
+    again = toy("-m", *words, "skip_finished=true")
+    assert again.status == 0 and "3 finished before" in again.out
+    assert "train_fraction must be > 0 and ≤ 1; got 2.0" in toy("train_fraction=2").error

@@ -22,6 +22,8 @@ REACHED = 1e-9  # relative: values that differ by less are sums of the same numb
 MOST_PAIRED = 40  # methods up to which each is held against each
 CERTIFIED = ("expected_cost", "max_cost", "depth", "n_leaves")
 """Complexities that are shown; the others say the same in other units."""
+ROWS_AND_TESTS = ("dataset", "split", "train_fraction", "encoder", "cost", "class_weight")
+"""Groups and keys that say which rows teach, what they weigh, and which tests are asked."""
 
 
 @attrs.frozen(eq=False)
@@ -58,11 +60,7 @@ def claims_of(record: Record) -> list[Claim]:
     certificate.
     """
     asked = asked_of(record)
-    rows = {
-        key: value
-        for key, value in asked.items()
-        if key.partition(".")[0] in ("dataset", "split", "encoder", "cost", "class_weight")
-    }
+    rows = {key: value for key, value in asked.items() if key.partition(".")[0] in ROWS_AND_TESTS}
     sizes = [record.data.get(name) for name in ("sha256", "n_train", "n_objects", "n_tests")]
     ground = repr((record.seed, sizes, sorted(rows.items(), key=repr)))
     found = []

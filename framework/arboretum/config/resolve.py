@@ -47,6 +47,7 @@ class Settings:
         "what a training row counts by its class: balanced, or {class: weight}; null: 1",
         converter=lambda given: None if given == NONE else given,
     )
+    train_fraction: float = param(1.0, "share of the training rows that teach", gt=0, le=1)
     goal: str = param(
         "valid_error", "metric that a sweep returns and calls best; its name gives the direction"
     )
@@ -155,7 +156,8 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
             _build_component(registry.get(kind, name), fields) for name, fields in group.items()
         )
     check_class_weight(settings.class_weight)
-    parts = Parts(**built, class_weight=settings.class_weight)
+    shares: Facts = {name: getattr(settings, name) for name in ("class_weight", "train_fraction")}
+    parts = Parts(**built, **shares)
     if parts.method is None:
         raise ConfigError(
             f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}"

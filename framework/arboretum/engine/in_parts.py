@@ -93,7 +93,11 @@ def refuse_unfit(request: Request) -> None:
                 f"{check.label(part)} looks at objects, and {rows} answers by tables alone; leave "
                 "it out, or use rows=memory"
             )
-    for what, there in (("class_weight", parts.class_weight), ("certify", request.certify)):
+    for what, there in (
+        ("class_weight", parts.class_weight),
+        ("train_fraction", parts.train_fraction != 1),
+        ("certify", request.certify),
+    ):
         if there:
             raise CapabilityError(f"{what} needs the table, and {rows} holds none; leave it out")
 

@@ -23,6 +23,7 @@ from arboretum.engine.interruptions import hold_signals
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
+from arboretum.engine.train_fraction import draw_fraction, note_fraction
 from arboretum.errors import (
     ArboretumError,
     BudgetError,
@@ -185,6 +186,8 @@ def fingerprint(request: Request, sha256: str) -> str:
     a certificate is asked for.
     """
     config = {key: value for key, value in request.config.items() if key not in VOLATILE}
+    if config.get("train_fraction") == 1:  # what runs were before there were fractions
+        del config["train_fraction"]
     spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
     proof = (
         [*([request.certifier] if request.certifier else []), *request.complexities]
@@ -516,8 +519,11 @@ def pose(
     division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows train
     if parts.split is not None:
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
-    everything = len(division.train) == table.n_rows
-    train = table if everything else table.take(division.train)
+    drawn = draw_fraction(table, division, parts.train_fraction, seed, parts.split)
+    train = table if len(drawn.train) == table.n_rows else table.take(drawn.train)
+    if drawn is not division:
+        said = {**train.notes, "train_fraction": note_fraction(division, drawn)}
+        train, division = attrs.evolve(train, notes=said), drawn
     valid = table.take(division.valid) if len(division.valid) else None
     if parts.class_weight is not None:
         by_class = weights_of_classes(parts.class_weight, train.target)

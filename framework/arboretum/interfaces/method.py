@@ -52,6 +52,7 @@ class Parts:
     """The components of one run; None (or empty) where a group is not used.
 
     class_weight : ``balanced``, or class → what a row of it counts; None: 1.
+    train_fraction : share of the split's training rows that teach.
     """
 
     method: Method | None
@@ -73,6 +74,7 @@ class Parts:
     rows: Rows | None = None
     tracker: Tracker | None = None
     class_weight: str | Mapping[str, float] | None = None
+    train_fraction: float = 1.0
 
     @property
     def fractional_rows(self) -> bool:
@@ -97,8 +99,7 @@ class Parts:
         return tightest(Limits, [rule.limits() for rule in self.stopping])
 
     def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
-        """Return the leaf rule that greedy growth and exact solvers share, the several rules
-        combined.
+        """Return the one leaf rule, of several, that greedy growth and exact solvers share.
 
         Raises CapabilityError, naming rule and limit, where trees are held to more than that (a
         depth, a number of leaves, a least size of branches or decrease, a pruner): a minimum over
@@ -122,9 +123,8 @@ class Parts:
                 "exact minima need leaf rules that look at objects alone; stopping "
                 f"{foreign[0]} has no leaf_rule()"
             )
-        rules: list[LeafRule] = [
-            rule.leaf_rule() for rule in self.stopping if hasattr(rule, "leaf_rule")
-        ]
+        by_rule = (rule.leaf_rule() for rule in self.stopping if hasattr(rule, "leaf_rule"))
+        rules: list[LeafRule] = list(by_rule)
         if not counting_objects and any(rule.min_objects for rule in rules):
             raise CapabilityError(
                 "this solver knows no leaf rule that counts objects; count rows "

@@ -111,7 +111,8 @@ def assemble(
                 for field in fields_of(part.__class__)
             )
             raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
-    return Parts(**parts, class_weight=shared.get("class_weight"))
+    rows = {key: shared[key] for key in ("class_weight", "train_fraction") if key in shared}
+    return Parts(**parts, **rows)
 
 
 def _build_component(
@@ -326,6 +327,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "budget": "give budget.seconds or budget.memory_mb",
     "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
     "class_weight": "give class_weight=… itself",
+    "train_fraction": "give fit the rows that teach",
     "certify": "only arboretum.run compares with the proven minimum",
     "certifier": "only arboretum.run compares with the proven minimum",
     "skip_finished": "an estimator records nothing; arboretum.run does",

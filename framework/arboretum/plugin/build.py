@@ -132,10 +132,10 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
         else:
             choices.setdefault(kind, part.name)
             config[kind] = {"name": part.name, **component_values(part)}
-    weights = (
-        {} if parts.class_weight is None else {"class_weight": config_value(parts.class_weight)}
-    )
-    return {**config, **weights, "choices": choices}
+    for key, unset in (("class_weight", None), ("train_fraction", 1.0)):
+        if (value := getattr(parts, key)) != unset:
+            config[key] = config_value(value)
+    return {**config, "choices": choices}
 
 
 def coerce(value: object, wanted: object, where: str) -> Any:

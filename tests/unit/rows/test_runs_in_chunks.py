@@ -138,6 +138,7 @@ REFUSED = {
     "method=oblivious": "method level_by_level looks at objects",
     "pruner=cost_complexity": "pruner cost_complexity",
     "class_weight=balanced": "class_weight needs the table",
+    "train_fraction=0.5": "train_fraction needs the table",
     "missing=fractional": "missing 'fractional'",
     "encoder=bins": "encoder 'bins'.*numeric=quantile counts rows",
     "encoder=raw": "encoder 'raw'.*raw columns",
