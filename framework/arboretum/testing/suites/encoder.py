@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from arboretum.api import ArboretumError, Encoded, Table, Task
+from arboretum.api import ArboretumError, Encoded, Sketch, Table, Task
 from arboretum.interfaces.encoder import Encoder
+from arboretum.rows.parts import table_in_parts
 from arboretum.testing import strategies
-from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.suites.base import ComponentSuite, skip_if
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
 
 DRAWS = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -67,6 +68,28 @@ class EncoderSuite(ComponentSuite):
         objects = encoded(component, table, raw_thresholds=False)
         if objects is not None:
             assert_rules_agree(objects)
+
+    def test_where_no_rows_are_needed_a_sketch_of_parts_has_the_same_features_and_codes(
+        self, component
+    ):
+        """A promise of :class:`~arboretum.interfaces.encoder.EncoderInParts`."""
+        for seed, task, missing in itertools.product(SEEDS, Task, (False, True)):
+            table = toy_table(seed, n_rows=30, kind=TreeParts(missing=missing, task=task))
+            needed = getattr(component, "needs_rows", lambda schema: "it does not say")
+            known = encoded(component, table, raw_thresholds=False)
+            skip_if(why := needed(table.take(np.arange(0))), why)
+            if known is None:
+                continue
+            data = table_in_parts(table, (11, 9))
+            sketch = Sketch.of(data.schema, 255)
+            for part in data.parts:
+                own = Sketch.of(data.schema, 255)
+                own.add(part.load())
+                sketch.merge(own)
+            assert sketch.encode(component, 0).features == known.features
+            for f, feature in enumerate(known.features):
+                codes = feature.codes(table.column(feature.column))
+                assert codes.tolist() == known.codes[:, f].tolist(), feature.column
 
     @DRAWS
     @given(table=strategies.tables(max_rows=14))
