@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import attrs
+
 from arboretum.cli import terminal
 from arboretum.cli.compared import Measure, Question, compose, measure_of, usual_measures
 from arboretum.cli.progress import say_waiting
@@ -28,7 +30,7 @@ from arboretum.report.document import (
     text_of,
 )
 from arboretum.report.page import page_of
-from arboretum.runs.folder import write_files
+from arboretum.runs.folder import study_folder, write_files
 from arboretum.runs.gather import Gathered, gather, gather_from
 from arboretum.runs.grouping import Grouping
 
@@ -111,26 +113,21 @@ def main(argv: list[str]) -> int:
         [word for word in overrides if not word.startswith((FIELD, OWN))],
         registry,
     )
-    names = _listed(arguments.measure) or usual_measures(gathered.records)
-    measures = [measure_of(name, gathered.records, registry, own) for name in names]
-    if not 0.0 < arguments.alpha < 1.0:
-        raise ConfigError(
-            f"--alpha {arguments.alpha:g} is no level of significance: choose one in (0, 1), such "
-            "as 0.05"
-        )
-    question = Question(
-        measures,
-        Terms(arguments.alpha, control=arguments.control),
-        _ropes(arguments.rope, measures),
-        _listed(arguments.test) or None,
-        fields,
-    )
     for text in gathered.damaged[:SHOWN_DAMAGED]:
         terminal.warn(f"left out: {text}")
     if (more := len(gathered.damaged) - SHOWN_DAMAGED) > 0:
         terminal.warn(f"left out: {more} more records that cannot be read; the report names them")
-    grouping = Grouping.of(gathered.records, _listed(arguments.by))
-    document = compose(grouping, gathered, question, registry)
+    asked = Asked(
+        arguments.by,
+        arguments.measure or "",
+        arguments.control,
+        arguments.rope,
+        arguments.alpha,
+        arguments.test or "",
+        fields,
+        own,
+    )
+    document = document_of(gathered, asked, registry)
     if arguments.format != "text":
         terminal.as_data()
     terminal.say(written(document, arguments.format).rstrip("\n"))
@@ -139,6 +136,46 @@ def main(argv: list[str]) -> int:
         write_files(folder, files_of(document), OUT)
         terminal.report(f"kept in {folder}: {PAGE}, tables and pictures")
     return 0
+
+
+@attrs.frozen
+class Asked:
+    """What a comparison is asked for, as the command's options have it.
+
+    by, measure, test : words between commas; "" : the usual ones.
+    control : a method, "" for none.
+    rope : a width, or MEASURE=WIDTH between commas.
+    fields, own : name of a test, of a measure → its fields.
+    """
+
+    by: str = "method"
+    measure: str = ""
+    control: str = ""
+    rope: str = ""
+    alpha: float = 0.05
+    test: str = ""
+    fields: Mapping[str, Facts] = attrs.field(factory=dict)
+    own: Mapping[str, Facts] = attrs.field(factory=dict)
+
+
+def document_of(gathered: Gathered, asked: Asked, registry: Registry) -> Document:
+    """Return all that is said of runs.  Raises ConfigError and DataError."""
+    names = _listed(asked.measure) or usual_measures(gathered.records)
+    measures = [measure_of(name, gathered.records, registry, asked.own) for name in names]
+    if not 0.0 < asked.alpha < 1.0:
+        raise ConfigError(
+            f"--alpha {asked.alpha:g} is no level of significance: choose one in (0, 1), such "
+            "as 0.05"
+        )
+    question = Question(
+        measures,
+        Terms(asked.alpha, control=asked.control),
+        _ropes(asked.rope, measures),
+        _listed(asked.test) or None,
+        asked.fields,
+    )
+    grouping = Grouping.of(gathered.records, _listed(asked.by))
+    return compose(grouping, gathered, question, registry)
 
 
 def records_of_words(
@@ -156,12 +193,18 @@ def records_of_words(
     if not experiment:
         if overrides:
             raise ConfigError(f"{overrides[0]!r} is for --experiment; {OVERRIDES_HELP}")
-        return gather(folders)
+        return gather([str(folder_of_study(word)) for word in folders])
     tracker = tracker_from([*overrides, f"tracker.experiment={experiment}"], registry)
     if tracker is None:
         raise ConfigError("tracker=none keeps nothing; name a folder")
     with say_waiting(f"asking tracker {tracker.name}"):
         return gather_from(tracker)
+
+
+def folder_of_study(word: str) -> Path:
+    """Return the folder that a word names: itself, or that of a study of this name."""
+    folder = study_folder(word)
+    return folder if "/" not in word and not Path(word).exists() and folder.is_dir() else Path(word)
 
 
 def _listed(text: str | None) -> list[str]:

@@ -423,6 +423,8 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
     What differs only because the method (for parameters of a data set or a solver: that) differs
     needs no column.
     """
+    if records and all(record.config.get("study") for record in records):
+        return _names_of_study(records)
     flat = [dict(flatten(record.config)) for record in records]
     rows = [
         {"method": str(r.config.get("choices", {}).get("method", "")), "dataset": data_set_of(r)}
@@ -448,6 +450,27 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
             for row, one in zip(rows, flat, strict=True):
                 row[name] = spell_choice(one.get(key))
     return rows
+
+
+def _names_of_study(records: Sequence[Record]) -> list[dict[str, str]]:
+    """Per run of a study, column → value: method and data set, and of the other axes those that
+    vary, by the names that its file has for them.
+    """
+    named = [{**record.config["study"], **_share_of(record)} for record in records]
+    keys = dict.fromkeys(key for one in named for key in one)
+    shown = [
+        key
+        for key in keys
+        if key in ("method", "dataset") or len({str(one.get(key)) for one in named}) > 1
+    ]
+    first = ["method", "dataset", *(key for key in shown if key not in ("method", "dataset"))]
+    return [{key: str(one.get(key, "")) for key in first} for one in named]
+
+
+def _share_of(record: Record) -> dict[str, str]:
+    """The share of the training rows that teach, where it is not all."""
+    share = record.config.get("train_fraction", 1.0)
+    return {} if share == 1.0 else {"train_fraction": f"{share:g}"}
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:

@@ -97,6 +97,10 @@ class Job:
     def _session(self) -> Session:
         return self.own or session(self.files)
 
+    def has_failed(self) -> bool:
+        """Return whether any job of the sweep has failed so far."""
+        return any(note.status == FAILED for note in self.notes.read())
+
     def label(self, overrides: Sequence[str]) -> str:
         """What tells a job of these overrides from the others of the sweep."""
         return " ".join(

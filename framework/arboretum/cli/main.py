@@ -38,6 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "diff:main",
         "two trees side by side: where they part, rows they answer differently, measures",
     ),
+    "study": ("study:main", "the runs of a study's file, as one sweep, with a report"),
     "compare": (
         "compare:main",
         "which method is best, by how much, how sure that is: tests, pictures, a report",

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -26,7 +26,7 @@ from arboretum.config.bridge import Start, hold_nodes, start_from, start_in
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import readable, without_secret
-from arboretum.config.launch import asked, first_job
+from arboretum.config.launch import asked, check_jobs, first_job
 from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.budget import Budget
@@ -181,8 +181,12 @@ def go_on(proof: Proof, path: str, start: Start) -> Start:
 class Application:
     """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
-    def __init__(self, arguments: Namespace) -> None:
-        """Read RUN of ``--from``, a run or a proof, and load what the command names."""
+    def __init__(self, arguments: Namespace, search: Any = None) -> None:
+        """Read RUN of ``--from``, a run or a proof, and load what the command names.
+
+        search : what lists the jobs of a sweep, instead of the sweeper that the command chooses.
+        """
+        self.search = search
         proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
         record = (
             find_run(arguments.run, plugins=arguments.plugin)[0]
@@ -240,6 +244,9 @@ class Application:
                     )
             if not arguments.multirun and base.hydra.mode == RunMode.MULTIRUN:
                 base, arguments.multirun = loader.load_command(overrides, RunMode.MULTIRUN), True
+            if getattr(self.search, "dry", False):
+                check_jobs(self.search, loader, base)
+                return 0
             return sweep(self, loader, base) if arguments.multirun else self._run_once(base)
 
     def _run_once(self, base: "DictConfig") -> int:

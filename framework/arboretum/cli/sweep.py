@@ -96,6 +96,7 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     fresh = make_ready(folder, SWEEP_DIR)
     notes = Notes.open(folder)
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
+    constant |= getattr(app.search, "constant", frozenset())
     job = Job(
         tuple(map(PluginFile.read, app.files)),
         default_root(),
@@ -242,7 +243,7 @@ class Post:
         self.component = component_from(base, "tracker", app.registry)
         self.config = {key: value for key, value in contents(base).items() if key != "hydra"}
         self.before = before = read_sweep(folder)
-        self.search = search = search_of(base, app.registry)
+        self.search = search = app.search or search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
             raise StoreError(
                 f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); "
@@ -257,6 +258,8 @@ class Post:
             if not key.startswith("hydra")
         ]
         keys.sort(key=lambda key: key in ("seed", "split.fold"))  # names end with them
+        if app.search is not None:
+            keys = list(app.search.varied)
         varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
         self.sweep = Sweep(
             tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded)

@@ -76,9 +76,16 @@ def multirun(
         begin,
     )
     if search is not None:
-        search.sweep(
-            Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher)
+        jobs = Jobs(
+            asked(loader, config),
+            Path(str(config.hydra.sweep.dir)),
+            job.has_failed,
+            loader,
+            config,
+            launcher,
+            one_by_one=plain_way,
         )
+        search.sweep(jobs)
         return launcher.jobs
     sweeper: Any = Plugins.instance().instantiate_sweeper(
         hydra_context=HydraContext(loader, Callbacks(config)), task_function=job, config=config
@@ -282,13 +289,17 @@ class Jobs:
 
     overrides : what was asked, as Hydra has parsed it.
     folder : of the sweep.
+    has_failed : whether any job has.
+    one_by_one : jobs are done in this process, each before the next begins.
     """
 
     overrides: Sequence[Override]
     folder: Path
+    has_failed: Callable[[], bool]
     _loader: Loader
     _config: DictConfig
     _launcher: Reported
+    one_by_one: bool = True
 
     def check(self, job: Sequence[str]) -> None:
         """Compose a job of these overrides, and run nothing.  Raises ConfigError."""
@@ -303,6 +314,13 @@ class Jobs:
         where it has none); None where it failed.
         """
         return [job.return_value for job in self._launcher.launch(jobs, initial_job_idx=first)]
+
+
+def check_jobs(search: Any, loader: Loader, config: DictConfig) -> None:
+    """Let a dry search compose its jobs; nothing is launched."""
+    nothing = Reported(Here(loader, None, config), lambda: None)
+    folder = Path(str(config.hydra.sweep.dir))
+    search.sweep(Jobs((), folder, lambda: False, loader, config, nothing))
 
 
 def search_of(config: DictConfig, registry: Registry) -> Any:

@@ -59,6 +59,7 @@ class Settings:
         False, "do not repeat a run whose configuration, data and code are already finished"
     )
     plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
+    study: Mapping[str, str] | None = param(None, "group → the name that a study's file has for it")
     budget: Budget = attrs.field(
         factory=Budget, metadata={"doc": "see budget.seconds, budget.memory_mb"}
     )

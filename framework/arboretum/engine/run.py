@@ -50,7 +50,17 @@ from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 VOLATILE = frozenset(
-    {"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"}
+    {
+        "choices",
+        "tracker",
+        "hydra",
+        "plugins",
+        "skip_finished",
+        "goal",
+        "study",
+        "certifier",
+        "budget",
+    }
 )
 """Configuration keys that do not change a finished result, and so are no part of its
 fingerprint.

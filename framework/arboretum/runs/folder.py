@@ -293,6 +293,8 @@ def names_of(config: Plain) -> str:
     choices = {
         kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"
     }
+    if study := config.get("study"):
+        choices["study"] = study
     return json.dumps(choices, sort_keys=True, default=str)
 
 
@@ -416,6 +418,11 @@ class Index:
             if self._more
             else {}
         )
+
+
+def study_folder(name: str) -> Path:
+    """Return where the runs of a study are kept unless another folder is named."""
+    return default_root() / "study" / name
 
 
 def default_root() -> Path:

@@ -21,7 +21,17 @@ METHOD, DATASET = "method", "dataset"
 BLOCKED = ("seed", "split.fold")
 """Keys that repeat a run."""
 UNASKED = frozenset(
-    {"seed", "tracker", "plugins", "goal", "skip_finished", "certify", "certifier", "rows"}
+    {
+        "seed",
+        "study",
+        "tracker",
+        "plugins",
+        "goal",
+        "skip_finished",
+        "certify",
+        "certifier",
+        "rows",
+    }
 )
 """Keys, or groups, that do not say what a run computes: where rows lie changes no tree."""
 ANY_TABLE = ("file", "openml")
@@ -37,6 +47,8 @@ def data_set_of(record: Record) -> str:
     """The data set's option, or the table's own name where the option says only where it comes
     from.
     """
+    if named := (record.config.get("study") or {}).get("dataset"):
+        return str(named)
     chosen = str(record.config.get("choices", {}).get("dataset", ""))
     name = str(record.data.get("name", chosen))
     return name if chosen in ANY_TABLE else chosen or name
@@ -49,9 +61,10 @@ def asked_of(record: Record) -> dict[str, object]:
     # a record that is older than the setting learned from all training rows
     flat = {"train_fraction": 1.0, **dict(flatten(record.config))}
     chosen = {key.removeprefix(CHOICES): flat.pop(key) for key in list(flat) if key[:8] == CHOICES}
+    named = record.config.get("study") or {}
     return {
         key: value
-        for key, value in {**flat, **chosen}.items()
+        for key, value in {**flat, **chosen, **named}.items()
         if key.partition(".")[0] not in UNASKED and key.partition(".")[2] != "name"
     }
 

@@ -279,7 +279,9 @@ def run_name(config: Plain, varied: Sequence[str] = ()) -> str:
     choices = config.get("choices", {})
     words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
     words["seed"] = f"seed={config.get('seed', 0)}"
-    values = {**dict(flatten(config)), **choices}
+    named = config.get("study") or {}
+    values = {**dict(flatten(config)), **choices, **named}
+    words |= {key: str(named[key]) for key in words if key in named}
     short = short_names(varied)
     first = [
         words.pop(key, "") or f"{short[key]}={spell_choice(values.get(key))}" for key in varied
