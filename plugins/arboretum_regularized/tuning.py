@@ -1,11 +1,11 @@
-"""Tuning of one field on validation rows: the paper's descending rule, and the best of a list.
+"""Tuning of one field on validation rows: the paper's descending rule.
 
 Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation rows show one
 class; R² for numbers).
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -27,37 +27,18 @@ Trial = tuple[Facts, float]
 LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
 
 
-class _Tuner:
-    """What both tuners share: trying a value, and telling of it."""
-
-    kind = "tuner"
-    capabilities = ()
-    measure = "roc_auc"
-
-    field: str
-    values: tuple[Any, ...]
-
-    def __attrs_post_init__(self) -> None:
-        if not self.values:
-            raise ValueError("tuner.values must hold at least one value; got an empty list")
-
-    def _trials(self, fit: Fit, score: ValidationScore) -> Iterator[tuple[Facts, float, Solution]]:
-        """Yield (values, score, solution), the score being NaN where a budget left no tree."""
-        for value in self.values:
-            asked = {self.field: value}
-            solution = fit(asked)
-            yield asked, math.nan if solution.tree is None else score.of(solution.tree), solution
-
-
 @attrs.frozen
-class Descending(_Tuner):
+class Descending:
     """Go down the listed values until the validation ROC AUC drops by more than a step, and keep
     the value before.
     """
 
+    kind = "tuner"
     name = "descending"
     paper = "Zhang & Gionis 2023, section 6"
+    capabilities = ()
     example = "method=ec45 theta=0.02"
+    measure = "roc_auc"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
     values: tuple[Any, ...] = param(
@@ -75,6 +56,10 @@ class Descending(_Tuner):
         False, "whether drop is a share of what it is compared with, not a difference"
     )
 
+    def __attrs_post_init__(self) -> None:
+        if not self.values:
+            raise ValueError("tuner.values must hold at least one value; got an empty list")
+
     @property
     def slack(self) -> float:
         """How far below the best that was tried the kept tree's score may be (scores of at most
@@ -91,7 +76,10 @@ class Descending(_Tuner):
         tried: list[Trial] = []
         kept: tuple[Facts, Solution] | None = None
         reference = -math.inf
-        for asked, found, solution in self._trials(fit, score):
+        for value in self.values:
+            asked = {self.field: value}
+            solution = fit(asked)
+            found = math.nan if solution.tree is None else score.of(solution.tree)
             tried.append((asked, found))
             if kept is not None and self.drops(found, reference):
                 break
@@ -111,36 +99,3 @@ class Descending(_Tuner):
         allowed = self.drop * abs(reference) if self.relative else self.drop
         rounding = 2 * np.finfo(np.float64).eps * max(1.0, abs(reference), abs(found))
         return bool(reference - found > allowed + rounding)
-
-
-@attrs.frozen
-class Grid(_Tuner):
-    """Try every listed value and keep the one with the best validation ROC AUC, the first of
-    equals.
-    """
-
-    name = "grid"
-    paper = ""
-    example = "tuner.field=stopping.standard.max_depth tuner.values=[1,2,4]"
-
-    field: str = param("criterion.lam", "what is tuned, as on the command line")
-    values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)
-
-    def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
-        """Return the first of the values with the best score; a value that a budget left without a
-        tree is never kept for another.
-
-        fit : field → value ↦ the solution with it.
-        """
-        score = ValidationScore.on(valid)
-        tried: list[Trial] = []
-        best: tuple[float, Facts, Solution] | None = None
-        for asked, found, solution in self._trials(fit, score):
-            tried.append((asked, found))
-            if best is None or found > best[0] or (math.isnan(best[0]) and not math.isnan(found)):
-                best = found, asked, solution
-        _, values, solution = sure(best)
-        return Selection(values, score.measure, tried, score.notes), solution
-
-
-TUNERS = [Descending, Grid]

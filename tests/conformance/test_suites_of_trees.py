@@ -337,6 +337,53 @@ class KeepsWhatHasNoTree(BestOfThree):
 
 
 @attrs.frozen
+class JudgesOnHalves(BestOfThree):
+    """Needs no validation rows: a tree of the first half of the objects is judged on the others."""
+
+    needs_validation = False
+    values = (0.0, 0.3, 0.5)
+
+    def tune_by_growing(self, fit, grow, objects, seed):
+        who, tried = self.learn(objects), []
+        held = objects.table.take(np.arange(objects.n_objects // 2, objects.n_objects))
+        for lam in self.values:
+            right = grow({"criterion.lam": lam}, who).predict(held) == held.target.codes
+            tried.append(({"criterion.lam": lam}, float(right.mean())))
+        kept = self.choose(tried)
+        return Selection(kept, "accuracy", tried), fit(kept)
+
+    def learn(self, objects):
+        return np.arange(objects.n_objects // 2)
+
+    def choose(self, tried):
+        return max(tried, key=lambda pair: pair[1])[0]
+
+
+@attrs.frozen
+class JudgesOnWhatItSaw(JudgesOnHalves):
+    """Its trees know all objects."""
+
+    def learn(self, objects):
+        return np.arange(objects.n_objects)
+
+
+@attrs.frozen
+class KeepsTheWorstHalf(JudgesOnHalves):
+    """The wrong way round, without validation rows."""
+
+    def choose(self, tried):
+        return min(tried, key=lambda pair: pair[1])[0]
+
+
+@attrs.frozen
+class KeepsWhatItNeverJudged(JudgesOnHalves):
+    """Invents a value, and grows a tree with it."""
+
+    def choose(self, tried):
+        return {"criterion.lam": 99.0}
+
+
+@attrs.frozen
 class SlowMethod:
     """Grows by the naive loop."""
 
@@ -402,6 +449,14 @@ def solver_parts(solver):
             KeepsWhatHasNoTree,
             "test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one",
         ),
+        *(
+            (
+                "tuner",
+                one,
+                "test_without_validation_rows_it_judges_on_objects_its_trees_have_not_seen",
+            )
+            for one in (JudgesOnWhatItSaw, KeepsTheWorstHalf, KeepsWhatItNeverJudged)
+        ),
         (
             "pruner",
             ChoosesAnother,
@@ -429,5 +484,5 @@ def test_the_suites_accept_sound_procedures(monkeypatch):
     assert failures("solver", BruteForce(), parts=solver_parts(BruteForce())) == []
     assert failures("pruner", NoPruning()) == []
     assert failures("pruner", Stump()) == failures("pruner", Stump(2)) == []
-    assert failures("tuner", BestOfThree()) == []
+    assert failures("tuner", BestOfThree()) == failures("tuner", JudgesOnHalves()) == []
     assert failures("method", SlowMethod()) == []

@@ -48,19 +48,20 @@ class Grown:
 
 
 def grow_or_tune(problem: Problem, context: Context) -> Grown:
-    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says
-    what it keeps.
+    """Let the method fit, once, or for each value that the tuner tries (on parts of the objects,
+    too, where it judges by such); a note of the solution says what it keeps.
 
     A tuned solution counts as finished only where all that were tried are: with more time another
     might have been kept.
-    Raises ConfigError for a field that no part has, or that cannot be tuned.
+    Raises ConfigError for a field that no part has, or that cannot be tuned, BudgetError where the
+    budget ends on parts of the objects.
     """
     tuner = problem.parts.tuner
     if tuner is None:
         return Grown(_fit_once(problem, context), problem)
     finished: list[bool] = []
 
-    def attempt(values: Facts) -> Solution:
+    def attempt(values: Facts, problem: Problem = problem) -> Solution:
         """Fit with these fields; an interrupted one ends the tuning, as the signal that it was."""
         changed = with_fields(problem.parts, values)
         listener = about(
@@ -75,9 +76,18 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         finished.append(solution.finished)
         return solution
 
+    def grow(values: Facts, who: np.ndarray) -> Tree:
+        """A tree of these objects alone (int64), with these fields, without validation rows."""
+        some = attrs.evolve(problem, objects=problem.objects.take(who), valid=None)
+        return grown_tree(attempt(values, some), tuner.name)
+
     # whether there are rows to choose by was asked with the other capabilities
-    tuned = tuner.tune(attempt, problem.valid)  # type: ignore[arg-type]
-    kept, solution = returned(tuned, tuple, tuner, "tune")
+    if hasattr(tuner, "tune_by_growing") and not getattr(tuner, "needs_validation", True):
+        tuned = tuner.tune_by_growing(attempt, grow, problem.objects, context.seed)
+        kept, solution = returned(tuned, tuple, tuner, "tune_by_growing")
+    else:
+        tuned = tuner.tune(attempt, problem.valid)  # type: ignore[arg-type]
+        kept, solution = returned(tuned, tuple, tuner, "tune")
     chosen = Selection.of(kept)
     notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
     solution = attrs.evolve(solution, notes=notes, finished=all(finished))
@@ -108,6 +118,17 @@ def _fit_once(problem: Problem, context: Context) -> Solution:
     )
 
 
+def grown_tree(found: Solution, who: str) -> Tree:
+    """The tree of a solution on parts of the rows; raises what interrupted it, and BudgetError
+    where there is none.   who : asked for it.
+    """
+    if found.tree is None or found.interrupted:
+        raise found.interrupted or BudgetError(
+            f"the budget ran out while {who} grew trees on parts of the rows; raise budget.seconds"
+        )
+    return found.tree
+
+
 def prune(grown: Grown, context: Context) -> Grown:
     """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose
     and how much it cut.
@@ -130,13 +151,8 @@ def prune(grown: Grown, context: Context) -> Grown:
         found = _fit_once(
             attrs.evolve(problem, objects=problem.objects.take(who), valid=None), context
         )
-        if found.tree is None or found.interrupted:
-            raise found.interrupted or BudgetError(
-                f"the budget ran out while {before.name} grew trees on parts of the rows; "
-                "raise budget.seconds"
-            )
         grown_all.append(found.finished)
-        return found.tree
+        return grown_tree(found, before.name)
 
     chosen, reported = None, _costs_read(problem, tree)
     if pruner.needs_validation and hasattr(pruner, "choose"):

@@ -182,12 +182,14 @@ class Selection:
     tried : what was tried, in order: (values, score), more being better, NaN where there was no
         tree to judge.
     notes : what the user should know of the choice, a sentence each.
+    standard_errors : of the scores in ``tried``, where they are means; else empty.
     """
 
     kept: Plain
     measure: str = ""
     tried: Sequence[tuple[Plain, float]] = ()
     notes: tuple[str, ...] = ()
+    standard_errors: Sequence[float] = ()
 
     @staticmethod
     def of(kept: Plain | Selection) -> Selection:
@@ -232,7 +234,11 @@ class Selection:
 
     def to_json(self) -> Facts:
         """Return the choice in words of JSON; a score that is not defined is None."""
-        trials = [{"values": dict(values), "score": plain(score)} for values, score in self.tried]
+        trials: list[Facts] = [
+            {"values": dict(values), "score": plain(score)} for values, score in self.tried
+        ]
+        for trial, error in zip(trials, self.standard_errors, strict=False):
+            trial["standard_error"] = plain(error)
         return {"kept": dict(self.kept), "measure": self.measure, "tried": trials}
 
     @staticmethod
@@ -242,9 +248,15 @@ class Selection:
         """
         refuse_misfits(data, {"kept": dict, "measure": str, "tried": OBJECTS})
         for one in data["tried"]:
-            refuse_misfits(one, {"values": dict, "score": float | None})
+            number = float | None
+            refuse_misfits(one, {"values": dict, "score": number, "standard_error": number})
         tried = [(one["values"], _number_or(one["score"], math.nan)) for one in data["tried"]]
-        return Selection(data["kept"], data["measure"], tried)
+        errors = [
+            _number_or(one["standard_error"], math.nan)
+            for one in data["tried"]
+            if "standard_error" in one
+        ]
+        return Selection(data["kept"], data["measure"], tried, standard_errors=errors)
 
 
 @attrs.frozen

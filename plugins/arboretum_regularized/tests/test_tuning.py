@@ -1,4 +1,4 @@
-"""The descending rule and the grid, on given scores, on real trees, and in whole runs."""
+"""The descending rule, on given scores, on real trees, and in whole runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from arboretum.api import Column, ColumnKind, Selection, Solution, Status, Table, Target, Task
 from arboretum_regularized import tuning
-from arboretum_regularized.tuning import LAMBDAS, Descending, Grid
+from arboretum_regularized.tuning import LAMBDAS, Descending
 
 VALID = Table(
     "v",
@@ -124,20 +124,6 @@ def test_the_descending_rule_is_the_sentence_that_states_it(percent, drop, previ
 
 
 @pytest.mark.parametrize(
-    ("scores", "kept"),
-    [
-        ((0.5, 0.7, 0.7, 0.6, 0.1), 10.0),
-        ((None, 0.5, None, 0.6, None), 0.1),
-        ((None,) * 5, 100.0),
-        ((0.0, None, 0.0, 0.0, 0.0), 100.0),
-    ],
-)
-def test_the_grid_keeps_the_first_of_the_best(told, scores, kept):
-    found, asked = told(Grid(), scores)
-    assert (found, asked) == (kept, list(LAMBDAS))
-
-
-@pytest.mark.parametrize(
     ("tuner", "fields", "complaint"),
     [
         (
@@ -145,7 +131,6 @@ def test_the_grid_keeps_the_first_of_the_best(told, scores, kept):
             {"values": ()},
             "tuner.values must hold at least one value; got an empty list",
         ),
-        (Grid, {"values": ()}, "tuner.values must hold at least one value; got an empty list"),
         (Descending, {"drop": -0.1}, "tuner.drop must be ≥ 0; got -0.1"),
         (
             Descending,

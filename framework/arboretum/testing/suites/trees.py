@@ -140,16 +140,26 @@ class Workshop:
     def __init__(self, seed: int) -> None:
         table = toy_table(seed, n_rows=40)
         self.valid = table.take(np.arange(24, 40))
-        self._objects = toy_objects(table.take(np.arange(24)))
+        self.objects = toy_objects(table.take(np.arange(24)))
         self.asked: list[tuple[Facts, Solution]] = []
+        self.grown_on: list[tuple[Facts, np.ndarray]] = []
 
     def fit(self, values: Facts) -> Solution:
         """Return a tree whose depth depends on the values, and remember what was asked."""
-        numbers = [float(v) for v in values.values() if isinstance(v, int | float)]
-        depth = int(abs(sum(numbers)) * 7) % 5
-        solution = Solution(slow_tree(self._objects, max_depth=depth), 0.0, 0.0, Status.feasible)
+        depth = self._depth_of(values)
+        solution = Solution(slow_tree(self.objects, max_depth=depth), 0.0, 0.0, Status.feasible)
         self.asked.append((dict(values), solution))
         return solution
+
+    @staticmethod
+    def _depth_of(values: Facts) -> int:
+        numbers = [float(v) for v in values.values() if isinstance(v, int | float)]
+        return int(abs(sum(numbers)) * 7) % 5
+
+    def grow(self, values: Facts, who: np.ndarray) -> Tree:
+        """Return such a tree of some of the objects (int64[k]), and remember who they were."""
+        self.grown_on.append((dict(values), np.array(who)))
+        return slow_tree(self.objects.take(who), max_depth=self._depth_of(values))
 
     def score(self, measure: str) -> ValidationScore:
         return ValidationScore(self.valid, measure) if measure else ValidationScore.on(self.valid)
@@ -222,6 +232,38 @@ class TunerSuite(ComponentSuite):
             solution.tree is workshop.asked[0][1].tree
             and Selection.of(kept).kept == workshop.asked[0][0]
         )
+
+    def test_without_validation_rows_it_judges_on_objects_its_trees_have_not_seen(self, component):
+        """It keeps a value that it grew trees with, with the tree of all objects, the best of what
+        it tells up to its slack, and does the same again.
+        """
+        assert isinstance(getattr(component, "needs_validation", True), bool)
+        skip_if(getattr(component, "needs_validation", True), "it judges on validation rows")
+        for seed in SEEDS:
+            workshop, again = Workshop(seed), Workshop(seed)
+            kept, solution = component.tune_by_growing(
+                workshop.fit, workshop.grow, workshop.objects, seed
+            )
+            chosen = Selection.of(kept)
+            assert any(
+                chosen.kept == asked and solution.tree is given.tree
+                for asked, given in workshop.asked
+            )
+            known = [values for values, _ in workshop.grown_on]
+            assert chosen.kept in known, "it keeps a value that it has not judged"
+            for _, who in workshop.grown_on:
+                assert 0 < len(set(who.tolist())) == len(who) < workshop.objects.n_objects
+                assert who.min() >= 0 and who.max() < workshop.objects.n_objects
+            if chosen.tried:
+                scores = {str(dict(values)): score for values, score in chosen.tried}
+                best = max(scores.values()) - getattr(component, "slack", 0.0)
+                assert scores[str(dict(chosen.kept))] >= best - 1e-12
+                assert len(chosen.standard_errors) in (0, len(chosen.tried))
+            repeated, _ = component.tune_by_growing(again.fit, again.grow, again.objects, seed)
+            assert Selection.of(repeated).kept == chosen.kept
+            assert [who.tolist() for _, who in again.grown_on] == [
+                who.tolist() for _, who in workshop.grown_on
+            ]
 
 
 class ExportSuite(ComponentSuite):
