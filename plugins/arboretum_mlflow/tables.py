@@ -9,21 +9,45 @@ another schema) the client writes all.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.tracking import MlflowClient
+from mlflow.utils.file_utils import local_file_uri_to_path
 
-from arboretum.api import Facts, Plain
+from arboretum.api import Facts, Plain, TrackerError
+from arboretum_mlflow.location import WAY_OUT
 
 KEY = "arboretum.key"
 NAME = "mlflow.runName"
 CONTEXT = ("mlflow.data.context", "training")
 ARTIFACTS = "artifacts"
+
+
+def write_texts(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files, text by name, into a folder; raises TrackerError for a name that leaves it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def as_folder(files: Mapping[str, str]) -> Iterator[str]:
+    """Hold a temporary folder of files, as of :func:`write_texts`."""
+    with tempfile.TemporaryDirectory() as made:
+        write_texts(Path(made), files)
+        yield made
 
 
 class OtherSchemaError(MlflowException):
@@ -114,9 +138,16 @@ class Tables:
         """Return the folder or URI of a run's files."""
         return f"{self.artifacts.rstrip('/')}/{run}/{ARTIFACTS}"
 
-    def keep_files(self, run: str, folder: str) -> None:
-        """Keep the files of a folder as a run's artifacts."""
-        get_artifact_repository(self.files_of(run)).log_artifacts(folder)
+    def keep_files(self, run: str, files: Mapping[str, str]) -> None:
+        """Keep files, text by name, as a run's artifacts; a folder of this machine takes them as
+        they are.
+        """
+        where = self.files_of(run)
+        if not where.startswith("file://") and "://" in where:
+            with as_folder(files) as folder:
+                get_artifact_repository(where).log_artifacts(folder)
+            return
+        write_texts(Path(local_file_uri_to_path(where)), files)
 
     def _insert(self, session: Any, table: str, rows: Sequence[Plain]) -> None:
         """Insert rows, all at once."""

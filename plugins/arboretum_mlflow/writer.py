@@ -21,10 +21,10 @@ from mlflow.tracking import MlflowClient
 from arboretum.api import ArboretumError, Facts, Plain, TrackerError, better, sure
 from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
 from arboretum_mlflow.entry import MAX_TAG, METRICS, judged_by, listed, shorten
-from arboretum_mlflow.location import WAY_OUT, Location
+from arboretum_mlflow.location import Location
 from arboretum_mlflow.model import read_tree
 from arboretum_mlflow.model_files import model_files
-from arboretum_mlflow.tables import KEY, OtherSchemaError, Tables
+from arboretum_mlflow.tables import KEY, OtherSchemaError, Tables, as_folder
 
 NOTE = "mlflow.note.content"
 WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
@@ -68,22 +68,6 @@ PAGE = 1000
 """Runs that one request lists."""
 LARGEST_TEXT = 50_000_000
 """Bytes of an artifact that :meth:`Writer.fetch` reads as text; nothing of ours comes near."""
-
-
-@contextlib.contextmanager
-def _as_folder(files: Mapping[str, str]) -> Iterator[str]:
-    """Hold a temporary folder of files, text by name; raises TrackerError for a name that leaves
-    it.
-    """
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        for name, text in files.items():
-            path = folder / name
-            if not path.resolve().is_relative_to(folder.resolve()):
-                raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        yield made
 
 
 class Writer:
@@ -255,8 +239,7 @@ class Writer:
                     return ""
                 full = _with_model(entry, model) if model else entry
                 run = tables.write(session, full, _tags_of(full))
-                with _as_folder(full["files"]) as folder:
-                    tables.keep_files(run, folder)
+                tables.keep_files(run, full["files"])
                 return run
         except OtherSchemaError:
             self._tables = None
@@ -353,7 +336,7 @@ class Writer:
         """Log files, text by name, as artifacts; raises TrackerError for a name that leaves the
         folder.
         """
-        with _as_folder(files) as folder:
+        with as_folder(files) as folder:
             self.client.log_artifacts(run.info.run_id, folder)
 
     def fetch(self, run_id: str) -> dict[str, str]:

@@ -72,7 +72,7 @@ KNOWN = {
         "a copy of the database before it is migrated"
     ),
     "plugins/arboretum_mlflow/model_files.py:model_files write_text": OWN_FOLDER,
-    "plugins/arboretum_mlflow/writer.py:_as_folder write_text": OWN_FOLDER,
+    "plugins/arboretum_mlflow/tables.py:write_texts write_text": OWN_FOLDER,
 }
 """"file:function call" → why it may."""
 
