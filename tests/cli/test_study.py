@@ -166,3 +166,39 @@ def test_a_study_of_a_lab_is_found_and_compared_by_name(command, here):
     assert "data set,cart,cart standard error,id3" in compared.out
     record = read_run(here / "outputs" / "study" / "ours" / "0")
     assert record.config["study"] == {"dataset": "toy", "method": "cart"}
+
+
+LEARNING = """\
+methods:
+  tuned: {method: cart}
+datasets: [toy]
+fractions: [0.5, 1]
+seeds: 2
+folds: 2
+inner: kfold 3
+tune: {stopping.standard.max_depth: [1, 3]}
+budget: {seconds: 60}
+"""
+
+
+def test_learning_curves_and_tuning_within_training_folds(study, here):
+    result = study(LEARNING, "tracker=none")
+    assert result.status == 0, result.err
+    found = records(here)
+    assert len(found) == 8 and "train_fraction" in result.out
+    assert {r["config"]["train_fraction"]: r["data"]["n_train"] for r in found} == {
+        0.5: 10,
+        1.0: 20,
+    }
+    for record in found:
+        assert record["config"]["tuner"]["inner"] == 3
+        assert any("tuner grid" in note for note in record["notes"])
+        assert record["config"]["budget"]["seconds"] == 60.0
+    assert {record["metrics"]["kept_max_depth"] for record in found} <= {1.0, 3.0}
+
+
+def test_a_curve_is_compared_share_by_share(study, call):
+    study(LEARNING, "tracker=none")
+    result = call("compare", "mine", "--by", "train_fraction")
+    assert result.status == 0, result.err
+    assert "0.5 and 1" in result.out
