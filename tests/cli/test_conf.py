@@ -9,10 +9,16 @@ import pytest
 import yaml
 
 from arboretum.config.compose import Loader, search_path
+from arboretum.config.study import Study
 from arboretum.plugin.discovery import load_registry
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
-FILES = sorted(path.relative_to(CONF).as_posix() for path in CONF.rglob("*.yaml"))
+STUDIES = sorted(path.stem for path in CONF.glob("study/*.yaml"))
+FILES = sorted(
+    path.relative_to(CONF).as_posix()
+    for path in CONF.rglob("*.yaml")
+    if path.parent.name != "study"
+)
 
 
 def leaves(values, prefix=""):
@@ -86,3 +92,18 @@ def test_pruners_and_rules_for_gaps_go_with_a_criterion_of_another_paper(call, h
         rule in result.out
         for rule in ("fractional", "majority", "surrogates", "error_based", "m_estimate")
     )
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_run_of_a_study_can_be_composed(call, name, monkeypatch):
+    """Of one data set and one seed: the others differ in values alone."""
+    whole = Study.jobs
+
+    def jobs_of_first(study):
+        found = whole(study)
+        first = found[0].names["dataset"]
+        return [job for job in found if job.names["dataset"] == first and "seed=1" in job.overrides]
+
+    monkeypatch.setattr(Study, "jobs", jobs_of_first)
+    result = call("study", name, "--dry-run")
+    assert result.status == 0, result.err

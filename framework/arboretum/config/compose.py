@@ -52,7 +52,7 @@ OURS = tuple(Path(__file__).parents[above] / "conf" for above in (1, 3))
 
 # checked jobs kept for the launcher (some KB each); what lies beyond is composed again
 KEPT = 10_000
-SHAPES = 256  # compositions kept (50 KB each)
+SHAPES = 1024  # compositions kept (50 KB each)
 
 
 @contextmanager
