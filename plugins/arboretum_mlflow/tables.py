@@ -29,6 +29,8 @@ KEY = "arboretum.key"
 NAME = "mlflow.runName"
 CONTEXT = ("mlflow.data.context", "training")
 ARTIFACTS = "artifacts"
+TABLES = ("Run", "Tag", "Param", "Metric", "LatestMetric", "Dataset", "Input", "InputTag")
+"""MLflow's, in the order in which rows are inserted: those that others point to first."""
 
 
 def write_texts(folder: Path, files: Mapping[str, str]) -> None:
@@ -79,13 +81,7 @@ class Tables:
         try:
             from mlflow.store.tracking.dbmodels import models
 
-            rows = {
-                name: getattr(models, f"Sql{name}").__table__
-                for name in (
-                    *("Run", "Tag", "Param", "Metric", "LatestMetric"),
-                    *("Dataset", "Input", "InputTag"),
-                )
-            }
+            rows = {name: getattr(models, f"Sql{name}").__table__ for name in TABLES}
         except (ImportError, AttributeError):
             return None
         location = client.get_experiment(experiment).artifact_location
@@ -99,11 +95,25 @@ class Tables:
         asked = select(tags.run_uuid).where(tags.key == KEY, tags.value == key).limit(1)
         return session.execute(asked).first() is not None
 
-    def write(self, session: Any, entry: Plain, tags: Mapping[str, str]) -> str:
-        """Write a run that is not stored yet, without its files; returns its id.
+    def write(self, session: Any, entries: Sequence[tuple[Plain, Mapping[str, str]]]) -> list[str]:
+        """Write runs that are not stored yet, without their files; returns their ids.
 
-        tags : all but its name.   Raises OtherSchemaError where it is not read back as written.
+        entries : entry, and its tags but for the name.   Raises OtherSchemaError where the first is
+        not read back as written.
         """
+        rows: dict[str, list[Facts]] = {name: [] for name in TABLES}
+        runs = [self._add_rows(session, entry, tags, rows) for entry, tags in entries]
+        for table, found in rows.items():
+            if found:
+                session.execute(self.rows[table].insert(), found)
+        if runs and not self.checked:
+            self._check(runs[0], *entries[0])
+        return runs
+
+    def _add_rows(
+        self, session: Any, entry: Plain, tags: Mapping[str, str], rows: dict[str, list[Facts]]
+    ) -> str:
+        """Add the rows of a run to those of each table; returns its new id."""
         run = uuid.uuid4().hex
         info = {
             "run_uuid": run,
@@ -121,17 +131,18 @@ class Tables:
             "source_version": "",
             "lifecycle_stage": "active",
         }
-        said = {**tags, NAME: entry["name"]}
         last, points = _metrics_of(entry)
-        self._insert(session, "Run", [info])
-        self._insert(session, "Tag", _pairs(run, said))
-        self._insert(session, "Param", _pairs(run, entry["params"]))
-        self._insert(session, "Metric", [{"run_uuid": run, **point} for point in points])
-        self._insert(session, "LatestMetric", [{"run_uuid": run, **point} for point in last])
+        rows["Run"].append(info)
+        rows["Tag"] += _pairs(run, {**tags, NAME: entry["name"]})
+        rows["Param"] += _pairs(run, entry["params"])
+        rows["Metric"] += [{"run_uuid": run, **point} for point in points]
+        rows["LatestMetric"] += [{"run_uuid": run, **point} for point in last]
         if entry["dataset"]:
-            self._insert_dataset(session, run, entry["dataset"])
-        if not self.checked:
-            self._check(run, entry, said)
+            edge, (name, value) = uuid.uuid4().hex, CONTEXT
+            ends = {"source_type": "DATASET", "destination_type": "RUN", "destination_id": run}
+            ends["source_id"] = self._find_dataset(session, entry["dataset"], rows)
+            rows["Input"].append({"input_uuid": edge, **ends})
+            rows["InputTag"].append({"input_uuid": edge, "name": name, "value": value})
         return run
 
     def files_of(self, run: str) -> str:
@@ -149,13 +160,8 @@ class Tables:
             return
         write_texts(Path(local_file_uri_to_path(where)), files)
 
-    def _insert(self, session: Any, table: str, rows: Sequence[Plain]) -> None:
-        """Insert rows, all at once."""
-        if rows:
-            session.execute(self.rows[table].insert(), list(rows))
-
-    def _insert_dataset(self, session: Any, run: str, dataset: Plain) -> None:
-        """Insert the data set, where the experiment has it not yet, as an input of the run."""
+    def _find_dataset(self, session: Any, dataset: Plain, rows: dict[str, list[Facts]]) -> str:
+        """Return the id of a data set, whose row is added where the experiment has it not yet."""
         from sqlalchemy import select
 
         key = str(dataset["name"]), str(dataset["digest"])
@@ -179,13 +185,8 @@ class Tables:
                     "dataset_schema": dataset["schema"],
                     "dataset_profile": dataset["profile"],
                 }
-                self._insert(session, "Dataset", [fields])
-        edge = uuid.uuid4().hex
-        ends = {"source_type": "DATASET", "source_id": self.datasets[key]}
-        ends |= {"destination_type": "RUN", "destination_id": run}
-        self._insert(session, "Input", [{"input_uuid": edge, **ends}])
-        name, value = CONTEXT
-        self._insert(session, "InputTag", [{"input_uuid": edge, "name": name, "value": value}])
+                rows["Dataset"].append(fields)
+        return self.datasets[key]
 
     def _check(self, run: str, entry: Plain, tags: Mapping[str, str]) -> None:
         """Read a run back through the client.  Raises OtherSchemaError."""
@@ -197,7 +198,7 @@ class Tables:
         inputs = found.inputs.dataset_inputs if found.inputs else []
         digests = [one.dataset.digest for one in inputs]
         pairs = (
-            (found.data.tags, dict(tags)),
+            (found.data.tags, {**tags, NAME: entry["name"]}),
             (found.data.params, dict(entry["params"])),
             (found.data.metrics, {point["key"]: point["value"] for point in last}),
             (found.info.status, entry["status"]),

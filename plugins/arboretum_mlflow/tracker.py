@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -130,10 +130,15 @@ class MLflowTracker:
         """Keep one finished run and return its id; the same fingerprint in the same folder is
         kept once.
         """
-        asked = {"entry": entry.finished(run, record, files), "model": ""}
-        if self.model:
-            asked["model"] = files.get("tree.json", "")
-        return str(self._courier.ask("store", asked))
+        return self.store_all([(run, record, files)])[0]
+
+    def store_all(self, runs: Sequence[tuple[RunInfo, Record, Mapping[str, str]]]) -> list[str]:
+        """Keep finished runs, all at once or none, and return their ids."""
+        asked = {
+            "entries": [entry.finished(*one) for one in runs],
+            "models": [files.get("tree.json", "") if self.model else "" for *_, files in runs],
+        }
+        return [str(one) for one in self._courier.ask("store_all", asked)]
 
     def store_failure(self, run: RunInfo, error: str) -> str:
         """Keep one failed run as FAILED with its error as tag, description and artifact

@@ -30,6 +30,7 @@ REPEATABLE = frozenset(
         "prepare",
         "upgrade",
         "store",
+        "store_all",
         "fetch",
         "annotate",
         "reopen_sweep",

@@ -204,8 +204,20 @@ class Writer:
         What is stored already is not stored again; what a killed process left half-written is
         completed.
         """
-        if self.tables is not None and (stored := self._store_in_tables(entry, model)):
-            return stored
+        return self.store_all([entry], [model])[0]
+
+    def store_all(self, entries: Sequence[Plain], models: Sequence[str]) -> list[str]:
+        """Write entries, each with its model as of :meth:`store`, in one transaction where nothing
+        is stored of them yet; returns the runs' ids.
+        """
+        known = self._store_in_tables(entries, models) if self.tables is not None else {}
+        return [
+            known.get(i) or self._store_by_client(entry, model)
+            for i, (entry, model) in enumerate(zip(entries, models, strict=True))
+        ]
+
+    def _store_by_client(self, entry: Plain, model: str) -> str:
+        """Write an entry with MLflow's client, as far as it is not there; returns the run's id."""
         run = self._find(entry["key"])
         if run is not None and run.info.status == entry["status"]:
             self._move(run, entry["sweep"])
@@ -228,22 +240,27 @@ class Writer:
             self._tables = Tables.of(self.client, self.experiment_id) if holds else None
         return self._tables or None
 
-    def _store_in_tables(self, entry: Plain, model: str) -> str:
-        """Write an entry that is not stored at all into the tables; returns the run's id, "" where
-        something is stored of it, or the tables are others than known.
+    def _store_in_tables(self, entries: Sequence[Plain], models: Sequence[str]) -> dict[int, str]:
+        """Write what is not stored at all into the tables; returns place → id of the run.  Nothing
+        where the tables are others than known.
         """
         tables = sure(self.tables)
         try:
             with self._one_transaction() as session:
-                if entry["key"] and tables.find(session, entry["key"]):
-                    return ""
-                full = _with_model(entry, model) if model else entry
-                run = tables.write(session, full, _tags_of(full))
-                tables.keep_files(run, full["files"])
-                return run
+                fresh: dict[int, Plain] = {}
+                keys: set[str] = set()
+                for i, (entry, model) in enumerate(zip(entries, models, strict=True)):
+                    key = entry["key"]
+                    if not key or not (key in keys or tables.find(session, key)):
+                        fresh[i] = _with_model(entry, model) if model else entry
+                        keys.add(key)
+                runs = tables.write(session, [(one, _tags_of(one)) for one in fresh.values()])
+                for run, one in zip(runs, fresh.values(), strict=True):
+                    tables.keep_files(run, one["files"])
+                return dict(zip(fresh, runs, strict=True))
         except OtherSchemaError:
             self._tables = None
-            return ""
+            return {}
         except BaseException:
             tables.datasets.clear()  # what was inserted is undone
             raise

@@ -42,6 +42,7 @@ from arboretum.errors import (
     ConfigError,
     StoreError,
     TrackerError,
+    sure,
 )
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.discovery import PluginFile
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_FAILURES = 20
+TOGETHER = 50  # runs that the tracker is given at once
 FOLLOW_SECONDS = 1.0  # between two looks for runs that the tracker lacks
 MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
@@ -312,23 +314,30 @@ class Post:
         if self.parent is None or collector is None or not collector.asked:
             return
         with self._at_work:
-            for note in collector.job.notes.read():
-                if self.trouble:
-                    return
-                if note.job in self._reported:
-                    continue
-                self._reported.add(note.job)
-                self.trouble = self._report_run(self.parent, collector, note)
+            notes = [note for note in collector.job.notes.read() if note.job not in self._reported]
+            done = [note for note in notes if note.status != FAILED]
+            for first in range(0, len(done), TOGETHER):
+                part = done[first : first + TOGETHER]
+                self._report([*part], functools.partial(self._send, part))
+            for note in notes:
+                if note.status == FAILED and note.job in collector.asked:
+                    self._report([note], functools.partial(self._fail, collector, note))
 
-    def _report_run(self, parent: Parent, collector: Collector, note: Note) -> str:
-        """Tell the tracker of one run; what went wrong, or ""."""
-        session, resolved = self.app.session, collector.asked.get(note.job)
-        folder = Path(note.folder)
-        if note.status != FAILED:
-            return str(session.ask(self.component, lambda: parent.send(folder)))
-        if resolved is None:  # it could not be composed
-            return ""
-        return str(session.fail(resolved, folder, parent.sweep.id, note.error, self.sweep.varied))
+    def _report(self, notes: Sequence[Note], report: Callable[[], str]) -> None:
+        """Report jobs to the tracker, unless it is in trouble."""
+        if not self.trouble:
+            self._reported |= {note.job for note in notes}
+            self.trouble = report()
+
+    def _send(self, notes: Sequence[Note]) -> str:
+        """Give the tracker finished runs; what went wrong, or ""."""
+        folders, parent = [Path(note.folder) for note in notes], sure(self.parent)
+        return str(self.app.session.ask(self.component, lambda: parent.send_all(folders)))
+
+    def _fail(self, collector: Collector, note: Note) -> str:
+        """Tell the tracker of a run that failed; what went wrong, or ""."""
+        known = Path(note.folder), sure(self.parent).sweep.id, note.error, self.sweep.varied
+        return str(self.app.session.fail(collector.asked[note.job], *known))
 
     def hand_in(self, notes: list[Note]) -> list[Note]:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns

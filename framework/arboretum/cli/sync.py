@@ -41,7 +41,7 @@ from arboretum.runs.sweeps import (
     records_of,
     write_sweep,
 )
-from arboretum.runs.tracking import call_tracker, track_folder, unsent
+from arboretum.runs.tracking import call_tracker, track_folder, track_folders, unsent
 
 DESCRIPTION = """\
 Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default:
@@ -101,6 +101,15 @@ class Parent:
         return bool(
             track_folder(self.tracker, folder, self.sweep.tracker, self.sweep.id, self.sweep.varied)
         )
+
+    def send_all(self, folders: Sequence[Path]) -> None:
+        """Give the parent runs of its folder, together where the tracker takes many at once."""
+        if hasattr(self.tracker, "store_all"):
+            known = self.sweep.tracker, self.sweep.id, self.sweep.varied
+            track_folders(self.tracker, folders, *known)
+            return
+        for folder in folders:
+            self.send(folder)
 
     def close(self, status: str, compared: Comparison | None = None) -> None:
         """Put table, picture, report and the metrics of the best setting on the parent and end it.

@@ -1,6 +1,6 @@
 """Contract: who keeps the record?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -86,6 +86,11 @@ class TrackerOptional(Protocol):
     """What a tracker may offer besides; one that only writes leaves it out, and its runs are
     loaded from their folders.
     """
+
+    def store_all(self, runs: Sequence[tuple[RunInfo, Record, Mapping[str, str]]]) -> Sequence[str]:
+        """Keep finished runs, each as :meth:`Tracker.store` does, and return their ids; all are
+        kept, or none.  Raises TrackerError.
+        """
 
     def fetch(self, run_id: str) -> Mapping[str, str]:
         """Return the text artifacts of a stored run (``arboretum.load``).  Raises TrackerError

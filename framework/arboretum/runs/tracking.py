@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
@@ -92,16 +92,36 @@ def track_folder(
     """
     if is_tracked(folder, fields, sweep_id):
         return ""
-    record = record_from(files := read_files(folder), str(folder))
-    info = RunInfo(
-        run_name(record.config, varied),
-        record.config,
-        folder,
-        sweep_id,
-        record.fingerprint,
-        copy_of,
-    )
+    info, record, files = _read_for(folder, sweep_id, varied, copy_of)
     return track(tracker, info, record, files, fields)
+
+
+def _read_for(
+    folder: Path, sweep_id: str, varied: Sequence[str], copy_of: str = ""
+) -> tuple[RunInfo, Record, dict[str, str]]:
+    """Return the run of a folder, as trackers take it; all as of :func:`track_folder`."""
+    record = record_from(files := read_files(folder), str(folder))
+    name, mark = run_name(record.config, varied), record.fingerprint
+    return RunInfo(name, record.config, folder, sweep_id, mark, copy_of), record, files
+
+
+def track_folders(
+    tracker: Any,
+    folders: Sequence[Path],
+    fields: Plain,
+    sweep_id: str,
+    varied: Sequence[str] = (),
+) -> None:
+    """Give the runs of folders to a tracker that takes many at once, as :func:`track_folder` gives
+    one.  Raises StoreError and TrackerError; then it has none of them.
+    """
+    waiting = [folder for folder in folders if not is_tracked(folder, fields, sweep_id)]
+    if not waiting:
+        return
+    runs = [_read_for(folder, sweep_id, varied) for folder in waiting]
+    ids = call_tracker(tracker, lambda: tracker.store_all(runs))
+    for folder, run_id in zip(waiting, ids, strict=True):
+        _note(tracker, folder, fields, run_id, sweep_id)
 
 
 def load_run(run: str | Path, tracker: Tracker | None = None) -> Record:

@@ -616,11 +616,31 @@ def test_tables_hold_what_the_client_would_have_written(fresh_store, tmp_path, m
     assert written[0] == written[1]
 
 
+def test_many_runs_are_written_at_once_or_not_at_all(fresh_store, tmp_path, monkeypatch):
+    from arboretum_mlflow.writer import Writer
+
+    writer = Writer(locate(fresh_store, "arboretum", ""), "arboretum")
+    made = [
+        entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": name})
+        for name in "abc"
+    ]
+    first = writer.store(made[1])
+    monkeypatch.setattr(Tables, "keep_files", lambda *arguments: 1 / 0)
+    with pytest.raises(Exception, match="division"):
+        writer.store_all(made, [""] * 3)
+    monkeypatch.undo()
+    assert len(writer.client.search_runs([writer.experiment_id])) == 1
+    ids = writer.store_all([*made, made[0]], [""] * 4)
+    assert ids[1] == first and ids[3] == ids[0] and len(set(ids)) == 3
+    assert writer.store_all(made, [""] * 3) == ids[:3]
+    assert len(writer.client.search_runs([writer.experiment_id])) == 3
+
+
 def test_where_tables_are_others_than_known_the_client_writes(fresh_store, tmp_path, monkeypatch):
     from arboretum_mlflow.writer import Writer
 
     writer = Writer(locate(fresh_store, "arboretum", ""), "arboretum")
-    monkeypatch.setattr(Tables, "_insert_dataset", lambda *arguments: None)
+    monkeypatch.setattr(Tables, "_find_dataset", lambda *arguments: "of another experiment")
     entries = [
         entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"})
         for name in "ab"

@@ -232,6 +232,18 @@ class TrackerSuite(ComponentSuite):
         assert found[run_id]["params"]["method"] == "cart"
         assert found[run_id]["metrics"]["depth"] == 3.0
 
+    def test_runs_given_together_are_kept_as_each_alone(self, tracker, tmp_path):
+        skip_if(not hasattr(tracker, "store_all"), "this tracker takes one run at a time")
+        first, files = self.kept(tracker, tmp_path / "0", 0)
+        others = [
+            (sample_run(tmp_path / str(seed), seed), sample_record(seed), dict(files))
+            for seed in (0, 1, 2)
+        ]
+        found = list(tracker.store_all(others))
+        assert found[0] == first and len(set(found)) == 3
+        assert tracker.store_all(others) == found
+        assert all(self.holds(tracker, run_id, files) for run_id in found[1:])
+
     def test_a_worker_s_copy_writes_to_the_same_store(self, tracker, tmp_path):
         copy = pickle.loads(pickle.dumps(tracker))
         run_id, files = self.kept(copy, tmp_path, 3)
