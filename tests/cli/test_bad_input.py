@@ -22,14 +22,9 @@ REFUSED = {
     "budget.second=3": "unknown parameter 'budget.second'; did you mean 'budget.seconds'?",
     "goal=valid_eror": "goal: unknown metric 'valid_eror'; did you mean 'valid_error'?",
     "hydra/launcher=joblob": "unknown hydra/launcher 'joblob'",
-    "hydra/launcher=submitt_local": (
-        "did you mean 'submitit_local'? pip install 'hydra-submitit-launcher' brings it"
-    ),
-    "hydra/launcher=submitit_slurm": (
-        "known: basic; pip install 'hydra-submitit-launcher' brings it"
-    ),
-    "hydra/launcher=ray": "known: basic; pip install 'hydra-ray-launcher>=1.2.2' brings it",
-    "hydra/launcher=zzz": "known: basic; packages bring joblib, submitit_local",
+    "hydra/launcher=submitt_local": "did you mean 'submitit_local'?",
+    "hydra/launcher=rayy": "arboretum[ray]",
+    "hydra/launcher=zzz": "packages bring joblib, submitit_local",
     "criterion=gini": (
         "unknown criterion 'gini'; gini is an impurity: say impurity=gini; installed: "
     ),

@@ -163,7 +163,7 @@ class TestsEncoder:
         kinds = {column.kind for column in schema.columns}
         numeric = ColumnKind.continuous in kinds and self.numeric
         reasons = {
-            "missing=drop_rows leaves out rows": self.missing is Missing.drop_rows,
+            "encoder.missing=drop_rows leaves out rows": self.missing is Missing.drop_rows,
             f"coalesce={self.coalesce.value} merges rows": self.coalesce is not Coalesce.none,
             "keep_identifiers tells rows apart": self.keep_identifiers,
             "thresholds of raw columns are found among rows": numeric is Numeric.raw
