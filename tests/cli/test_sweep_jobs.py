@@ -95,18 +95,31 @@ def test_a_run_of_a_search_of_which_nothing_is_here_is_a_failure(toy, here, monk
     )
 
 
-@pytest.mark.slow
-def test_a_worker_that_does_not_see_the_sweep_s_folder_sends_its_run_home(command, here):
+def before_job(here, number: int, words: str) -> dict[str, str]:
+    """Install the launcher "fresh"; in the worker of a job, some code comes first.  Returns the
+    environment that finds it.
+    """
     environment = fresh_launcher(here)
     source = here / "path" / "hydra_plugins" / "hydra_joblib_launcher" / "joblib_launcher.py"
-    away = "    if number == 1:\n        function.notes.token = 'of another disk'\n"
-    source.write_text(
-        source.read_text().replace("    done = run_job(", f"{away}    done = run_job(")
-    )
+    first = f"    if number == {number}:\n        {words}\n"
+    last = "    Path(f'files-{number}').write_text(' '.join(sorted(done.return_value[0].files)))\n"
+    text = source.read_text().replace("    done = run_job(", f"{first}    done = run_job(")
+    source.write_text(text.rstrip("\n") + f"\n{last}")
+    return environment
+
+
+OTHER_DISK = "function.notes.token = 'of another disk'"
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_see_the_sweep_s_folder_sends_its_run_home(command, here):
+    environment = before_job(here, 1, OTHER_DISK)
     words = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2,3")
     result = command.run(*words, "hydra/launcher=fresh", "hydra.sweep.dir=s", env=environment)
     assert result.status == 0, result.err
     assert "3 of 3; " in result.out
+    sent = [(here / f"files-{number}").read_text() for number in range(3)]
+    assert sent == ["", "record.json tree.json tree.svg tree.txt", ""]
     command.run(*words, "hydra.sweep.dir=here")
     for number in "012":
         one, other = read_run(here / "s" / number), read_run(here / "here" / number)
@@ -115,6 +128,63 @@ def test_a_worker_that_does_not_see_the_sweep_s_folder_sends_its_run_home(comman
             other.metrics,
             other.tree,
         )
+
+
+@pytest.mark.slow
+def test_what_a_component_writes_by_name_comes_home_too(command, here):
+    environment = before_job(here, 0, OTHER_DISK)
+    result = command.run(
+        *("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1"),
+        *("method=exact", "solver=gosdt", "objective=accuracy", "objective.lam=0.1"),
+        *("solver.proof=kept/mine.proof", "hydra/launcher=fresh", "hydra.sweep.dir=s"),
+        env=environment,
+    )
+    assert result.status == 0, result.err
+    assert read_run(here / "s" / "0").config["solver"]["proof"] == "kept/mine.proof"
+    accepted = command.run("verify", "kept/mine.proof", "--plugin", "toy.py")
+    assert accepted.status == 0, accepted.err
+
+
+@pytest.mark.slow
+def test_a_failure_elsewhere_comes_home_with_its_note(command, here):
+    environment = before_job(here, 1, OTHER_DISK)
+    result = command.run(
+        *("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2"),
+        *("dataset.crashes_at=2", "hydra/launcher=fresh", "hydra.sweep.dir=s"),
+        env=environment,
+    )
+    assert result.status == 1 and "2 of 2, 1 failed; " in result.out
+    assert "a bug" in (here / "s" / "1" / "error.txt").read_text()
+
+
+@pytest.mark.slow
+def test_a_worker_whose_data_are_others_refuses_the_run(command, here):
+    (here / "t.csv").write_text("a,y\n" + "".join(f"{i},{'np'[i > 9]}\n" for i in range(20)))
+    environment = before_job(here, 1, "Path('t.csv').write_text('a,y\\n1,n\\n2,p\\n')")
+    result = command.run(
+        *("run", "-m", "dataset=file", "dataset.path=t.csv", "dataset.target=y", "split=none"),
+        *("tracker=none", "seed=1,2", "hydra/launcher=fresh", "hydra.sweep.dir=s"),
+        env=environment,
+    )
+    assert result.status == 1 and "2 of 2, 1 failed; " in result.out
+    assert "of this worker is another than the sweep's (checksums " in result.err
+
+
+@pytest.mark.slow
+def test_one_piece_of_work_under_two_names_is_sent_out_once(command, here):
+    counted = 'with open("loads", "a") as file:\n            file.write("x")\n        '
+    source = (here / "toy.py").read_text()
+    (here / "toy.py").write_text(source.replace("time.sleep(", f"{counted}time.sleep("))
+    result = command.run(
+        *("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "skip_finished=true", "-m"),
+        *("+study={method:a},{method:b}", "hydra/launcher=fresh", "hydra.sweep.dir=s"),
+        env=fresh_launcher(here),
+    )
+    assert result.status == 0, result.err
+    assert "2 of 2, 1 finished before; " in result.out
+    names = [read_run(here / "s" / number).config["study"]["method"] for number in "01"]
+    assert names == ["a", "b"]
+    assert (here / "loads").read_text() == "xx", "by the command, which compares, and by one worker"
 
 
 def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finished(command, here):

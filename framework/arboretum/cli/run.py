@@ -16,8 +16,8 @@ from arboretum.cli.sweep import refuse_vain, sweep
 from arboretum.cli.terminal import (
     TRACKER_FAILED,
     Parser,
+    add_launching,
     aligned,
-    at_least,
     error_text,
     paragraph,
     status_of,
@@ -73,21 +73,7 @@ def parser() -> Parser:
         action="store_true",
         help="run every combination of comma-separated values",
     )
-    found.add_argument(
-        "--retries",
-        type=at_least(0),
-        default=0,
-        metavar="N",
-        help="of a sweep: how often runs are tried again whose worker ended (default 0)",
-    )
-    found.add_argument(
-        "--runs-per-job",
-        type=at_least(1),
-        default=None,
-        metavar="N",
-        help="of a sweep: runs that a launcher is given at a time (default: so many that there are "
-        "a few hundred jobs at most, and of submitit_local one job a core)",
-    )
+    add_launching(found, retries=0)
     found.add_argument(
         "--from",
         dest="run",

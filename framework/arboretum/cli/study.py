@@ -13,7 +13,7 @@ import attrs
 
 from arboretum.cli import terminal
 from arboretum.cli.compare import PAGE, Asked, document_of, files_of
-from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, at_least
+from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, add_launching
 from arboretum.config.study import AXES, Study, find_study, read_study
 from arboretum.errors import ConfigError, DataError, StoreError
 from arboretum.lab import current
@@ -59,16 +59,7 @@ def parser() -> Parser:
         action="store_true",
         help=f"begin no run after one that failed; a launcher is given {AT_ONCE} at a time",
     )
-    found.add_argument(
-        "--retries",
-        type=at_least(0),
-        default=1,
-        metavar="N",
-        help="how often runs are tried again whose worker ended (default 1)",
-    )
-    found.add_argument(
-        "--runs-per-job", type=at_least(1), default=None, metavar="N", help="as of arboretum run"
-    )
+    add_launching(found, retries=1)
     return found
 
 

@@ -164,7 +164,8 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
         f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and "
         f"kept in {folder} "
     )
-    kept += "(the same command with skip_finished=true does the others)"
+    again = "" if base.get("skip_finished") is True else " with skip_finished=true"
+    kept += f"(the same command{again} does the others)"
     if ended is not None:
         terminal.report(f"arboretum: {word_of(ended)}; {kept}")
         return status_of(ended)

@@ -233,6 +233,26 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
+def add_launching(parser: Parser, retries: int) -> None:
+    """Add what a command says of the launcher of many runs.   retries : the default."""
+    parser.add_argument(
+        "--retries",
+        type=at_least(0),
+        default=retries,
+        metavar="N",
+        help="of a launcher: how often runs are tried again whose worker ended (default "
+        f"{retries})",
+    )
+    parser.add_argument(
+        "--runs-per-job",
+        type=at_least(1),
+        default=None,
+        metavar="N",
+        help="runs that a launcher is given at a time (default: so many that there are a few "
+        "hundred jobs at most, and of submitit_local one job a core)",
+    )
+
+
 FAILED_STATUS, TRACKER_FAILED = 1, 3  # exit statuses; 0: done, 130 and 143: see :func:`status_of`
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 

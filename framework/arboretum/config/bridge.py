@@ -136,8 +136,8 @@ def fill(repo: Facts, registry: Registry, start: Start) -> None:
         hydra["sweeper"][file] = _Node(file, node, "hydra/sweeper", None, PRIMARY)
     hydra["launcher"] = dict(hydra.get("launcher", {}))
     if ray := hydra["launcher"].get(RAY):
-        settings: Any = OmegaConf.merge(ray.node, {"ray": RAY_SETTINGS})
-        hydra["launcher"][RAY] = ConfigNode(RAY, settings, ray.group, ray.package, ray.provider)
+        node = OmegaConf.merge(ray.node, {"ray": RAY_SETTINGS})
+        hydra["launcher"] |= {RAY: ConfigNode(RAY, node, ray.group, ray.package, ray.provider)}
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):

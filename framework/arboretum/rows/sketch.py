@@ -29,7 +29,7 @@ class QuantileSketch:
     kept alternates.  So a rank is wrong by at most ``error`` of all numbers: ⌈log₂(n / 4096)⌉ /
     8192 for n of them (0.15 % for 20 million), and in practice by a tenth of that.
 
-    levels : of each power of two w its buffers, float[SIZE] ascending.
+    levels : of each power of two w its buffers, float64[k] ascending.
     rest : float[< 2 · SIZE], numbers that have not been sorted yet.
     n : numbers in all.   moved : Σ of w over all pairs that became one.
     """

@@ -26,7 +26,7 @@ class Grid:
     """Edges with the cells that they lie in.
 
     edges : float[k], ascending, then ∞.
-    below : int32[CELLS], the number of edges in lower cells.
+    below : int32[cells], the number of edges in lower cells.
     crowd : most edges in one cell; 0: the cells are of no use, and a binary search is.
     """
 
