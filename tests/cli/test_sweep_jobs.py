@@ -204,18 +204,20 @@ def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finish
         "hydra.launcher.n_jobs=2",
         "hydra.sweep.dir=s",
     )
-    result = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2")
+    # so slow that the tracker is told of the first while others run
+    words = ("seed=range(0,5)", "dataset.fails_at=0", "dataset.seconds=0.8")
+    result = command.run(*arguments, *words)
     assert result.status == 1, result.err
-    assert "4 of 4, 1 failed; " in result.out
-    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
+    assert "5 of 5, 1 failed; " in result.out
+    assert "arboretum: failed: seed=0: seed 0 was told to fail" in result.err
     calls = [line["call"] for line in lines_of(here)]
     assert (
-        calls.count("store") == 3
+        calls.count("store") == 4
         and calls.count("store_failure") == 1
         and calls[-1] == "close_sweep"
     )
-    again = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2", "skip_finished=true")
-    assert "3 finished before" in again.out
+    again = command.run(*arguments, *words, "skip_finished=true")
+    assert "4 finished before" in again.out
 
 
 def test_a_job_here_copies_no_configuration_and_finds_what_a_job_of_hydras_launcher_finds(
