@@ -16,7 +16,7 @@ from arboretum.cli.sweep import refuse_vain, sweep
 from arboretum.cli.terminal import (
     TRACKER_FAILED,
     Parser,
-    add_launching,
+    add_launcher_options,
     aligned,
     error_text,
     paragraph,
@@ -73,7 +73,7 @@ def parser() -> Parser:
         action="store_true",
         help="run every combination of comma-separated values",
     )
-    add_launching(found, retries=0)
+    add_launcher_options(found, retries=0)
     found.add_argument(
         "--from",
         dest="run",

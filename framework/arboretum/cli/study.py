@@ -13,7 +13,7 @@ import attrs
 
 from arboretum.cli import terminal
 from arboretum.cli.compare import PAGE, Asked, document_of, files_of
-from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, add_launching
+from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, add_launcher_options
 from arboretum.config.study import AXES, Study, find_study, read_study
 from arboretum.errors import ConfigError, DataError, StoreError
 from arboretum.lab import current
@@ -59,7 +59,7 @@ def parser() -> Parser:
         action="store_true",
         help=f"begin no run after one that failed; a launcher is given {AT_ONCE} at a time",
     )
-    add_launching(found, retries=1)
+    add_launcher_options(found, retries=1)
     return found
 
 

@@ -233,7 +233,7 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
-def add_launching(parser: Parser, retries: int) -> None:
+def add_launcher_options(parser: Parser, retries: int) -> None:
     """Add what a command says of the launcher of many runs.   retries : the default."""
     parser.add_argument(
         "--retries",
