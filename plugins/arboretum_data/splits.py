@@ -7,65 +7,105 @@ PCG64 from the run's seed, so that it is the same on every platform.  Rows of on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Division, Table, param
+from arboretum.api import ConfigError, DataError, Division, Table, param, sure
+
+BLOCK = 1 << 16
+"""Rows that are assigned at a time: what is in memory for all rows is one number, of four bytes."""
 
 
-def _read_division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
-    """Return the division of rows marked 0 (train), 1 (valid), 2 (test) in ``part``; raises
-    DataError, naming the split, when nothing trains, or a fold is empty.
+def _check_subsets(part: np.ndarray, split: Holdout | KFold | Contiguous) -> np.ndarray:
+    """Return ``part``, a number per row: 0 (train), 1 (valid), 2 (test); raises DataError, naming
+    the split, when nothing trains, or a fold is empty.
     """
-    parts = [np.flatnonzero(part == code) for code in range(3)]
-    if isinstance(split, KFold | Contiguous) and not len(parts[2]):
+    if isinstance(split, KFold | Contiguous) and not (part == 2).any():
         raise DataError(
             f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too "
             "many for this table"
         )
-    if not len(parts[0]):
+    if (part != 0).all():
         raise DataError(
             f"split.{split.name} leaves no row to learn from; {len(part)} rows are too few for it"
         )
-    return Division(*parts)
+    return part
 
 
-def _strata_of_rows(table: Table, stratify: bool) -> np.ndarray:
-    """Return int64[n_rows]: the class of each row where the split is stratified, else 0."""
-    by_class = stratify and table.is_classification
-    return (
-        np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
-    )
+def _read_division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
+    """Return the division of numbered rows; raises DataError as :func:`_check_subsets`."""
+    _check_subsets(part, split)
+    return Division(*[np.flatnonzero(part == code) for code in range(3)])
+
+
+def _classes_of(table: Table) -> np.ndarray | None:
+    """Return int32[n_rows]: the class of each row; None of numbers."""
+    return table.target.codes if table.is_classification else None
+
+
+def _strata_of_rows(classes: np.ndarray | None, n_rows: int, stratify: bool) -> np.ndarray:
+    """Return ints[n_rows]: the class of each row where the split is stratified, else 0."""
+    by_class = stratify and classes is not None
+    return sure(classes) if by_class else np.zeros(n_rows, np.uint8)
 
 
 def _generator(*seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([abs(s) for s in seed])))
 
 
+def shuffled_by_class(
+    strata: np.ndarray, draw: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (rows, place), ints[k]: rows in random order, and where each stands when they are put
+    in order by stratum, at random within.
+
+    strata : ints[n], from 0 on.
+    """
+    n = len(strata)
+    order = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
+    draw.shuffle(order)  # the numbers of draw.permutation(n), in half the memory
+    sizes = _sizes_of(strata)
+    end = np.cumsum(sizes) - sizes
+    for start in range(0, n, BLOCK):
+        rows = order[start : start + BLOCK]
+        own = strata[rows]
+        rows = rows[by_stratum := np.argsort(own, kind="stable")]
+        here = np.bincount(own, minlength=len(sizes))
+        yield rows, np.arange(len(rows)) + (end - (np.cumsum(here) - here))[own[by_stratum]]
+        end += here
+
+
+def _sizes_of(strata: np.ndarray) -> np.ndarray:
+    """Return int64[strata], rows of each, without a copy of all in eight bytes."""
+    n = int(strata.max(initial=0)) + 1
+    blocks = (strata[a : a + BLOCK] for a in range(0, len(strata), BLOCK))
+    return sum((np.bincount(block, minlength=n) for block in blocks), np.zeros(n, np.int64))
+
+
 def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    """Return int64[n]: a part per row; each stratum is divided by ``fractions``, at random within
+    """Return uint8[n]: a part per row; each stratum is divided by ``fractions``, at random within
     it.
 
-    strata : int64[n], from 0 on; fractions : float64[parts], their sum 1.
+    strata : ints[n], from 0 on; fractions : float64[parts], their sum 1.
 
     The parts' sizes add up over the strata: a stratum's share is the difference of rounded
     cumulative sums, so it is off by less than one row, and so is the whole.  A stratum always keeps
     a row for part 0.
     """
-    n = len(strata)
-    order = draw.permutation(n)
-    order = order[np.argsort(strata[order], kind="stable")]  # by stratum, at random within
-    part = np.empty(n, np.int64)
-    sizes = np.bincount(strata)
-    end = np.cumsum(sizes)
-    for size, stop in zip(sizes[sizes > 0], end[sizes > 0], strict=True):
-        start = stop - size
-        counts = [_rounded(stop * f) - _rounded(start * f) for f in fractions[1:]]
-        while sum(counts) >= size:
+    sizes, n_parts = _sizes_of(strata), len(fractions)
+    lengths = np.zeros((len(sizes), n_parts), np.int64)
+    for k, (size, stop) in enumerate(zip(sizes, np.cumsum(sizes), strict=True)):
+        counts = [_rounded(stop * f) - _rounded((stop - size) * f) for f in fractions[1:]]
+        while size and sum(counts) >= size:
             counts[int(np.argmax(counts))] -= 1
-        part[order[start:stop]] = np.repeat(
-            np.arange(len(fractions)), [size - sum(counts), *counts]
-        )
+        if size:
+            lengths[k] = [size - sum(counts), *counts]
+    end = np.cumsum(lengths)
+    part = np.empty(len(strata), np.uint8)
+    for rows, place in shuffled_by_class(strata, draw):
+        part[rows] = np.searchsorted(end, place, side="right") % n_parts
     return part
 
 
@@ -106,19 +146,6 @@ def apportion_groups(
     return part_of_group[member]
 
 
-def _draw_parts(
-    table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
-) -> np.ndarray:
-    """Return int64[n_rows]: a part per row, whole groups where the table has such; see
-    :func:`apportion`.
-    """
-    return (
-        apportion(strata, fractions, draw)
-        if table.groups is None
-        else apportion_groups(strata, table.groups, fractions, draw)
-    )
-
-
 @attrs.frozen
 class Holdout:
     """One random division, stratified by class."""
@@ -145,11 +172,20 @@ class Holdout:
 
     def divide(self, table: Table, seed: int) -> Division:
         """Draw the three parts."""
-        fractions = np.array([self.train, self.valid, self.test])
-        return _read_division(
-            _draw_parts(table, _strata_of_rows(table, self.stratify), fractions, _generator(seed)),
-            self,
-        )
+        classes, n = _classes_of(table), table.n_rows
+        if table.groups is None:
+            return _read_division(self.assign_rows(classes, n, seed), self)
+        strata, draw = _strata_of_rows(classes, n, self.stratify), _generator(seed)
+        return _read_division(apportion_groups(strata, table.groups, self._fractions, draw), self)
+
+    def assign_rows(self, classes: np.ndarray | None, n_rows: int, seed: int) -> np.ndarray:
+        """Number the rows of the three parts."""
+        strata = _strata_of_rows(classes, n_rows, self.stratify)
+        return _check_subsets(apportion(strata, self._fractions, _generator(seed)), self)
+
+    @property
+    def _fractions(self) -> np.ndarray:
+        return np.array([self.train, self.valid, self.test])
 
 
 def _check_fold(split: KFold | Contiguous, n_folds: int) -> None:
@@ -179,29 +215,42 @@ class KFold:
 
     def divide(self, table: Table, seed: int) -> Division:
         """The fold's rows judge; every other row trains, but for a share of ``valid``."""
+        classes, groups = _classes_of(table), table.groups
+        return _read_division(self._assign(classes, table.n_rows, seed, groups), self)
+
+    def assign_rows(self, classes: np.ndarray | None, n_rows: int, seed: int) -> np.ndarray:
+        """Number the rows of the fold, and of ``valid``."""
+        return _check_subsets(self._assign(classes, n_rows, seed, None), self)
+
+    def _assign(
+        self, classes: np.ndarray | None, n_rows: int, seed: int, groups: np.ndarray | None
+    ) -> np.ndarray:
+        """Number the rows, whole groups where there are such."""
         repeat, fold = divmod(self.fold, self.folds)
-        strata = _strata_of_rows(table, self.stratify)
-        part = np.where(self._deal_folds(table, strata, _generator(seed, 1, repeat)) == fold, 2, 0)
+        strata = _strata_of_rows(classes, n_rows, self.stratify)
+        dealt = self._deal_folds(strata, groups, _generator(seed, 1, repeat))
+        part = np.where(dealt == fold, np.uint8(2), np.uint8(0))
         if self.valid:
             rest = np.flatnonzero(part == 0)
-            fractions = np.array([1 - self.valid, self.valid])
-            part[rest] = _draw_parts(
-                table.take(rest), strata[rest], fractions, _generator(seed, 2, self.fold)
+            fractions, draw = np.array([1 - self.valid, self.valid]), _generator(seed, 2, self.fold)
+            part[rest] = (
+                apportion(strata[rest], fractions, draw)
+                if groups is None
+                else apportion_groups(strata[rest], groups[rest], fractions, draw)
             )
-        return _read_division(part, self)
+        return part
 
     def _deal_folds(
-        self, table: Table, strata: np.ndarray, draw: np.random.Generator
+        self, strata: np.ndarray, groups: np.ndarray | None, draw: np.random.Generator
     ) -> np.ndarray:
-        """Return int64[n_rows]: the fold of each row.  Dealing goes on across ``strata``, so sizes
-        differ by at most one; of whole groups, where the table has such.
+        """Return ints[n_rows]: the fold of each row.  Dealing goes on across ``strata``, so sizes
+        differ by at most one; of whole groups, where there are such.
         """
-        if table.groups is not None:
-            return apportion_groups(strata, table.groups, np.full(self.folds, 1 / self.folds), draw)
-        order = draw.permutation(table.n_rows)
-        order = order[np.argsort(strata[order], kind="stable")]
-        dealt = np.empty(table.n_rows, np.int64)
-        dealt[order] = np.arange(table.n_rows) % self.folds
+        if groups is not None:
+            return apportion_groups(strata, groups, np.full(self.folds, 1 / self.folds), draw)
+        dealt = np.empty(len(strata), np.int32)
+        for rows, place in shuffled_by_class(strata, draw):
+            dealt[rows] = place % self.folds
         return dealt
 
 
@@ -228,13 +277,21 @@ class Contiguous:
         stands.
         """
         del seed
-        before = _rows_before(table)
-        part = np.where(self.folds * before // table.n_rows == self.fold, 2, 0)
+        return _read_division(self._assign(_rows_before(table), table.n_rows), self)
+
+    def assign_rows(self, classes: np.ndarray | None, n_rows: int, seed: int) -> np.ndarray:
+        """Number the rows of the stretch, and of ``valid``."""
+        del classes, seed
+        return _check_subsets(self._assign(np.arange(n_rows), n_rows), self)
+
+    def _assign(self, before: np.ndarray, n_rows: int) -> np.ndarray:
+        """Number rows by how many stand ``before`` them, int64[n_rows]."""
+        part = np.where(self.folds * before // n_rows == self.fold, np.uint8(2), np.uint8(0))
         n_valid = _rounded(np.count_nonzero(part == 0) * self.valid)
         if n_valid:
             start = np.sort(before[part == 0])[-n_valid]
             part[(part == 0) & (before >= start)] = 1
-        return _read_division(part, self)
+        return part
 
 
 def _rows_before(table: Table) -> np.ndarray:

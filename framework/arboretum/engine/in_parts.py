@@ -5,12 +5,17 @@ What verification and measures ask of rows adds up, too.  Once each part has wal
 row by row by its raw values, the rows of a class that rest at a node are one object of their summed
 weight and count (of numbers: two, with the same moments), and everything else is the run's own
 code on these objects.
+
+Where there is a split, it says first which rows train; a store is handed parts that hold these
+rows, and no others, so that no sketch, encoder or growth can look at the rest.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
+from typing import cast
 
 import attrs
 import numpy as np
@@ -29,11 +34,18 @@ from arboretum.engine.run import (
     verify_and_record,
 )
 from arboretum.engine.scale import Scale
-from arboretum.errors import BudgetError, CapabilityError, DataError, blaming, sure
+from arboretum.errors import (
+    BudgetError,
+    CapabilityError,
+    ContractError,
+    DataError,
+    blaming,
+    sure,
+)
 from arboretum.interfaces.dataset import Dataset, InParts
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import Opened
-from arboretum.interfaces.split import Division
+from arboretum.interfaces.split import Division, SplitInParts
 from arboretum.model import walk
 from arboretum.model.digits import with_all_digits
 from arboretum.model.encoded import Encoded
@@ -42,9 +54,12 @@ from arboretum.model.record import Record, Solution
 from arboretum.model.steps import LARGE
 from arboretum.model.table import Table, Target, frozen_array
 from arboretum.model.tree import Tree
-from arboretum.rows.parts import table_in_parts
+from arboretum.rows.parts import rows_of_parts, table_in_parts
+from arboretum.rows.sketch import checksum_of
 
 NO_ROWS = np.zeros(0, np.int64)
+TRAIN, TEST = 0, 2
+"""Numbers of subsets; 1 is that of ``valid``."""
 
 
 def prepare_request(request: Request, progress: Progress) -> Prepared:
@@ -77,10 +92,15 @@ def refuse_unfit(request: Request) -> None:
     rows = f"rows={sure(parts.rows).name}"
     for fault in find_what_needs_rows(parts):
         raise CapabilityError(f"{fault}; use rows=memory")
-    if parts.split is not None:
+    if parts.split is not None and not hasattr(parts.split, "assign_rows"):
         raise CapabilityError(
-            f"{check.label(parts.split)} divides a table, and {rows} holds none: all rows train "
-            "with split=none; judge on another file (arboretum test)"
+            f"{check.label(parts.split)} divides a table, and {rows} holds none: it has no "
+            "assign_rows; use split=holdout, or split=none and another file (arboretum test)"
+        )
+    if parts.split is not None and getattr(parts.encoder, "reads_all_rows", False):
+        raise CapabilityError(
+            f"{check.label(parts.encoder)} looks at rows that do not train, and {rows} shows it "
+            "those that train; use encoder.fit_on=train, or rows=memory"
         )
     if not getattr(parts.method, "asks_rows", False):
         raise CapabilityError(
@@ -118,8 +138,10 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
         data = _data_in_parts(parts.dataset, request.seed)
         if not data.n_rows:
             raise DataError(f"{data.schema.name} has no rows")
+        subsets = _assign_rows(parts, data, request.seed, report)
+        training = data if subsets is None else rows_of_parts(data, subsets == TRAIN)
         about = getattr(parts.impurity, "about", None)
-        opened = sure(parts.rows).open(data, sure(parts.encoder), request.seed, about, report)
+        opened = sure(parts.rows).open(training, sure(parts.encoder), request.seed, about, report)
         check.returned(opened, Opened, sure(parts.rows), "open")
     try:
         check.check_table(parts, opened.objects.table)
@@ -128,10 +150,14 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
                 "weights, or targets, are too large for sums of their squares; rows=memory brings "
                 "them near 1"
             )
+        sha256 = opened.sha256
+        if subsets is not None:
+            report(0, None, "taking the checksum of all rows")
+            with clock(timings, "load"):
+                sha256 = checksum_of(data)
     except BaseException:
         opened.release()
         raise
-    sha256 = opened.sha256
     return Prepared(
         opened.objects.table,
         sha256,
@@ -139,7 +165,37 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
         timings["load"],
         data,
         opened,
+        subsets,
     )
+
+
+def _assign_rows(parts: Parts, data: InParts, seed: int, report: Progress) -> np.ndarray | None:
+    """Let the split say which rows train: uint8[rows], 0, 1 or 2; None where all train."""
+    if parts.split is None:
+        return None
+    if data.grouped:
+        raise CapabilityError(
+            f"{check.label(parts.split)} keeps rows of one group together, and groups are not "
+            f"known part by part; leave dataset.group out, or use rows=memory, not "
+            f"rows={sure(parts.rows).name}"
+        )
+    classes = None
+    if data.schema.is_classification:
+        kind = np.uint8 if data.schema.n_classes <= 256 else np.int32
+        classes = np.empty(data.n_rows, kind)
+        for start, part in data.starts():
+            report(start, data.n_rows, f"reading the target of {part.name}")
+            classes[start : start + part.n_rows] = part.target().codes
+    subsets = cast(SplitInParts, parts.split).assign_rows(classes, data.n_rows, seed)
+    subsets = check.returned(subsets, np.ndarray, parts.split, "assign_rows")
+    if subsets.shape != (data.n_rows,) or subsets.dtype != np.uint8 or subsets.max() > TEST:
+        raise ContractError(
+            f"{check.label(parts.split)}: assign_rows must return uint8[{data.n_rows}] of 0, 1, 2; "
+            f"got {subsets.dtype}{list(subsets.shape)}"
+        )
+    if (subsets != TRAIN).all():
+        raise ContractError(f"{check.label(parts.split)}: assign_rows leaves no row to learn from")
+    return frozen_array(subsets)
 
 
 def _data_in_parts(dataset: Dataset, seed: int) -> InParts:
@@ -177,25 +233,32 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
     if (tree := solution.tree) is None:
         raise BudgetError(next(iter(solution.notes), "there is no tree"))
     with clock(timings, "verify"):
-        found = MergedRows.of(tree, data, opened, report)
+        found = MergedRows.of(tree, data, opened, report, prepared.subsets)
+    ends = np.cumsum([0, *(part.n_rows for part in found.tables)])
     fitted = Fit(
         solution,
         attrs.evolve(problem, objects=found.objects, store=None),
         {},
-        division=Division(NO_ROWS, NO_ROWS, NO_ROWS),
+        division=Division(*(np.arange(a, b) for a, b in itertools.pairwise(ends))),
         train=found.objects.table,
         timings=timings,
         seal=Seal(),
         scale=Scale(),
     )
     record, _ = verify_and_record(
-        request, prepared, found.objects.table, fitted, report, found.further(tree)
+        request, prepared, _joined(found.tables), fitted, report, found.further()
     )
-    n = data.n_rows
+    n, (n_train, _, n_test) = data.n_rows, found.sizes
     walked = f"{found.walked} of them once more in plain Python"
     return attrs.evolve(
         record,
-        data={**record.data, "n_rows": n, "n_train": n, "n_objects": n},
+        data={
+            **record.data,
+            "n_rows": n,
+            "n_train": n_train,
+            "n_test": n_test,
+            "n_objects": n_train,
+        },
         checked={
             **record.checked,
             "data": "read again, part by part",
@@ -232,25 +295,35 @@ def _legible(solution: Solution, opened: Opened) -> Solution:
 class MergedRows:
     """All rows as few objects: those of a class that rest at a node are one.
 
-    objects : with a table of their own, whose rows are rows of the data set, one for each.
+    objects : those that train, with a table of their own, whose rows are rows of the data set, one
+        for each.
+    tables : of the rows that train, of ``valid``, of ``test``; of none where there are none.
+    sizes : rows of the data set in each.
     walked : rows that were walked in plain Python.
-    deviation : Σ of weight times |target − predicted|, NaN for classes.
+    deviations : of each, Σ of weight times |target − predicted|, NaN for classes.
     """
 
     objects: Encoded
+    tables: list[Table]
+    sizes: list[int]
     walked: int
-    deviation: float
+    deviations: list[float]
 
     @staticmethod
-    def of(tree: Tree, data: InParts, opened: Opened, report: Progress) -> MergedRows:
-        """Let all parts walk down the tree.  Raises VerificationError where walks disagree."""
+    def of(
+        tree: Tree, data: InParts, opened: Opened, report: Progress, subsets: np.ndarray | None
+    ) -> MergedRows:
+        """Let all parts walk down the tree.  Raises VerificationError where walks disagree.
+
+        subsets : uint8[rows], which train and which judge; None: all train.
+        """
         from arboretum.engine.verify import ROWS_IN_PYTHON, check_sample, check_structure
 
         tree = check_structure(tree)
-        sums = _Sums(tree, opened.store.shift)
+        sums = [_Sums(tree, opened.store.shift) for _ in range(3)]
         rows, walked = max(1, ROWS_IN_PYTHON // len(data.parts)), 0
-        for k, part in enumerate(data.parts):
-            report(k, len(data.parts), f"verifying {part.name}")
+        for start, part in data.starts():
+            report(start, data.n_rows, f"verifying {part.name}")
             table = part.load()
             places = walk.places(tree, table)
             if len(places.row):
@@ -259,14 +332,32 @@ class MergedRows:
             if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
                 where = f"row {int(same.argmin())} of {part.name}"
                 fail(f"{where} comes to rest where the kernel that predicts puts it")
-            sums.take_in(table, places.whole)
-        return MergedRows(sums.objects(opened.objects), walked, sums.deviation)
+            if subsets is None:
+                sums[TRAIN].take_in(table, places.whole)
+                continue
+            own = subsets[start : start + table.n_rows]
+            for number, of_subset in enumerate(sums):
+                if len(rows_here := np.flatnonzero(own == number)):
+                    of_subset.take_in(table.take(rows_here), places.whole[rows_here])
+        objects = sums[TRAIN].objects(opened.objects)
+        none = attrs.evolve(objects.table.take(NO_ROWS), notes=data.schema.notes)
+        judging = [one.rows(data.schema.notes)[0] if one.n else none for one in sums[1:]]
+        return MergedRows(
+            objects,
+            [objects.table, *judging],
+            [one.n for one in sums],
+            walked,
+            [one.deviation for one in sums],
+        )
 
-    def further(self, tree: Tree) -> dict[str, float]:
+    def further(self) -> dict[str, float]:
         """Metrics that are no matter of these objects: the mean absolute error of numbers."""
-        if tree.is_classification:
-            return {}
-        return {"train_mae": self.deviation / float(self.objects.weight.sum())}
+        named = zip(("train", "valid", "test"), self.tables, self.deviations, strict=True)
+        return {
+            f"{name}_mae": deviation / float(table.row_weights().sum())
+            for name, table, deviation in named
+            if table.is_regression and table.n_rows
+        }
 
 
 class _Sums:
@@ -280,6 +371,7 @@ class _Sums:
         self.count = np.zeros(n, np.int64)
         self.moments = np.zeros((n, 1 if tree.is_classification else 3))
         self.deviation = np.nan if tree.is_classification else 0.0
+        self.n = 0
         self.keys: list[np.ndarray] = []
         self.shown: list[Table] = []
 
@@ -294,6 +386,7 @@ class _Sums:
             self.deviation += float((weight * np.abs(y - self.tree.value[node])).sum())
             for k in range(3):
                 self.moments[:, k] += np.bincount(key, weight * (y - self.shift) ** k, n)
+        self.n += table.n_rows
         here = np.bincount(key, minlength=n)
         fresh = np.flatnonzero((here > 0) & (self.count == 0))
         if len(fresh):
@@ -302,8 +395,10 @@ class _Sums:
             self.shown.append(table.take(first[np.searchsorted(seen, fresh)]))
         self.count += here
 
-    def objects(self, few: Encoded) -> Encoded:
-        """The objects that all rows have become.   few : of the features of all."""
+    def rows(self, notes: Mapping[str, str]) -> tuple[Table, np.ndarray]:
+        """A table of few rows that all rows have become, with their weights, and int64[·], how many
+        each of them stands for.   notes : the table's.
+        """
         keys = np.concatenate(self.keys)
         order = np.argsort(keys, kind="stable")
         keys, table = keys[order], _joined(self.shown).take(order)
@@ -323,8 +418,12 @@ class _Sums:
             table, weight, count = table.take(twice), (weight * halved)[twice], counts
             moved = np.where(single, 0.0, sign * spread[twice])
             target = attrs.evolve(target, values=self.shift + mean[twice] + moved)
-        table = attrs.evolve(table, target=target, weights=weight, notes=few.table.notes)
-        classes = self.tree.is_classification
+        return attrs.evolve(table, target=target, weights=weight, notes=notes), count
+
+    def objects(self, few: Encoded) -> Encoded:
+        """The objects that all rows have become.   few : of the features of all."""
+        table, count = self.rows(few.table.notes)
+        target, classes = table.target, self.tree.is_classification
         labels: Facts = {
             "label": target.codes if classes else None,
             "y": None if classes else target.values,
@@ -336,14 +435,16 @@ class _Sums:
             codes=np.stack(codes, axis=1).astype(few.codes.dtype),
             raw=np.zeros((table.n_rows, 0)),
             **labels,
-            weight=weight,
+            weight=table.row_weights(),
             count=count,
             object_of_row=np.arange(table.n_rows),
         )
 
 
 def _joined(tables: list[Table]) -> Table:
-    """Return the rows of several tables of the same columns, one after the other."""
+    """Return the rows of several tables of the same columns, one after the other, with their
+    weights.
+    """
     first = tables[0]
     join = functools.partial(np.concatenate, axis=0)
     columns = tuple(
@@ -355,4 +456,5 @@ def _joined(tables: list[Table]) -> Table:
         target = attrs.evolve(target, codes=join([table.target.codes for table in tables]))
     else:
         target = attrs.evolve(target, values=join([table.target.values for table in tables]))
-    return attrs.evolve(first, columns=columns, target=target, weights=None, groups=None)
+    weights = join([table.row_weights() for table in tables])
+    return attrs.evolve(first, columns=columns, target=target, weights=weights, groups=None)

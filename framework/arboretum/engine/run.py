@@ -104,6 +104,8 @@ class Prepared:
 
     table : the data; where rows lie in a store a few rows that show their values.
     data, opened : of such a run: what it is read from, and the store.
+    subsets : of such a run with a split, uint8[rows of data]: 0 for a row that trains, 1 for one of
+        ``valid``, 2 for one of ``test``; None: all train.
     """
 
     table: Table
@@ -112,6 +114,7 @@ class Prepared:
     load_seconds: float
     data: InParts | None = None
     opened: Opened | None = None
+    subsets: np.ndarray | None = None
 
     def release(self) -> None:
         """Give back what a row store holds, where the run is not made after all."""

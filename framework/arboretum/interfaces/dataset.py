@@ -58,10 +58,12 @@ class InParts:
 
     schema : its table without rows: columns with their kinds and all their categories, the target
         with all its classes; weights (of no row) where rows have weights.
+    grouped : rows of one group are to stay on one side of a split.
     """
 
     schema: Table
     parts: tuple[Part, ...]
+    grouped: bool = False
 
     @property
     def n_rows(self) -> int:

@@ -34,3 +34,9 @@ class EncoderInParts(Protocol):
 
         schema : the table without rows.
         """
+
+    @property
+    def reads_all_rows(self) -> bool:
+        """Optional: whether features are made of rows that do not train, too (``whole``), so that
+        it is refused where only some rows train; False if not there.
+        """

@@ -29,3 +29,15 @@ class Split(Component, Protocol):
         """Return the parts.  Called once per run.  Raises DataError when a part that must train
         would be empty.
         """
+
+
+class SplitInParts(Protocol):
+    """Optional for a split: it divides rows that are read part by part, too."""
+
+    def assign_rows(self, classes: np.ndarray | None, n_rows: int, seed: int) -> np.ndarray:
+        """Return uint8[n_rows]: 0 for a row that trains, 1 for one of ``valid``, 2 for one of
+        ``test``; those of ``divide`` for a table of so many rows without groups.
+
+        classes : ints[n_rows], the class of each row; None where the target is a number.
+        Raises DataError as ``divide``.
+        """

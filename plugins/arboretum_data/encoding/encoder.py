@@ -173,6 +173,11 @@ class TestsEncoder:
         }
         return next((reason for reason, holds in reasons.items() if holds), "")
 
+    @property
+    def reads_all_rows(self) -> bool:
+        """Whether rows that do not train place bins, or list values."""
+        return self.fit_on is FitOn.all
+
     def _reason_to_leave_out(self, column: Column, origin: Column, uncoded: bool) -> str:
         """Return why a column offers no test; "" when it does.
 

@@ -303,7 +303,7 @@ def parquet_in_parts(
     if lost:
         note = f"{lost} of {sum(rows)} rows are left out: no value of the target {schema.target!r}"
         whole = attrs.evolve(whole, notes={**whole.notes, "target": note})
-    return InParts(whole, tuple(parts_kept))
+    return InParts(whole, tuple(parts_kept), grouped=schema.group is not None)
 
 
 def is_number(file: ParquetFile, place: int) -> bool:

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Column, ColumnKind, ConfigError, DataError, Table, Target, Task
 from arboretum.testing import SplitSuite
+from arboretum_data import splits
 from arboretum_data.splits import Contiguous, Holdout, KFold
 
 COMPONENTS = [
@@ -67,6 +68,24 @@ def test_the_division_of_a_seed_is_the_same_everywhere():
     """Written down: PCG64 gives the same numbers on every platform."""
     division = Holdout().divide(table_of([0, 1] * 5), 7)
     assert (division.valid.tolist(), division.test.tolist()) == ([2], [4, 9])
+
+
+@given(
+    st.lists(st.sampled_from([0, 1, 3]), min_size=1, max_size=60),
+    st.integers(0, 10),
+    st.integers(1, 9),
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_rows_shuffled_in_blocks_are_those_of_a_permutation_sorted_by_stratum(codes, seed, block):
+    strata = np.array(codes, np.uint8)
+    known = np.random.default_rng(seed).permutation(len(codes))
+    known = known[np.argsort(strata[known], kind="stable")]
+    found = np.empty(len(codes), np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "BLOCK", block)
+        for rows, place in splits.shuffled_by_class(strata, np.random.default_rng(seed)):
+            found[place] = rows
+    assert found.tolist() == known.tolist()
 
 
 def test_contiguous_groups_stand_where_their_first_row_stands():

@@ -12,8 +12,11 @@ import pytest
 from pyarrow import parquet
 
 import arboretum
-from arboretum.errors import CapabilityError, DataError, StoreError
+from arboretum.errors import CapabilityError, ContractError, DataError, StoreError
 from arboretum.rows import mapped
+from arboretum_data.file import FileDataset
+from arboretum_data.rows import ChunkRows
+from arboretum_data.splits import Holdout
 
 N, GROUP = 900, 200
 
@@ -134,7 +137,6 @@ def test_a_column_of_many_values_is_cut_at_quantiles_and_a_note_says_how_well(tm
 
 
 REFUSED = {
-    "split=holdout": "split holdout divides a table.*split=none",
     "method=oblivious": "method level_by_level looks at objects",
     "pruner=cost_complexity": "pruner cost_complexity",
     "class_weight=balanced": "class_weight needs the table",
@@ -154,6 +156,49 @@ def test_what_needs_the_table_is_refused_by_name_before_a_row_is_coded(override,
     monkeypatch.setattr(mapped.ColumnReader, "take_in", reads)
     with pytest.raises(CapabilityError, match=REFUSED[override]):
         arboretum.run([*overrides(file, "label", "chunks"), override])
+
+
+def test_a_split_that_cannot_be_made_part_by_part_is_refused_by_name(file, monkeypatch):
+    divided = [*overrides(file, "label", "chunks"), "split=holdout"]
+    with pytest.raises(CapabilityError, match=r"encoder midpoints.*encoder.fit_on=train"):
+        arboretum.run([*divided, "encoder.fit_on=all"])
+    with pytest.raises(CapabilityError, match=r"split holdout keeps rows of one group.*dataset"):
+        arboretum.run([*divided, "dataset.group=whole"])
+    monkeypatch.delattr(Holdout, "assign_rows")
+    with pytest.raises(CapabilityError, match=r"split holdout divides a table.*split=none"):
+        arboretum.run(divided)
+
+
+@pytest.mark.parametrize(
+    ("subsets", "said"),
+    [
+        (np.zeros(N), r"must return uint8\[900\]"),
+        (np.zeros(N - 1, np.uint8), r"must return uint8\[900\]"),
+        (np.full(N, 3, np.uint8), r"must return uint8\[900\]"),
+        (np.full(N, 2, np.uint8), "leaves no row to learn from"),
+    ],
+)
+def test_an_assignment_of_another_form_is_refused(subsets, said, file, monkeypatch):
+    monkeypatch.setattr(Holdout, "assign_rows", lambda *_: subsets)
+    with pytest.raises(ContractError, match=f"split holdout: assign_rows {said}"):
+        arboretum.run([*overrides(file, "label", "chunks"), "split=holdout"])
+
+
+def test_a_store_is_handed_the_rows_that_train_and_no_others(file, monkeypatch):
+    """So that no sketch, encoder or growth sees the rest: what is not there cannot leak."""
+    seen = []
+    given = ChunkRows.open
+
+    def looked_at(self, data, *more):
+        seen.append(np.concatenate([part.load().target.codes for part in data.parts]))
+        return given(self, data, *more)
+
+    monkeypatch.setattr(ChunkRows, "open", looked_at)
+    run = arboretum.run([*overrides(file, "label", "chunks"), "split=holdout"])
+    table = FileDataset(path=str(file), target="label").load(0)
+    trains = Holdout().divide(table, 0).train
+    assert run.data["n_train"] == len(trains)
+    assert [each.tolist() for each in seen] == [table.target.codes[trains].tolist()]
 
 
 def test_another_format_is_refused_with_a_way_out(tmp_path):
@@ -202,3 +247,48 @@ def test_files_go_with_the_run(file, tmp_path):
     there.mkdir()
     arboretum.run([*overrides(file, "label", "chunks"), f"rows.folder={there}"])
     assert list(there.iterdir()) == []
+
+
+SPLITS = {
+    "holdout": ("label", ("split=holdout",)),
+    "not stratified": ("label", ("split=holdout", "split.stratify=false", "seed=3")),
+    "no validation rows": (
+        "label",
+        ("split=holdout", "split.train=0.5", "split.valid=0", "split.test=0.5", "seed=1"),
+    ),
+    "few test rows": (
+        "label",
+        ("split=holdout", "split.train=0.99", "split.valid=0", "split.test=0.01"),
+    ),
+    "few training rows": (
+        "label",
+        ("split=holdout", "split.train=0.1", "split.valid=0.45", "split.test=0.45", "seed=2"),
+    ),
+    "weights": ("label", ("split=holdout", "dataset.weight=weight", "seed=4")),
+    "regression": ("cost", ("split=holdout", "seed=5")),
+    "regression with weights": ("cost", ("split=holdout", "dataset.weight=weight")),
+    "one against the rest": ("label", ("split=holdout", "dataset.positive=yes")),
+    "missing as a category": ("label", ("split=holdout", "encoder.missing=category")),
+    "fold": ("label", ("split=kfold", "split.folds=4", "split.fold=2", "split.valid=0.2")),
+    "fold of a later repeat": ("cost", ("split=kfold", "split.repeats=2", "split.fold=13")),
+    "a stretch of rows": ("label", ("split=contiguous", "split.folds=3", "split.fold=1")),
+}
+
+
+@pytest.mark.parametrize("group", [GROUP, 7, N])
+@pytest.mark.parametrize("name", SPLITS)
+def test_rows_of_a_split_are_those_of_rows_in_memory(name, group, tmp_path, drawn):
+    """Parts of seven rows, some with no row that trains or none that judges, among them."""
+    target, more = SPLITS[name]
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table(drawn), path, row_group_size=group)
+    ours, known = (
+        arboretum.run(overrides(path, target, rows, *more)) for rows in ("chunks", "memory")
+    )
+    assert ours.data == known.data and 0 < ours.data["n_test"] < N
+    assert ours.tree == known.tree and ours.tree.n_leaves > 4
+    assert ours.notes == known.notes
+    assert ours.metrics.keys() == known.metrics.keys() and "test_expected_cost" in known.metrics
+    for metric, value in known.metrics.items():
+        assert ours.metrics[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+    assert ours.verified

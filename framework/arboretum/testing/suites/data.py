@@ -123,6 +123,16 @@ class SplitSuite(SeededSuite):
             if division is not None
         ]
 
+    def test_rows_read_in_parts_are_assigned_as_they_are_divided(self, component):
+        skip_if(not hasattr(component, "assign_rows"), "divides tables alone")
+        for table in (table for table in self.tables() if table.groups is None):
+            division = divide(component, table)
+            codes = table.target.codes if table.is_classification else None
+            subsets = component.assign_rows(codes, table.n_rows, 3)
+            assert subsets.dtype == np.uint8 and division is not None
+            for code, part in enumerate(attrs.astuple(division)):
+                assert np.flatnonzero(subsets == code).tolist() == part.tolist()
+
     def test_the_folds_test_every_row_once(self, component):
         names = {field.name for field in attrs.fields(type(component))}
         skip_if(not {"fold", "folds"} <= names, "has no folds")
