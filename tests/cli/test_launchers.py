@@ -105,6 +105,7 @@ def wait_for(what, seconds: float = 60.0) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_engine_changes_no_result(engine, mortal, command, here):
+    mortal = (*mortal, "method=asr", "theta=0.01")  # which two components of it share
     result = command.run(*mortal, *words_of(engine), "seed=range(7)")
     assert result.status == 0, result.err
     assert finished(here / "s") == stored(here) == sorted("0123456")

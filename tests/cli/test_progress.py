@@ -130,6 +130,8 @@ def test_what_is_best_is_said_per_data_set():
         for i, v in enumerate(found)
     ]
     assert standing(notes, 9) == "4 of 9, best valid_error 0.04 seed=1; valid_error 0.2 seed=1"
+    third = attrs.evolve(note(4, 0.1), dataset="zoo")
+    assert standing([*notes, third], 9) == "5 of 9", "a line of many would be none to read"
 
 
 def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it():

@@ -116,7 +116,7 @@ def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> s
 
 def standing(notes: Sequence[Note], total: int, left: float | None = None) -> str:
     """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2", with the best
-    of each data set.
+    of each data set, where there are at most two.
 
     notes : of jobs that ended.   total : jobs.   left : seconds, None if not known.
     """
@@ -130,7 +130,7 @@ def standing(notes: Sequence[Note], total: int, left: float | None = None) -> st
         ):
             found[note.dataset] = note
     best = "; ".join(f"{note.goal} {note.value:.4g} {note.label}" for note in found.values())
-    return counts_of(notes, total, left) + (f", best {best}" if best else "")
+    return counts_of(notes, total, left) + (f", best {best}" if 0 < len(found) <= 2 else "")
 
 
 class Watch:

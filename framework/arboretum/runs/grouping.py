@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
@@ -75,7 +76,8 @@ class Grouping:
 
     by : the keys whose values name the methods.
     cells : (data set, method) → block → what else was averaged over, as text → run.
-    averaged : keys that vary besides, with the values that every method has.
+    averaged : keys that vary besides, with the values that every method has; runs of others are
+        left out.
     shares : data set → rows that judge ÷ all rows; NaN where the runs do not say.
     notes : sentences on what a reader must know of the runs.
     """
@@ -102,10 +104,14 @@ class Grouping:
         datasets, notes = _name_data_sets(records)
         places = list(zip(datasets, labels, strict=True))
         others = _varying_within(places, asked, by)
-        averaged = _crossed(others, labels, asked, by)
+        averaged = _shared_values(others, labels, asked, by)
+        left_out: Counter[str] = Counter()
         cells: dict[tuple[str, str], dict[Block, dict[str, Record]]] = {}
         twice = 0
         for place, record, one in zip(places, records, asked, strict=True):
+            if alone := [k for k in others if spell_choice(one.get(k)) not in averaged[k]]:
+                left_out[alone[0]] += 1
+                continue
             kept = cells.setdefault(place, {}).setdefault(_block_of(record, one, others), {})
             also = ", ".join(spell_choice(one.get(key)) for key in others)
             twice += also in kept
@@ -115,6 +121,12 @@ class Grouping:
                 f"{twice} {'run is' if twice == 1 else 'runs are'} there more than once (the same "
                 "method, data set, seed and fold): the last one counts."
             )
+        notes += [
+            f"{key} varies, and not every method has all of its values: means are over those that "
+            f"all have ({', '.join(averaged[key])}), {n} {'run is' if n == 1 else 'runs are'} left "
+            f"out; --by {','.join((*by, key))} tells them apart."
+            for key, n in sorted(left_out.items())
+        ]
         return Grouping(
             tuple(by),
             tuple(dict.fromkeys(sorted(labels, key=_order_of))),
@@ -314,32 +326,32 @@ def _varying_within(
     )
 
 
-def _crossed(
+def _shared_values(
     others: Sequence[str],
     labels: Sequence[str],
     asked: Sequence[Mapping[str, object]],
     by: Sequence[str],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the values of each key that varies besides, which every method has.  Raises
-    ConfigError where one has others.
+    """Return of each key that varies besides the values that every method has.  Raises ConfigError
+    where there is none.
     """
-    averaged = {}
+    shared = {}
     for key in others:
         found: dict[str, set[str]] = {}
         for label, one in zip(labels, asked, strict=True):
             found.setdefault(label, set()).add(spell_choice(one.get(key)))
-        sets = list(found.values())
-        if any(one != sets[0] for one in sets):
+        common = set.intersection(*found.values())
+        if not common:
             first, second = next((a, b) for a in found for b in found if found[a] != found[b])
             shown = "; ".join(
                 f"{name}: {', '.join(sorted(found[name])[:SHOWN])}" for name in (first, second)
             )
             raise ConfigError(
-                f"{key} varies, and not alike for every method ({shown}), so no mean over it is "
-                f"fair; say --by {','.join((*by, key))}, or name runs that have one value of it"
+                f"{key} varies, and the methods have no value in common ({shown}), so no mean over "
+                f"it is fair; say --by {','.join((*by, key))}, or name runs that have one value"
             )
-        averaged[key] = tuple(sorted(sets[0], key=_order_of))
-    return averaged
+        shared[key] = tuple(sorted(common, key=_order_of))
+    return shared
 
 
 def _block_of(record: Record, asked: Mapping[str, object], others: Sequence[str]) -> Block:

@@ -84,8 +84,10 @@ class Task:
 
 
 def message_of(tasks: list[Task]) -> str:
-    """Return tasks as one text, which launchers pass on."""
-    return json.dumps([attrs.asdict(task) for task in tasks])
+    """Return tasks as one text, which launchers pass on as a value of a configuration: without
+    ``$``, or Hydra would read ``${theta}`` in it as its own.
+    """
+    return json.dumps([attrs.asdict(task) for task in tasks]).replace("$", "\\u0024")
 
 
 def read_message(text: str) -> list[Task]:

@@ -69,7 +69,7 @@ def test_rows_that_were_split_otherwise_are_no_pairs():
     assert [block.rpartition(", ")[2] for block in repeats.blocks[0]] == ["split 1", "split 2"]
 
 
-def test_what_every_method_has_alike_is_averaged_and_what_not_is_refused_with_the_way_out():
+def test_what_varies_besides_is_averaged_over_the_values_that_every_method_has():
     def with_depth(method: str, depth: int, error: float) -> Record:
         return run(method, "iris", 1, error, stopping={"standard": {"max_depth": depth}})
 
@@ -92,8 +92,13 @@ def test_what_every_method_has_alike_is_averaged_and_what_not_is_refused_with_th
     assert values(each) == {"iris": [[0.1, 0.3, 0.5, 0.7]]}
     depths = Grouping.of(crossed, ("stopping.standard.max_depth",))
     assert depths.methods == ("2", "4") and dict(depths.averaged) == {"method": ("cart", "id3")}
+    fewer = Grouping.of(crossed[:3])
+    assert dict(fewer.averaged) == {"stopping.standard.max_depth": ("2",)}
+    assert values(fewer) == {"iris": [[0.1, 0.5]]} and len(fewer.records) == 2
+    (note,) = fewer.notes
+    assert "those that all have (2), 1 run is left out; --by method,stopping" in note
     with pytest.raises(ConfigError) as error:
-        Grouping.of(crossed[:3])
+        Grouping.of([*crossed[:2], with_depth("id3", 8, 0.5)])
     assert "stopping.standard.max_depth varies" in str(error.value)
     assert "--by method,stopping.standard.max_depth" in str(error.value)
 

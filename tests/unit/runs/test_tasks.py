@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from omegaconf import OmegaConf
 
 from arboretum.errors import DataError, PluginError
 from arboretum.runs.sweeps import DONE, FAILED, Note
@@ -39,6 +40,12 @@ def test_a_message_says_what_tasks_say():
         Task(4, "seed=2", "/s/4", {}, {"stopping": ["pure"]}),
     ]
     assert read_message(message_of(tasks)) == tasks
+
+
+def test_a_message_that_a_configuration_passes_on_keeps_what_is_read_elsewhere():
+    tasks = [Task(0, "theta=0.01", "/s/0", {"theta": 0.01, "of": "${theta} $ \\\\${x}"}, {})]
+    passed = OmegaConf.create({"message": message_of(tasks)})
+    assert read_message(passed.message) == tasks
 
 
 def test_a_run_that_came_home_is_written_and_takes_no_other_s_place(tmp_path):
