@@ -109,6 +109,18 @@ def test_a_dry_run_checks_every_run_and_does_nothing(study, here):
     assert wrong.status == 1 and "mine.yaml, line 8: " in wrong.error
 
 
+def test_what_will_be_refused_is_said_before_anything_is_done(study, here):
+    text = STUDY.replace("cart: {}", "c45: {encoder.missing: category}").replace(
+        "control: cart", "control: shallow"
+    )
+    result = study(text, "tracker=none", "--dry-run")
+    assert result.status == 0 and not records(here)
+    assert "4 of 12 runs will fail: method=c45: missing=fractional and enc" in result.err, (
+        result.err
+    )
+    assert result.err.count("will fail") == 1
+
+
 def test_the_first_failure_ends_a_study_where_that_is_asked(study, here):
     failing = STUDY.replace("  toy: {}", "  toy: {dataset.fails_at: 1}")
     result = study(failing, "tracker=none", "--stop-at-first-failure")

@@ -163,15 +163,24 @@ class StudyJobs:
         return tuple(AXES[axis] for axis in AXES if len(self.study.axes.get(axis, ())) > 1)
 
     def sweep(self, jobs: Jobs) -> None:
-        """Check every job, then launch them.  Raises ConfigError naming the file's line."""
+        """Check every job, then launch them.  Warns of those whose parts do not go together; raises
+        ConfigError naming the file's line.
+        """
         listed, asked = self.study.jobs(), []
+        misfits: dict[str, list[Facts]] = {}
         for job in listed:
             said = {key_of(text): text for text in (*self.every, *job.overrides)}
             asked.append(tuple(said.values()))
             try:
-                jobs.check(asked[-1])
+                if why := jobs.check(asked[-1]):
+                    misfits.setdefault(why, []).append(dict(job.names))
             except ConfigError as error:
                 raise self.study.explain(job, error) from error
+        for why, names in misfits.items():
+            shared = [f"{k}={v}" for k, v in names[0].items() if all(n[k] == v for n in names)]
+            terminal.warn(
+                f"{len(names)} of {len(listed)} runs will fail: {' '.join(shared)}: {why}"
+            )
         if self.dry:
             return
         jobs.expect(len(listed))

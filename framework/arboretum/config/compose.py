@@ -28,6 +28,7 @@ from arboretum.config.bridge import PRIMARY, Start, hold_nodes
 from arboretum.config.guard import chosen_options, conceal, name_keys, normalise, refuse_code
 from arboretum.config.inside import ConfigLoaderImpl, create_config_search_path, name_after
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
+from arboretum.engine.check import check_parts
 from arboretum.errors import ArboretumError, ConfigError, closest, sure, unknown
 from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, MANY
@@ -394,6 +395,18 @@ class Loader(ConfigLoaderImpl):
                 self._ready[key] = resolved
             self.n_jobs += self.counting
         return config
+
+    def misfit(self, overrides: Sequence[str]) -> str:
+        """Return why the parts of a checked job do not go together; "" where they do, or where the
+        job is kept no longer.
+        """
+        ready = self._ready.get(tuple(overrides))
+        try:
+            if ready is not None:
+                check_parts(ready.parts)
+        except ArboretumError as error:
+            return str(error)
+        return ""
 
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
         """Return what a checked job is made of, for a launcher that needs no configuration."""

@@ -301,9 +301,12 @@ class Jobs:
     _launcher: Reported
     one_by_one: bool = True
 
-    def check(self, job: Sequence[str]) -> None:
-        """Compose a job of these overrides, and run nothing.  Raises ConfigError."""
+    def check(self, job: Sequence[str]) -> str:
+        """Compose a job of these overrides, and run nothing.  Returns why its parts do not go
+        together, so that it will fail, "" where they do.  Raises ConfigError.
+        """
         self._loader.load_sweep_config(self._config, list(job))
+        return self._loader.misfit(job)
 
     def expect(self, n: int) -> None:
         """Say how many jobs there will be, for the line of progress."""
