@@ -86,6 +86,11 @@ class Client:
         if process is not None:
             _end(process, sure(self._line), sure(self._said))
 
+    def close(self) -> None:
+        """End the process; whoever asks next means it, also where the store is left to rest."""
+        self.end()
+        self._resting_until = 0.0
+
     def _send(self, action: str, arguments: Plain) -> None:
         line, self._busy = self._connection(), True
         with contextlib.suppress(OSError):  # the process is gone: there will be no answer

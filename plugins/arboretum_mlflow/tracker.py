@@ -183,7 +183,7 @@ class MLflowTracker:
         """End the process that holds MLflow; it is started again when needed.  (It also ends
         with the command.)
         """
-        self._courier.end()
+        self._courier.close()
 
     def serve(self, host: str = "127.0.0.1", port: int = 5000) -> None:
         """Serve the store's UI in the foreground until Ctrl-C; prints its address once it

@@ -33,6 +33,7 @@ REPEATABLE = frozenset(
         "store_all",
         "fetch",
         "annotate",
+        "open_sweep",
         "reopen_sweep",
         "open_sweeps",
         "runs",

@@ -31,6 +31,7 @@ WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of th
 KIND = "mlflow.experimentKind"
 # the UI opens on runs, not on traces of language models
 EXPERIMENT_TAGS = {KIND: "custom_model_development", NOTE: WELCOME}
+OWNER, FOLDER = "arboretum.owner", "arboretum.folder"
 VIEW = "arboretum"
 VIEW_TAG = f"mlflow.sharedViewState.{VIEW}"
 # MLflow 3.17 asks the address, not the experiment's kind, how it shows a single run
@@ -378,7 +379,13 @@ class Writer:
     def open_sweep(
         self, name: str, tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0
     ) -> str:
-        """Create the parent of a multirun.   seconds : how long ago it began."""
+        """Create the parent of a multirun; one that this very command has opened there, and was
+        not told of since the store went away, is gone on with.   seconds : how long ago it began.
+        """
+        mine = tags.get(OWNER), tags.get(FOLDER)
+        for one in self.open_sweeps() if all(mine) else ():
+            if (one["owner"], one["folder"]) == mine:
+                return self.reopen_sweep(one["id"], name, tags, files)
         start = int(1000 * (time.time() - seconds))
         run = self.client.create_run(self.experiment_id, start, dict(tags), name)
         self.client.set_tag(run.info.run_id, "arboretum.sweep", run.info.run_id)
@@ -397,7 +404,8 @@ class Writer:
         ):
             return ""
         self.client.update_run(sweep_id, "RUNNING", name)
-        self.client.log_batch(sweep_id, tags=[RunTag(key, value) for key, value in tags.items()])
+        said = {**tags, "arboretum.sweep": sweep_id}
+        self.client.log_batch(sweep_id, tags=[RunTag(key, value) for key, value in said.items()])
         self._write_files(run, files)
         return sweep_id
 
@@ -407,7 +415,7 @@ class Writer:
             return []
         filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
         found = self.client.search_runs([self.experiment_id], filtered)
-        reported = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
+        reported = {"owner": OWNER, "folder": FOLDER}
         return [
             {
                 "id": r.info.run_id,

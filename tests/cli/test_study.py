@@ -85,6 +85,16 @@ def test_what_is_finished_is_not_done_again_and_what_is_new_is_done(study, here)
     assert len(stored) == len(set(stored)) == 12
 
 
+def test_a_run_that_its_budget_cut_short_is_finished_under_that_budget(study, here):
+    cut = STUDY.replace("seeds: [1, 2]", "seeds: [1]\nbudget: {seconds: 1.0e-9}")
+    assert study(cut, "tracker=none").status == 0
+    assert any("cut short" in " ".join(one["notes"]) for one in records(here))
+    again = study(cut, "tracker=none")
+    assert "6 of 6, 6 finished before" in again.out, again.out
+    more = study(cut.replace("1.0e-9", "60"), "tracker=none")
+    assert more.status == 0 and "finished before" not in more.out
+
+
 def test_a_changed_plugin_is_another_run(study, here):
     study(STUDY, "tracker=none")
     source = (here / "toy.py").read_text()

@@ -287,3 +287,41 @@ def test_a_tracker_that_fails_loses_no_run_of_a_sweep_and_the_status_is_3(fails,
     assert len(run_folders(here / "s")) == 2
     assert f"no {fails} today" in result.err and "arboretum sync s" in result.err
     assert "Traceback" not in result.err
+
+
+def test_a_parent_that_could_not_be_closed_is_closed_later_with_what_the_sweep_said(call, here):
+    words = ("--plugin", "toy.py", "--plugin", "lines.py")
+    asked = ("dataset=toy", "tracker=lines", "tracker.fails=close_sweep", "tracker.heals=true")
+    result = call("run", *words, *asked, "-m", "seed=1,2", "hydra.sweep.dir=s")
+    assert result.status == 3 and "the sweep's parent run is not tracked" in result.err
+    assert [line["call"] for line in lines_of(here)][-1] == "annotate"
+    sent = call("sync", *words, "s")
+    assert sent.status == 0 and "0 sent, 2 there already" in sent.out, sent.err
+    last = lines_of(here)[-1]
+    assert (last["call"], last["status"], last["sweep"]) == ("close_sweep", "FINISHED", "parent")
+    seen = len(lines_of(here))
+    assert call("sync", *words, "s").status == 0
+    assert len(lines_of(here)) == seen, "the tracker is told once"
+
+
+def test_a_tracker_that_rests_is_asked_to_open_again_when_all_is_done(call, here):
+    """It answers once it was closed: what a store does that is left alone for a minute."""
+    source = (here / "lines.py").read_text()
+    resting = source.replace(
+        "        if self.fails == call and",
+        """        if call == "store" and not Path("opened").exists():
+            import time
+            time.sleep(1.2)
+            raise RuntimeError("it rests")
+        if self.fails == call and""",
+    )
+    closing = "    def prepare(self):"
+    (here / "lines.py").write_text(
+        resting.replace(
+            closing, f'    def close(self):\n        Path("opened").touch()\n\n{closing}'
+        )
+    )
+    words = ("--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines")
+    result = call("run", *words, "-m", "seed=1,2", "hydra.sweep.dir=s")
+    assert result.status == 0 and "warning" not in result.err, result.err
+    assert [line["call"] for line in lines_of(here)].count("store") == 2

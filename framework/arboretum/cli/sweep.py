@@ -370,14 +370,19 @@ class Post:
         """End the parent; returns what went wrong so far, or ""."""
         if (parent := self.parent) is not None:
             trouble = self._ask("closing the sweep in", lambda: parent.close(status, compared))
+            if trouble:  # whoever closes it later says how it ended
+                self._note(attrs.evolve(parent.sweep, status=status, pending=True))
             return self.trouble or trouble
-        if not self.begun:
-            return ""
+        if self.begun:
+            self._note(attrs.evolve(self.sweep, status=status))
+        return self.trouble
+
+    def _note(self, sweep: Sweep) -> None:
+        """Note the sweep in its folder, as far as that can be written."""
         try:
-            write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
+            write_sweep(self.folder, sweep)
         except StoreError as error:
             terminal.warn(str(error))
-        return self.trouble
 
 
 def refuse_vain(overrides: Sequence[Override]) -> None:

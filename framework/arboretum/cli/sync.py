@@ -136,21 +136,21 @@ class Parent:
             lambda: self.tracker.close_sweep(self.sweep.id, best_metrics(compared.best), status),
         )
         if read_sweep(self.folder) is not None:  # it may be gone: a parent can outlive its folder
-            write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
+            write_sweep(self.folder, attrs.evolve(self.sweep, status=status, pending=False))
 
 
 def close_dead(tracker: Tracker) -> None:
-    """Close the sweeps whose command was killed on this machine.  Raises TrackerError,
-    StoreError.
+    """Close the sweeps whose command was killed on this machine, or could not say how it ended.
+    Raises TrackerError, StoreError.
     """
     for one in (
         call_tracker(tracker, tracker.open_sweeps) if hasattr(tracker, "open_sweeps") else ()
     ):
         if is_dead(one["owner"]):
             folder = Path(one["folder"])
-            Parent(
-                folder, attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"]), tracker
-            ).close(KILLED)
+            noted = read_sweep(folder) or Sweep()
+            status = noted.status if noted.pending and noted.id == one["id"] else KILLED
+            Parent(folder, attrs.evolve(noted, id=one["id"]), tracker).close(status)
 
 
 def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
@@ -232,6 +232,9 @@ def main(argv: list[str]) -> int:
             )
             if killed and (tracker := tracker_of(folder)) is not None:
                 close_dead(tracker)
+            if sweep is not None and sweep.pending and (tracker := tracker_of(folder)) is not None:
+                if sweep.is_of(tracker_fields(tracker)):
+                    Parent(home, sweep, tracker).close(sweep.status)
     except ArboretumError as error:
         terminal.report_error(error)
         failures += 1

@@ -157,8 +157,8 @@ class Session:
             wrong the last time is returned then.
         """
         trouble, self._handing = self._handing.result() if self._handing else "", None
-        if anew:
-            self._given_up.pop(component, None)
+        if anew and self._given_up.pop(component, "") and hasattr(component, "close"):
+            component.close()  # and opens again, however long it meant to rest
         if not beside:
             return self._ask_tracker(component, action)
         self._handing = self._beside.submit(self._ask_tracker, component, action)

@@ -40,6 +40,12 @@ class Held:
     found: bool = False
     kept: bool = False
 
+    @property
+    def first(self) -> KeyboardInterrupt | None:
+        """The first of the signals that wait, as the command raises it."""
+        numbers = [number for number, _ in self.waiting[:1]]
+        return KeyboardInterrupt(*filter(signal.SIGINT.__ne__, numbers)) if numbers else None
+
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while signals are hold_signals back."""
         if self.waiting:

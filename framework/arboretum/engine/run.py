@@ -261,16 +261,15 @@ def run(
             request.parts, table, request.seed, budget=request.budget, progress=progress, **how
         )
         ended = fitted.solution.interrupted
-        if signals.waiting or (ended and ended.args):  # whoever sends a signal does not wait either
-            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution))
+        # whoever sends a signal does not wait either
+        if (sent := signals.first or ended) and (signals.waiting or sent.args):
+            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution, sent))
         try:
             record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         except KeyboardInterrupt as error:
             if fitted.solution.front is None and not fitted.solution.others:
                 raise
-            fitted = attrs.evolve(
-                fitted, solution=_without_others(_mark_interrupted(fitted.solution, error))
-            )
+            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution, error))
             record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         left = later.of(sure(fitted.solution.tree))
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
@@ -305,9 +304,9 @@ def _mark_interrupted(solution: Solution, error: KeyboardInterrupt) -> Solution:
     )
 
 
-def _without_others(solution: Solution) -> Solution:
+def _without_others(solution: Solution, error: KeyboardInterrupt) -> Solution:
     """The solution with its own tree alone, for there is no time to verify more; of a front the
-    points stay.
+    points stay.   error : what ended the run.
     """
     if solution.front is None and not solution.others:
         return solution
@@ -315,14 +314,26 @@ def _without_others(solution: Solution) -> Solution:
     front = solution.front and attrs.evolve(
         solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points]
     )
-    return attrs.evolve(
+    cut = attrs.evolve(
         solution, front=front, others=(), finished=False, notes=(*solution.notes, note)
     )
+    return _mark_interrupted(cut, error)
 
 
 def _unfinished(prepared: Prepared) -> str:
-    """A run cut short is not what its request stands for: no later one may take it for finished."""
+    """A run that somebody ended is not what its request stands for: no later one may take it for
+    finished.
+    """
     return f"unfinished-{prepared.fingerprint}"
+
+
+def _fingerprint_of(prepared: Prepared, solution: Solution) -> str:
+    """The fingerprint of a run that its own budget cut short is that of its request, which has the
+    budget in it: the result is what the method finds within that.  Ctrl-C and signals are in no
+    request.
+    """
+    whole = solution.finished or not solution.interrupted
+    return prepared.fingerprint if whole else _unfinished(prepared)
 
 
 def _finish_work(
@@ -360,7 +371,7 @@ def _finish_work(
         raise
     solution = sure(record.solution)
     solution = attrs.evolve(solution, details={**solution.details, **done.details})
-    fingerprint = record.fingerprint if done.finished else _unfinished(prepared)
+    fingerprint = _fingerprint_of(prepared, done)
     return attrs.evolve(
         record,
         solution=solution,
@@ -424,7 +435,7 @@ def verify_and_record(
         solution=solution if proves else None,
         verified=True,
         tree=tree,
-        fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
+        fingerprint=_fingerprint_of(prepared, solution),
         notes=(
             *{**table.notes, **fitted.train.notes}.values(),
             *one_value(fitted.train),

@@ -340,8 +340,16 @@ def is_tracked(folder: Path, tracker: Plain, sweep_id: str = "") -> bool:
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Return every run folder at or below ``root``, sorted."""
-    return sorted(path.parent for path in root.rglob(RECORD))
+    """Return every run folder at or below ``root``, sorted, without a tracker's copies."""
+    found = sorted(path.parent for path in root.rglob(RECORD))
+    return [folder for folder in found if folder == root or not is_copy(folder)]
+
+
+def is_copy(folder: Path) -> bool:
+    """Return whether a folder is a tracker's own copy of a run's files: MLflow's ID/artifacts."""
+    return (
+        folder.name == "artifacts" and re.fullmatch("[0-9a-f]{32}", folder.parent.name) is not None
+    )
 
 
 def remove(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.tracker import Tracker
 from arboretum.model.plain import Facts, Plain
-from arboretum.runs.folder import ERROR, RECORD, read_json
+from arboretum.runs.folder import ERROR, RECORD, is_copy, read_json
 from arboretum.runs.sweeps import DONE, FAILED, SWEEP, flatten
 from arboretum.runs.tracking import call_tracker
 from arboretum.runs.where import typed
@@ -43,9 +43,15 @@ def runs_in(folders: Sequence[Path]) -> list[Facts]:
 
 
 def folders_below(root: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield every folder with the names of its files; what begins with a dot is left out."""
+    """Yield every folder with the names of its files; what begins with a dot is left out, and what
+    a tracker has copied.
+    """
     for path, inner, names in os.walk(root):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        inner[:] = sorted(
+            name
+            for name in inner
+            if not (name.startswith(".") or is_copy(Path(path).absolute() / name))
+        )
         yield path, names
 
 

@@ -53,6 +53,7 @@ class Sweep:
     owner : of the process that works on it (:func:`owner`).
     status : RUNNING, then how it ended.
     traded : metrics that a search trades off against the goal.
+    pending : the tracker has not heard the status yet.
     """
 
     overrides: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class Sweep:
     owner: str = ""
     status: str = RUNNING
     traded: tuple[str, ...] = ()
+    pending: bool = False
 
     @property
     def name(self) -> str:

@@ -541,6 +541,18 @@ def test_parents_that_nobody_closed_are_listed_with_their_owner(mlflow_tracker):
     assert sweep not in [one["id"] for one in mlflow_tracker.open_sweeps()]
 
 
+def test_a_parent_whose_opening_nobody_was_told_of_is_gone_on_with(mlflow_tracker, query):
+    """The store went away between the parent and the answer; the same command asks again."""
+    asked = {"owner": "here 3 4", "folder": "it's here"}
+    one, again = (mlflow_tracker.open_sweep("twice", asked) for _ in range(2))
+    other = mlflow_tracker.open_sweep("twice", {**asked, "owner": "here 5 6"})
+    assert one == again != other
+    assert query("SELECT count(*) FROM runs WHERE name = 'twice'") == [(2,)]
+    assert tags_of(query, one)["arboretum.sweep"] == one
+    mlflow_tracker.close_sweep(one, {}, "FINISHED")
+    assert mlflow_tracker.open_sweep("twice", asked) != one, "what is closed is another sweep"
+
+
 def test_a_copy_of_a_run_says_of_which_folder(mlflow_tracker, query, tmp_path):
     record = sample_record()
     run_id = mlflow_tracker.store(

@@ -10,6 +10,7 @@ import signal
 import socket
 import sqlite3
 import stat
+import time
 
 import pytest
 
@@ -296,3 +297,28 @@ def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_wait
     with pytest.raises(TrackerError, match="did not answer within 0 s"):
         client.ask("second")
     assert len(line.requests) == 1
+
+
+def test_a_store_that_is_left_to_rest_is_asked_again_after_closing(tmp_path, monkeypatch):
+    client = Client(locate(f"sqlite:///{tmp_path}/mlflow.db", "test"), "test", 60.0)
+    client._resting_until = time.monotonic() + 60.0
+    assert "a moment ago" in refusal(lambda: client.ask("open"))
+    client.close()
+    monkeypatch.setattr(client, "_send", lambda action, arguments: None)
+    monkeypatch.setattr(client, "_answer", lambda seconds: ("experiment", ""))
+    assert client.ask("open") == "experiment"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("FATAL:  the database system is starting up", "is starting; wait a moment"),
+        ("server closed the connection unexpectedly", "went away while it worked"),
+        ("terminating connection due to administrator command", "went away while it worked"),
+    ],
+)
+def test_a_database_server_that_goes_and_comes_is_said_to(text, said):
+    location = locate("postgresql://lab@host/lab", "arboretum", "")
+    worker = Worker(location, "arboretum", seconds=1.0)
+    worker._writer = Colliding(1, RuntimeError(f"(psycopg.OperationalError) {text}"))
+    assert said in reply(worker, "store", {"entry": {}})[1]

@@ -20,6 +20,7 @@ from arboretum.runs.folder import (
     write_files,
     write_run,
 )
+from arboretum.runs.listing import folders_below
 from arboretum.runs.sweeps import DONE, FAILED, Note, Notes
 from arboretum.runs.tracking import call_tracker
 
@@ -195,3 +196,14 @@ def test_whatever_a_tracker_raises_is_one_line():
 
     with pytest.raises(TrackerError, match=r"^tracker 'shaky' raised KeyError: '.*'$"):
         call_tracker(Tracker(), broken)
+
+
+def test_what_a_tracker_has_copied_is_no_run_of_a_folder_above_it(tmp_path):
+    kept, copy = tmp_path / "s" / "0", tmp_path / "mlruns" / "arboretum" / ("0a" * 16) / "artifacts"
+    for folder in (kept, copy):
+        folder.mkdir(parents=True)
+        (folder / "record.json").write_text("{}")
+    assert run_folders(tmp_path) == [kept]
+    assert run_folders(copy) == [copy], "whoever names it means it"
+    below = [path for path, names in folders_below(tmp_path) if "record.json" in names]
+    assert below == [str(kept)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import arboretum
-from arboretum.engine.run import Budget, Request, run
+from arboretum.engine.run import Budget, Request, fingerprint, run
 from arboretum.errors import ContractError
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
@@ -126,14 +126,16 @@ def test_a_criterion_may_ask_for_its_columns_with_the_nodes_objects_or_with_all_
     assert trees[0].n_leaves > 3
 
 
-def test_a_tree_that_the_budget_cut_short_says_so_and_does_not_count_as_finished():
-    whole, cut = run(request("")), run(attrs.evolve(request("slow"), budget=Budget(seconds=0.3)))
+def test_a_tree_that_the_budget_cut_short_says_so_and_is_what_was_asked_for():
+    asked = attrs.evolve(request("slow"), budget=Budget(seconds=0.3))
+    whole, cut = run(request("")), run(asked)
     assert not any(
         "cut short" in note for note in whole.notes
     ) and not whole.fingerprint.startswith("unfinished")
     assert cut.tree.n_nodes < whole.tree.n_nodes
     assert any("budget.seconds ran out: the tree is cut short" in note for note in cut.notes)
-    assert cut.fingerprint.startswith("unfinished-")
+    assert not cut.solution and cut.fingerprint == fingerprint(asked, cut.data["sha256"])
+    assert cut.fingerprint != fingerprint(request("slow"), cut.data["sha256"])
 
 
 def test_a_deadline_that_has_passed_leaves_one_leaf():
