@@ -177,7 +177,11 @@ class StudyJobs:
             except ConfigError as error:
                 raise self.study.explain(job, error) from error
         for why, names in misfits.items():
-            shared = [f"{k}={v}" for k, v in names[0].items() if all(n[k] == v for n in names)]
+            shared = [
+                f"{key}={name}"
+                for key, name in names[0].items()
+                if key in self.varied and all(one[key] == name for one in names)
+            ]
             terminal.warn(
                 f"{len(names)} of {len(listed)} runs will fail: {' '.join(shared)}: {why}"
             )
