@@ -132,7 +132,7 @@ def measure_of(
         if name not in registry.names("complexity"):
             raise
         higher = False  # what a tree costs
-    return Measure(name, name.replace("_", " "), higher, _metric(name))
+    return Measure(name, TRADED.get(name, name.replace("_", " ")), higher, _metric(name))
 
 
 def usual_measures(records: Sequence[Record]) -> list[str]:
