@@ -140,3 +140,26 @@ def hold_signals(wanted: bool) -> Iterator[Held]:
         found.deliver()
     except KeyboardInterrupt as error:
         found.ended = error
+
+
+def mark_interrupted(solution: Solution, error: KeyboardInterrupt) -> Solution:
+    """A solution that says what ended its run: the number of the signal, or True for Ctrl-C."""
+    return attrs.evolve(
+        solution, details={**solution.details, "interrupted": (*error.args, True)[0]}
+    )
+
+
+def without_others(solution: Solution, error: KeyboardInterrupt) -> Solution:
+    """The solution with its own tree alone, for there is no time to verify more; of a front the
+    points stay.   error : what ended the run.
+    """
+    if solution.front is None and not solution.others:
+        return solution
+    note = "the other trees are left out: the run was ended before they were verified"
+    front = solution.front and attrs.evolve(
+        solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points]
+    )
+    cut = attrs.evolve(
+        solution, front=front, others=(), finished=False, notes=(*solution.notes, note)
+    )
+    return mark_interrupted(cut, error)

@@ -19,7 +19,7 @@ import numpy as np
 from arboretum.engine import check, select
 from arboretum.engine.class_weights import weigh_classes, weights_of_classes
 from arboretum.engine.interpreting import interpret_small, or_compiled
-from arboretum.engine.interruptions import hold_signals
+from arboretum.engine.interruptions import hold_signals, mark_interrupted, without_others
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
@@ -263,13 +263,13 @@ def run(
         ended = fitted.solution.interrupted
         # whoever sends a signal does not wait either
         if (sent := signals.first or ended) and (signals.waiting or sent.args):
-            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution, sent))
+            fitted = attrs.evolve(fitted, solution=without_others(fitted.solution, sent))
         try:
             record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         except KeyboardInterrupt as error:
             if fitted.solution.front is None and not fitted.solution.others:
                 raise
-            fitted = attrs.evolve(fitted, solution=_without_others(fitted.solution, error))
+            fitted = attrs.evolve(fitted, solution=without_others(fitted.solution, error))
             record, metrics = verify_and_record(request, prepared, table, fitted, progress)
         left = later.of(sure(fitted.solution.tree))
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
@@ -283,7 +283,7 @@ def run(
             keep(cut if what else record)
     if (ended := signals.ended) is not None:
         record, cut = (
-            attrs.evolve(one, solution=_mark_interrupted(sure(one.solution), ended))
+            attrs.evolve(one, solution=mark_interrupted(sure(one.solution), ended))
             for one in (record, cut)
         )
     stopped = record.solution and record.solution.interrupted
@@ -295,29 +295,6 @@ def run(
     for found, work in left:
         record = _finish_work(record, prepared, found, work, keep)
     return record
-
-
-def _mark_interrupted(solution: Solution, error: KeyboardInterrupt) -> Solution:
-    """A solution that says what ended its run: the number of the signal, or True for Ctrl-C."""
-    return attrs.evolve(
-        solution, details={**solution.details, "interrupted": (*error.args, True)[0]}
-    )
-
-
-def _without_others(solution: Solution, error: KeyboardInterrupt) -> Solution:
-    """The solution with its own tree alone, for there is no time to verify more; of a front the
-    points stay.   error : what ended the run.
-    """
-    if solution.front is None and not solution.others:
-        return solution
-    note = "the other trees are left out: the run was ended before they were verified"
-    front = solution.front and attrs.evolve(
-        solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points]
-    )
-    cut = attrs.evolve(
-        solution, front=front, others=(), finished=False, notes=(*solution.notes, note)
-    )
-    return _mark_interrupted(cut, error)
 
 
 def _unfinished(prepared: Prepared) -> str:
@@ -353,7 +330,7 @@ def _finish_work(
         done = work()
     except KeyboardInterrupt as error:
         done = attrs.evolve(
-            _mark_interrupted(found, error),
+            mark_interrupted(found, error),
             finished=False,
             notes=(*found.notes, "no proof is written: it was interrupted"),
         )
