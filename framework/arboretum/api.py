@@ -120,9 +120,8 @@ if TYPE_CHECKING:
     from arboretum.engine.search.assemble import to_tree
     from arboretum.engine.search.contract import Candidate, Cell as GrowthCell, Part as GrowthPart
     from arboretum.engine.search.fractional import FractionalGrowth
-    from arboretum.engine.search.grow import grow
+    from arboretum.engine.search.grow import grow, grow_by_levels
     from arboretum.engine.search.growth import Growth
-    from arboretum.engine.search.levels import grow_by_levels
     from arboretum.engine.search.raw import gap_of
     from arboretum.engine.search.warmup import sample, warm_up
     from arboretum.measure import ValidationScore, better, comparison, curves, pareto_front
@@ -146,9 +145,8 @@ _LATE = {
         "arboretum.engine.search": "bulk",
         "arboretum.engine.search.assemble": "to_tree",
         "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell, Part as GrowthPart",
-        "arboretum.engine.search.grow": "grow",
+        "arboretum.engine.search.grow": "grow, grow_by_levels",
         "arboretum.engine.search.growth": "Growth",
-        "arboretum.engine.search.levels": "grow_by_levels",
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.fractional": "FractionalGrowth",
         "arboretum.engine.search.warmup": "sample, warm_up",

@@ -24,9 +24,6 @@ MOST_PARAMETERS = 12
 
 STATE = "the state of a search, an array a line, read from top to bottom"
 LONG_FUNCTIONS: dict[str, str] = {
-    "framework/arboretum/engine/search/fractional.py:_score_column": (
-        "from the tables of rows with a value to scores, each step from the one before"
-    ),
     "framework/arboretum/kernels/subtree.py:grow_subtree": (
         "the loop of the engine in one kernel, in its order"
     ),

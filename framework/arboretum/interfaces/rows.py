@@ -24,7 +24,8 @@ class NodeSplit:
     """A node's test, and the nodes below.
 
     feature, index : the test among those of ``objects.features``.
-    side : the outcome of rows without a value; −1 where there are none.
+    side : the outcome of rows without a value, which may be one of their own, the last; −1: there
+        are none, or they stay at the node.
     children : of each outcome the number of its node; larger than that of any node before.
     """
 

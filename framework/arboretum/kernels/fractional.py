@@ -37,8 +37,8 @@ import numpy as np
 
 from arboretum.kernels.block import flush, named, reset, score
 from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
-from arboretum.kernels.function_pointers import call_impurity
-from arboretum.kernels.jit import inline, inner
+from arboretum.kernels.function_pointers import call_impurity, impurity_at
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import (
     CLASS,
@@ -50,7 +50,7 @@ from arboretum.kernels.runs import (
     alone,
     separated,
 )
-from arboretum.kernels.tables import BLOCK, NodeScorer, add_moments, mass_of
+from arboretum.kernels.tables import BLOCK, NodeScorer, Ties, add_moments, mass_of
 
 # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)
@@ -249,11 +249,10 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
 
     Returns whether the feature may divide a node further down.
     """
-    how, sums, (low, high) = shares.how, shares.sums, span
+    sums, (low, high) = shares.sums, span
     family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
     n_bins = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
     known = high - low
-    at = features.price_offset[f]
     by_units = objects.unit and not moments
     if family == SORTED:
         entry = features.order[column, low:high]
@@ -272,6 +271,26 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
             b = features.codes[base + i * np.uintp(features.row_stride)]
             add(sums, FIRST + b, i, 0 if moments else objects.label[i], objects, shares)
         subtract(sums, LOST, FIRST + n_bins, NONE)
+    return scan_sums_of(f, features, span, known, objects, shares, rules, paid, scoring, block)
+
+
+@inline
+def scan_sums_of(f, features, span, known, objects, shares, rules, paid, scoring, block):
+    """Score the tests of feature f whose entries are added up: rows WHOLE and LOST of the sums, and
+    of its bins, unless it is sorted.
+
+    known : entries of a sorted feature that have a value, the first of ``span``.
+    objects : whether they have classes, and are units; of a sorted feature all of them.
+    f, features, span, shares, rules, paid, scoring, block, and what is returned : as in
+    :func:`scan_feature`.
+    """
+    how, sums, (low, high) = shares.how, shares.sums, span
+    family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
+    n_bins = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+    at = features.price_offset[f]
+    by_units = objects.unit and not moments
+    if family == SORTED:
+        entry = features.order[column, low:high]
     subtract(sums, KNOWN, WHOLE, LOST)
     n_known, n_lost = mass_of(sums.tally, KNOWN, False), mass_of(sums.tally, LOST, False)
     if n_known == 0 or (
@@ -400,6 +419,55 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, scoring,
         )
         flush(block, scoring)
     return True
+
+
+@jit(borrow=True)
+def score_bins(features, bins, whole, objects, shares, rules, free, scorer, node, block):
+    """Score all tests of a node whose rows are counted elsewhere, every row whole; the best stands
+    in the block.
+
+    features : none of them sorted, and none of their codes read.
+    bins : (float64[bins, width], int64[bins, count width]), what is in each bin.
+    whole : (float64[1, width], int64[1, count width]), of the node.
+    objects : Members, of which it is read whether there are classes, and whether all weigh 1.
+    free : bool[F], columns that cost nothing here.
+    scorer : :class:`arboretum.kernels.subtree.Scorer`.
+    node : (impurity, depth).
+    """
+    sums, moments, (impurity, depth) = shares.sums, len(objects.y) > 0, node
+    clear(sums, NONE)
+    put_row(sums, WHOLE, whole, 0)
+    seen = KernelNode(
+        mass_of(whole[0], 0, moments),
+        rules.total,
+        impurity,
+        depth,
+        0.0,
+        scorer.params,
+        impurity_at(scorer.impurity),
+    )
+    floor = scorer.floor * abs(impurity) if np.isfinite(impurity) else 0.0
+    scoring = NodeScorer(seen, scorer.batch, Ties(scorer.relative, floor), 1.0)
+    reset(block)
+    for f in range(len(features.family)):
+        first, n = features.offset[f], features.offset[f + 1] - features.offset[f]
+        for b in range(n):
+            put_row(sums, FIRST + b, bins, first + b)
+        if features.has_missing[f]:
+            put_row(sums, LOST, bins, first + n - 1)
+        else:
+            clear(sums, LOST)
+        scan_sums_of(f, features, (0, 0), 0, objects, shares, rules, free[f], scoring, block)
+
+
+@inline
+def put_row(sums, row, bins, b):
+    """Set a row of the sums to what is in bin b."""
+    weights, counts = bins
+    for k in range(weights.shape[1]):
+        sums.weights[row, k] = weights[b, k]
+    for k in range(counts.shape[1]):
+        sums.rows[row, k], sums.tally[row, k] = counts[b, k], counts[b, k]
 
 
 @inline

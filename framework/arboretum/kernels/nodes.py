@@ -4,7 +4,7 @@
     count_nodes: for each feature, for each listed row: table of its slot, at its bin and class += 1
     weigh_nodes: the same with weights and rows, or moments
     add_totals:  for each row whose node has a slot: totals of the slot += what the row adds
-    send_rows:   for each row whose node has a test: its node ← the child of its outcome
+    send_rows:   for each row whose node has a test: its node ← the child of its outcome, if any
 
 A chunk is some rows next to each other.  ``node`` holds a number per row, of which ``first`` is the
 lowest that a slot or a test may belong to: all below are closed.
@@ -130,7 +130,8 @@ def send_rows(codes, node, first, tests, children):
 
     codes : uint8/16[features, n], of a chunk.   node : int32[n], written.
     tests : int64[nodes, 6], by number − first: feature (−1: none), family, index, number of bins,
-        outcome of rows without a value, where its children begin in ``children``, int32[·].
+        outcome of rows without a value (−1: they stay), where its children begin in ``children``,
+        int32[·].
     """
     for i in range(len(node)):
         v = node[i] - first
@@ -140,6 +141,8 @@ def send_rows(codes, node, first, tests, children):
         family, index = tests[v, 1], tests[v, 2]
         if code == tests[v, 3]:
             outcome = tests[v, 4]
+            if outcome < 0:
+                continue  # it stays
         elif family == MULTIWAY:
             outcome = code
         elif family == EQUALS:

@@ -104,5 +104,7 @@ class ReferenceRows:
             rows = np.flatnonzero(before == one.node)
             codes = self.objects.codes[rows, one.feature].astype(np.int64)
             outcome = feature.family.outcome(one.index, codes)
-            outcome[feature.missing(codes)] = one.side
-            self.node[rows] = np.array(one.children)[outcome]
+            gone = feature.missing(codes)
+            outcome[gone] = one.side
+            below = np.array(one.children)[outcome]
+            self.node[rows] = np.where(gone & (one.side < 0), one.node, below)

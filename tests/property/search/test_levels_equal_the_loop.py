@@ -28,10 +28,12 @@ from arboretum.rows.reference import ReferenceRows
 from arboretum.testing.effort import examples
 from arboretum_classic.criteria.criteria import GainRatio, Reduction
 from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
+from arboretum_classic.missing.rules import Ignore, Majority, OwnCategory, Stops
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_coded_subtrees_equal_the_loop import ByObjects, coded
 
+RULES = [Ignore(), Majority(), OwnCategory(), Stops()]
 WEIGHTS = {
     "units": [1.0],
     "quarters": [0.25, 1.0, 2.5],
@@ -53,7 +55,8 @@ def rows(draw: st.DrawFn, task: Task) -> Encoded:
     n = objects.n_objects
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     weight = generator.choice(WEIGHTS[draw(st.sampled_from([*WEIGHTS]))], n)
-    found = attrs.evolve(objects, weight=weight, count=np.ones(n, np.int64))
+    ones, raw = np.ones(n, np.int64), np.zeros((n, 0))
+    found = attrs.evolve(objects, weight=weight, count=ones, raw=raw)
     if task is Task.regression and draw(st.booleans()):
         found = attrs.evolve(found, y=objects.y + generator.normal(size=n))
     return found
@@ -96,6 +99,7 @@ def test_the_tree_is_the_same_in_every_field(task: Task, data: st.DataObject) ->
     prices = Prices(np.ones(int(objects.test_offset[-1])), np.ones(0))
     criterion = GainRatio() if ratio else Reduction()
     rules = (ByObjects(least=limits),)
-    parts = Parts(None, criterion=criterion, impurity=impurity, stopping=rules)
+    missing = data.draw(st.sampled_from([None, *RULES]))
+    parts = Parts(None, criterion=criterion, impurity=impurity, stopping=rules, missing=missing)
     problem = Problem(objects, prices, parts)
     check(problem, data.draw(st.sampled_from([1, 3, 64])))

@@ -91,9 +91,9 @@ def kernels(problem, chunk=32):
 STORES = {"reference": reference, "kernels": kernels}
 
 
-def check_same(problem, seed=0, stores=STORES, **how):
+def check_same(problem, seed=0, stores=STORES, compiled=True, **how):
     context = Context(seed=seed)
-    known = grow(problem, context, order="breadth", **how).tree
+    known = grow(problem, context, order="breadth", compiled=compiled, **how).tree
     for name, store in stores.items():
         found = grow_by_levels(problem, context, store(problem), **how).tree
         for field in attrs.fields(type(known)):
@@ -193,6 +193,97 @@ def test_one_class_is_a_leaf_and_a_tree():
     same = attrs.evolve(table.target, codes=np.zeros(table.n_rows, np.int32))
     tree = check_same(problem_of(attrs.evolve(table, target=same)))
     assert tree.n_nodes == 1
+
+
+RULES = ["majority", "own_category", "ignore", "stops"]
+
+
+@pytest.mark.parametrize("weights", ["units", "quarters", "tenths"])
+@pytest.mark.parametrize("encoder", ["midpoints", "multiway", "onehot"])
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_for_missing_values_send_rows_whole(rule, encoder, weights):
+    share, leaves = 0.2 if rule != "ignore" else 0.005, 0
+    for seed in range(3):
+        for regression in (False, True):
+            table = draw_table(seed, weights=weights, regression=regression, missing=share)
+            problem = problem_of(table, encoder, missing=part("missing", rule))
+            leaves += check_same(problem).n_leaves
+            if weights != "tenths" and not regression:
+                check_nearly_same(problem)
+    assert leaves > 12
+
+
+def check_nearly_same(problem):
+    """The loop, where nothing is compiled: its scores are those of the kernel but for rounding."""
+    known = grow(problem, Context(), compiled=False).tree
+    found = grow_by_levels(problem, Context(), reference(problem)).tree
+    assert np.allclose(found.score, known.score, rtol=1e-12, atol=1e-15, equal_nan=True)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("limits", LIMITS, ids=lambda limits: "-".join(limits))
+def test_limits_hold_where_a_rule_for_missing_values_is_asked(rule, limits):
+    stopping = (part("stopping", "standard", **limits),)
+    table = draw_table(4, weights="whole")
+    check_same(problem_of(table, missing=part("missing", rule), stopping=stopping))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_criteria_leaf_rules_and_prices_see_the_tables_of_the_rule(rule):
+    missing = part("missing", rule)
+    ratio = {"criterion": part("criterion", "gain_ratio"), "impurity": part("impurity", "entropy")}
+    check_same(problem_of(draw_table(5), "multiway", missing=missing, **ratio))
+    check_same(problem_of(draw_table(5), stopping=(part("stopping", "chi2"),), missing=missing))
+    check_same(problem_of(draw_table(6), "multiway", cost="random", missing=missing))
+
+
+@pytest.mark.parametrize("rule", [*RULES, "fractional", "surrogates"])
+def test_a_table_without_gaps_grows_alike_and_later_rows_go_where_the_rule_says(rule):
+    problem = problem_of(draw_table(0, missing=0.0), missing=part("missing", rule))
+    if rule in RULES:
+        check_same(problem)
+    else:
+        with pytest.raises(CapabilityError, match=rf"missing '{rule}'.*rows=memory"):
+            check_same(problem)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_batches_and_tables_that_are_not_kept_change_nothing_of_it(rule, monkeypatch):
+    monkeypatch.setattr(levels, "TABLE_BYTES", 1500)
+    monkeypatch.setattr(levels.StoredHistograms, "keep_bytes", 1500)
+    check_same(problem_of(draw_table(9, weights="whole"), missing=part("missing", rule)))
+
+
+class Uncounted:
+    """A rule of somebody else: such rows are in no table, and follow the heaviest outcome."""
+
+    kind, name, paper, capabilities = "missing", "uncounted", "", ()
+    counted, discounted, kernel = False, True, ""
+
+    def placements(self, known):
+        return (int(np.argmax(known)),)
+
+
+def test_a_rule_whose_rows_are_in_no_table_and_go_on_is_refused_by_name():
+    problem = problem_of(draw_table(0), missing=Uncounted())
+    with pytest.raises(CapabilityError, match=r"missing 'uncounted'.*no table.*rows=memory"):
+        grow_by_levels(problem, Context(), reference(problem))
+
+
+class SharesOutAtTimes:
+    """One that says only at a node that it shares rows out."""
+
+    kind, name, paper, capabilities = "missing", "at_times", "", ()
+    counted, discounted, kernel = True, False, ""
+
+    def placements(self, known):
+        return (0,) if known[0] == known[1] else (-2,)
+
+
+def test_a_rule_that_sends_rows_in_shares_at_some_node_is_refused_there():
+    problem = problem_of(draw_table(0, missing=0.3), missing=SharesOutAtTimes())
+    with pytest.raises(CapabilityError, match=r"missing 'at_times'.*in shares.*rows=memory"):
+        grow_by_levels(problem, Context(), reference(problem))
 
 
 REFUSED = {

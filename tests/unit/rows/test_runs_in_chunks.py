@@ -86,6 +86,13 @@ RUNS = {
         ("criterion=gain_ratio", "impurity=entropy", "encoder.categorical=multiway"),
     ),
     "missing as a category": ("label", ("encoder.missing=category",)),
+    "majority": ("label", ("missing=majority", "dataset.weight=weight")),
+    "numbers by majority": ("cost", ("missing=majority", "dataset.weight=weight")),
+    "own category": ("label", ("missing=own_category", "encoder.categorical=multiway")),
+    "left out": ("label", ("missing=ignore",)),
+    "rows that stop": ("label", ("missing=stops", "split=holdout")),
+    "numbers that stop": ("cost", ("missing=stops", "dataset.weight=weight")),
+    "no gaps": ("label", ("missing=majority", "dataset.ignore=[few,colour,cost,grade,weight]")),
     "prices": ("label", ("cost=random", "criterion=eg2", "stopping.standard.min_leaf=5")),
 }
 
@@ -141,7 +148,8 @@ REFUSED = {
     "pruner=cost_complexity": "pruner cost_complexity",
     "class_weight=balanced": "class_weight needs the table",
     "train_fraction=0.5": "train_fraction needs the table",
-    "missing=fractional": "missing 'fractional'",
+    "missing=fractional": "missing 'fractional'.*in shares",
+    "missing=surrogates": "missing 'surrogates'.*row by row",
     "encoder=bins": "encoder 'bins'.*numeric=quantile counts rows",
     "encoder=raw": "encoder 'raw'.*raw columns",
     "encoder.coalesce=sum": "coalesce=sum merges rows",

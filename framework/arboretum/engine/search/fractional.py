@@ -7,7 +7,7 @@ scores them.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import cast
 
@@ -15,17 +15,22 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Subtree
-from arboretum.engine.search.choose import add_columns, check_scores, finalise_blocks
 from arboretum.engine.search.contract import Cell, Part
 from arboretum.engine.search.fit_check import scores_two_outcomes_only
-from arboretum.engine.search.growth import ROUNDED, Growth, Open
+from arboretum.engine.search.growth import Growth, Open
+from arboretum.engine.search.missing_tests import (
+    Choice,
+    Column,
+    ColumnGrowth,
+    ColumnSums,
+    ask_placements,
+    placement_of_later_rows,
+)
 from arboretum.engine.search.node_tests import NodeTestEngine, column_prices
 from arboretum.engine.search.raw import gap_of
-from arboretum.errors import ContractError, blaming, sure
+from arboretum.errors import blaming, sure
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.missing import Missing
-from arboretum.kernels.tables import Least, bar_of, equal_from
-from arboretum.model.encoded import Encoded, Family, Feature, Node, RawFeature, Tables
+from arboretum.model.encoded import Encoded, Family, Feature, RawFeature
 from arboretum.model.missing import MISSING, by_code, from_bins
 from arboretum.model.rules import NO_OUTCOME, TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
@@ -36,87 +41,6 @@ Division = tuple[
 """A test, where rows without a value go, the node's surrogates, int64[k] outcomes (−1: none),
 entries by outcome.
 """
-
-
-@attrs.frozen(eq=False)
-class Column:
-    """The tests of one feature at a node.
-
-    names, position : of the raw columns, and of the first of them (−1: made by predicates, which
-        are alone).
-    code : int64[k], bin of each entry, MISSING without a value.
-    family, rules : how bins become outcomes, and test index → rule.
-    prices : float64[tests].
-    number : of its first test in ``Prices.of``, ``step`` to the next.
-    parts : the last test is "known or missing?".
-    """
-
-    names: tuple[str, ...]
-    position: int
-    code: np.ndarray
-    n_bins: int
-    family: Family
-    rules: Callable[[int], TestRule]
-    prices: np.ndarray
-    number: int
-    step: int
-    parts: bool = False
-
-    def outcome(self, index: int) -> np.ndarray:
-        """Return int64[k]: outcomes of a test, −1 without a value."""
-        return np.where(self.code < 0, NO_OUTCOME, self.family.outcome(index, self.code))
-
-    def is_missing_test(self, index: int) -> bool:
-        """Return whether a test is "known or missing?"."""
-        return self.parts and index == self.n_bins - 1
-
-    def sum_by_outcome(self, what: np.ndarray) -> np.ndarray:
-        """Return [tests, outcomes, k]: sums of what its entries are worth; those without a value
-        are left out.
-
-        what : [entries, k], numbers to add up.
-        """
-        known = self.code >= 0
-        of_bins = np.stack(
-            [np.bincount(self.code[known], part[known], self.n_bins) for part in what.T], axis=1
-        )
-        if self.family is Family.multiway:
-            return of_bins[None]
-        if self.family is Family.equals:
-            return np.stack([of_bins, of_bins.sum(axis=0) - of_bins], axis=1)
-        rest = np.cumsum(of_bins[::-1], axis=0)[::-1]
-        both = np.stack(
-            [np.cumsum(of_bins, axis=0), np.concatenate([rest[1:], 0 * rest[:1]])], axis=1
-        )
-        return both if self.parts else both[:-1]
-
-
-@attrs.frozen(eq=False)
-class CompetingTests:
-    """The tests of a column that compete at a node.
-
-    index, to : of each test, as in :class:`Choice`.
-    """
-
-    column: Column
-    tables: Tables
-    index: Sequence[int]
-    to: Sequence[int]
-
-
-@attrs.frozen(eq=False)
-class Choice:
-    """A test that competes.
-
-    to : where rows without a value go, as ``missing_child`` of a tree, or the arity: their own
-        outcome.
-    """
-
-    column: Column
-    index: int
-    to: int
-    price: float
-    score: float
 
 
 class FractionalGrowth(Growth):
@@ -157,7 +81,7 @@ class FractionalGrowth(Growth):
         )
 
 
-class MissingValueGrowth(FractionalGrowth):
+class MissingValueGrowth(ColumnGrowth, FractionalGrowth):
     """The growth of a run whose ``missing`` is another rule than that of the kernels."""
 
     @cached_property
@@ -165,11 +89,12 @@ class MissingValueGrowth(FractionalGrowth):
         """float64[n_objects]: what the rows of each object weigh in the table."""
         return weigh_objects(self.problem.objects)
 
-    def columns(self, cell: Part) -> Iterator[Column]:
+    def columns(self, cell: Cell) -> Iterator[Column]:
         """Yield the features and the tests of predicates, in the order of the raw table."""
+        part = as_part(cell)
         return heapq.merge(
-            self._columns_of_features(cell),
-            self._columns_of_predicates(cell),
+            self._columns_of_features(part),
+            self._columns_of_predicates(part),
             key=lambda column: column.position,
         )
 
@@ -226,44 +151,45 @@ class MissingValueGrowth(FractionalGrowth):
         coded one.
         """
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.path_cost)
-        feature: Feature | RawFeature
-        rule: Callable[[int], TestRule]
-        if raw:
-            values, column = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
-            seen, code = np.unique(values, return_inverse=True)
-            code, seen = np.where(np.isnan(values), MISSING, code), seen[~np.isnan(seen)]
-            cut = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf)
-            near = seen.astype(objects.raw.dtype)
-            parts = len(seen) > 0 and bool((code < 0).any())
-            rule = lambda k: column.rule(cut[k])
-            feature = column
-            family = Family.thresholds
-            n = len(seen)
-            first = len(prices.tests) + f
-            own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
-            own = np.append(own, prices.raw[f]) if parts else own
-        else:
-            coded, first = objects.features[f], int(objects.test_offset[f])
-            rule, feature, family, n = coded.rule, coded, coded.family, coded.n_bins
-            code = from_bins(objects.codes[cell.who, f], n)
-            own, parts = prices.tests[first : first + coded.n_tests], False
-        own = (
-            np.where(own < np.inf, 0.0, own)
-            if prices.once_per_column and feature.column in cell.asked
-            else own
-        )
+        if not raw:
+            n = objects.features[f].n_bins
+            return self.coded_column(cell, f, from_bins(objects.codes[cell.who, f], n))
+        values, feature = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
+        seen, code = np.unique(values, return_inverse=True)
+        code, seen = np.where(np.isnan(values), MISSING, code), seen[~np.isnan(seen)]
+        cut = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf)
+        near = seen.astype(objects.raw.dtype)
+        parts = len(seen) > 0 and bool((code < 0).any())
+        own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
+        own = np.append(own, prices.raw[f]) if parts else own
+        if prices.once_per_column and feature.column in cell.asked:
+            own = np.where(own < np.inf, 0.0, own)
         return Column(
             names=(feature.column,),
             position=feature.position,
             code=code,
-            n_bins=n,
-            family=family,
-            rules=rule,
+            n_bins=len(seen),
+            family=Family.thresholds,
+            rules=lambda k: feature.rule(cut[k]),
             prices=self.space.payable_prices(own, cell),
-            number=first,
-            step=1 - raw,
+            number=len(prices.tests) + f,
+            step=0,
             parts=parts,
         )
+
+    def sums_of(self, column: Column, cell: Cell) -> ColumnSums:
+        """Return what a node's objects add up to, by share."""
+        part = as_part(cell)
+        own = [what[part.who] * part.share[:, None] for what in self.space.statistics.sums]
+        return ColumnSums(
+            *(column.sum_by_outcome(what) for what in own),
+            *(what[column.code < 0].sum(axis=0) for what in own),
+        )
+
+    def rows_with_value(self, column: Column, cell: Cell) -> np.ndarray:
+        """int64[k]: the node's objects with a value."""
+        found: np.ndarray = as_part(cell).who[column.code >= 0]
+        return found
 
     def best_test(self, item: Open) -> Choice | None:
         """Return the best test, the first of equals; None where none may divide the node."""
@@ -272,22 +198,7 @@ class MissingValueGrowth(FractionalGrowth):
             if (below := self.subtrees.grow_arrays(item.cell, one, self.late)) is not None:
                 return self._choice_of_kernel(below, as_part(item.cell))
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
-        best, ties, found = None, self.scorer.ties(item.node), self._score_columns(item)
-        for block, scores in (
-            finalise_blocks(list(found), item.node, self.scorer)
-            if hasattr(self.scorer.criterion, "finalise_scores")
-            else found
-        ):
-            i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
-            if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
-                best = Choice(
-                    block.column,
-                    int(block.index[i]),
-                    int(block.to[i]),
-                    float(block.tables.price[i]),
-                    float(scores[i]),
-                )
-        return best
+        return self.best_of_columns(item)
 
     def _choice_of_kernel(self, below: Subtree, cell: Part) -> Choice | None:
         """Return the test that a kernel found for a node, the first of ``below``; None for a
@@ -305,147 +216,6 @@ class MissingValueGrowth(FractionalGrowth):
             column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0])
         )
 
-    def tables(self, item: Open) -> Iterator[Tables]:
-        """Yield the tables of all tests that may divide a node, a column at a time."""
-        return (block.tables for block, _ in self._score_columns(item))
-
-    def _score_columns(self, item: Open) -> Iterator[tuple[CompetingTests, np.ndarray]]:
-        """Yield the tests that may divide a node, column by column, with float64[tests], their
-        scores.
-        """
-        first = 0
-        for column in self.columns(as_part(item.cell)):
-            found = self._score_column(column, item, first) if column.n_bins > 0 else None
-            if found is not None:
-                yield found
-                first += len(found[1])
-
-    def _score_column(
-        self, column: Column, item: Open, first: int
-    ) -> tuple[CompetingTests, np.ndarray] | None:
-        """Return the tests of a column with their tables, numbered from ``first``, and
-        float64[tests], their scores; None without any.
-        """
-        statistics, missing = self.space.statistics, sure(self.problem.parts.missing)
-        cell = as_part(item.cell)
-        sums, rows = (what[cell.who] * cell.share[:, None] for what in statistics.sums)
-        weights, counts = (column.sum_by_outcome(what) for what in (sums, rows))
-        lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
-        present = (counts.sum(axis=2) > 0).sum(axis=1)
-        splitting = np.flatnonzero(
-            (present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf)
-        )
-        if lost_rows.any() and getattr(missing, "left_out", False):
-            return None  # the rule lets no test with missing values compete
-        any_part = self.limits.min_leaf == 1 and getattr(
-            self.scorer.criterion, "weighs_branches", False
-        )
-        mass = statistics.mass(weights)
-        least = Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
-        arity, lacking = weights.shape[1], bool(lost_rows.any())
-        # [pairs, 2]: a test, and where rows without a value go
-        pairs = np.array(
-            [
-                (test, to)
-                for test in splitting.tolist()
-                for to in self._outcomes_of_missing(
-                    mass[test], present[test] == 1, lacking, column, test
-                )
-            ]
-            if missing.counted
-            else [(test, MISSING_STOPS) for test in splitting[present[splitting] > 1]],
-            np.int64,
-        ).reshape(-1, 2)
-        # of rows without a value, with an outcome more
-        part = (pairs[:, 1:] == np.arange(arity + 1)).astype(np.float64)[:, :, None]
-        if (split := pairs[:, 1] == MISSING_SPLITS).any():
-            part[split, :-1, 0] = mass[pairs[split, 0]] / mass[pairs[split, 0]].sum(
-                axis=1, keepdims=True
-            )
-        wide = [
-            np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone
-            for own, gone in ((weights, lost), (counts, lost_rows))
-        ]
-        kept = statistics.are_allowed(wide[0], wide[1], least)
-        if not kept.any():
-            return None
-        (index, to), n = pairs[kept].T, int(kept.sum())
-        # a copy, in C order as kernels ask
-        own, rows = (each[:, : arity + (to == arity).any()][kept] for each in wide)
-        price = column.prices[index]
-        none = np.zeros((n, own.shape[1], 0))
-        numbers = first + np.arange(n)
-        node = item.node
-        known = mass[splitting[0]].sum() / node.mass if lacking else 1.0
-        if not missing.counted and known < 1.0:
-            whole, whole_rows = (what[splitting[0]].sum(axis=0) for what in (weights, counts))
-            node = self._node_of_known(
-                node, known, whole, np.rint(whole_rows), cell.who[column.code >= 0]
-            )
-        tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
-        tables = add_columns(tables, np.full(n, column.position), self.problem.objects)
-        scores = self.scorer.score(tables, node) * (known if missing.discounted else 1.0)
-        check_scores(self.scorer, scores, lambda i: column.rules(index[i]))
-        return CompetingTests(column, tables, index, to), scores
-
-    def _node_of_known(
-        self, node: Node, known: float, weights: np.ndarray, counts: np.ndarray, who: np.ndarray
-    ) -> Node:
-        """Return a node without the rows that have no value for a column, as a criterion sees it
-        where these are in no table.
-
-        known : the part of its weight that is left, and of the table's.
-        weights, counts : [width] and [count_width], of what is left.
-        who : int64, the objects with a value.
-        """
-        return attrs.evolve(
-            node,
-            weights=weights,
-            counts=counts.astype(np.int64),
-            mass=node.mass * known,
-            total_mass=node.total_mass * known,
-            impurity=self.scorer.node_impurity(weights, self.space.statistics, who),
-            n_rows=int(counts.sum()),
-            n_objects=len(who),
-        )
-
-    def _outcomes_of_missing(
-        self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int
-    ) -> Sequence[int]:
-        """Return where rows without a value may go, as ``to`` of :class:`Choice`.
-
-        known : float64[outcomes], weight with a value.
-        alone : one outcome has rows with one, so that the test is between known and missing, or
-            none.
-        lacking : whether rows of the node have no value.
-        """
-        found = self._allowed_placements(known, lacking, column, test)
-        if not alone:
-            return found
-        if column.is_missing_test(test):
-            return [1] * (max(found, default=0) > 0)
-        return [to for to in found if to == len(known) and column.family is Family.multiway]
-
-    def _allowed_placements(
-        self, known: np.ndarray, lost: bool, column: Column, test: int
-    ) -> Sequence[int]:
-        """Return what the rule says of rows without a value, without the outcomes that the test
-        cannot give them.
-
-        known : float64[outcomes], weight with a value.
-        lost : whether rows of the node have no value.
-        """
-        found, n = ask_placements(sure(self.problem.parts.missing), known), len(known)
-        if lost:
-            return [
-                to
-                for to in found
-                if to < n
-                or column.is_missing_test(test)
-                or column.rules(test).with_missing() is not None
-            ]
-        return [placement_of_later_rows(found, known)]
-
     def _divide_objects(self, item: Open) -> Division:
         """Return where the objects go by the chosen test, computed once per node and kept in its
         ``memo``.
@@ -462,7 +232,7 @@ class MissingValueGrowth(FractionalGrowth):
                     outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1
                 )[1:]
                 to = next(
-                    iter(self._allowed_placements(known, bool((outcome < 0).any()), column, index)),
+                    iter(self.allowed_placements(known, bool((outcome < 0).any()), column, index)),
                     MISSING_STOPS,
                 )
             surrogates = self._fill_by_surrogates(rule, cell, outcome)
@@ -495,13 +265,7 @@ class MissingValueGrowth(FractionalGrowth):
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
         total = weight[outcome >= 0].sum()
-        prices = self.problem.prices.at(cell.asked, cell.path_cost)
-        own = (
-            prices.of(choice.column.number + choice.column.step * choice.index)
-            if choice.price > 0
-            else ()
-        )
-        grown.branch_price = list(own) if len(own) == rule.arity else [choice.price] * rule.arity
+        grown.branch_price = self.branch_prices_of(choice, rule.arity, cell)
         below: list[Open | None] = []
         for part, price in zip(parts, grown.branch_price, strict=True):
             here = np.sort(np.concatenate([part, lost]))
@@ -558,41 +322,6 @@ def ask_surrogates(
     others = [objects.rule(k) for k in range(objects.n_fixed)]
     with blaming(f"missing {missing.name!r}: surrogates"):
         return list(missing.surrogates(rule, others, objects, rows, weight))
-
-
-def ask_placements(missing: Missing, known: np.ndarray) -> list[int]:
-    """Ask a rule where rows without a value may go, and check its answer; raise ContractError.
-
-    known : float64[outcomes], weight with a value.
-    """
-    with blaming(f"missing {missing.name!r}: placements"):
-        found = [int(to) for to in missing.placements(known.copy())]
-    if (
-        not found
-        or not all(MISSING_SPLITS <= to <= len(known) for to in found)
-        or (not missing.counted and len(found) > 1)
-    ):
-        raise ContractError(
-            f"missing {missing.name!r}: placements must be outcomes, 0 … {len(known)}, "
-            f"MISSING_STOPS or MISSING_SPLITS, one where rows are not counted; got {found}"
-        )
-    return found
-
-
-def placement_of_later_rows(found: Sequence[int], known: np.ndarray) -> int:
-    """Return where rows go that ask a test later, where nobody at its node lacks the value.
-
-    found : what the rule allows.
-    known : float64[outcomes], weight with a value.
-    """
-    outcomes = [to for to in found if 0 <= to < len(known)]
-    return (
-        max(outcomes, key=lambda to: (known[to], -to))
-        if outcomes
-        else found[0]
-        if found[0] < len(known)
-        else MISSING_STOPS
-    )
 
 
 def without_gaps(problem: Problem) -> Problem:

@@ -5,10 +5,12 @@ import math
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.fractional import MissingValueGrowth, place_later_rows, without_gaps
 from arboretum.engine.search.growth import Growth
-from arboretum.engine.search.levels import grow_by_levels
+from arboretum.engine.search.levels import LevelGrowth, check_adds_up
+from arboretum.engine.search.levels_missing import LevelColumnGrowth
 from arboretum.engine.search.memory import check_memory
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.rows import RowStore
 from arboretum.model.record import Solution, Status
 
 ORDERS = ("depth", "breadth", "best")
@@ -80,4 +82,40 @@ def grow(
         subproblems=growth.expanded,
         finished=not growth.stopped,
         notes=growth.notes(order, compiled),
+    )
+
+
+def grow_by_levels(
+    problem: Problem,
+    context: Context,
+    store: RowStore,
+    *,
+    order: str = "breadth",
+    allow_constant: bool = False,
+    max_features: int | None = None,
+) -> Solution:
+    """Grow a tree greedily over a row store: the same tree, in every field, as
+    :func:`~arboretum.engine.search.grow.grow` has of the same codes, breadth first.
+
+    problem : its objects are a few of the store's kind, with the features of all
+        (:class:`~arboretum.interfaces.rows.Opened`).
+    order, allow_constant, max_features : as of ``grow``; order matters where leaves are counted.
+
+    Raises CapabilityError, naming the part, for what does not add up over rows; ContractError where
+    a component, or the store, breaks its contract.
+    """
+    given, problem = problem, without_gaps(problem)
+    kind = LevelColumnGrowth if problem.parts.fractional_rows else LevelGrowth
+    check_adds_up(given, order)
+    growth = kind.over(problem, context, store, order, allow_constant, max_features)
+    root = growth.run("breadth")
+    tree = to_tree(root, problem.objects, growth.space.statistics)
+    return Solution(
+        tree=place_later_rows(tree, given) if given is not problem else tree,
+        value=math.nan,
+        lower_bound=math.nan,
+        status=Status.feasible,
+        subproblems=growth.expanded,
+        finished=not growth.stopped,
+        notes=growth.notes("breadth", compiled=False),
     )

@@ -13,13 +13,12 @@ those of the other loop, breadth first.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from arboretum.engine.search.assemble import Grown, to_tree
+from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.coded import WIDE, CodedEngine
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.contract import Candidate, Cell
@@ -32,7 +31,7 @@ from arboretum.engine.search.workspace import Draw, Workspace
 from arboretum.errors import CapabilityError, ContractError, sure
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import NodeSplit, NodeTotals, RowStore
-from arboretum.model.record import Solution, Status
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
 TABLE_BYTES = 1 << 26
 """Tables of open nodes that are fetched, and kept, at a time: 64 MB each."""
@@ -119,12 +118,30 @@ class StoredEngine(CodedEngine):
         self.histograms = StoredHistograms(workspace, sure(self._histograms).where, store)
         self._histograms = self.histograms
 
+    @property
+    def in_order(self) -> list[int]:
+        """Numbers of the features, in the order of the raw table."""
+        found: list[int] = self._narrow.tolist()
+        return found
+
+    def prices_and_free(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+        """Return float64[tests], what each costs at a node, ∞ where its path cannot pay it; and
+        bool[features], whose column is paid for.
+        """
+        return self._prices_at(cell), self._free_features(cell)
+
+    def bins_of(self, cell: Cell, feature: int) -> list[np.ndarray]:
+        """Return float64[bins, width] weights and int64[bins, count width] counts of a feature at a
+        node, those of missing values last, if it has such.
+        """
+        at = int(np.flatnonzero(self._narrow == feature)[0])
+        own = slice(self._offset[at], self._offset[at + 1])
+        return [each[own] for each in self.histograms.tables(cell)]
+
     def count_outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """Return int64[arity]: rows by outcome of the candidate's test."""
         feature = self._features[candidate.feature]
-        at = int(np.flatnonzero(self._narrow == candidate.feature)[0])
-        _, counts = self.histograms.tables(cell)
-        rows = counts[self._offset[at] : self._offset[at + 1]].sum(axis=1)
+        rows = self.bins_of(cell, candidate.feature)[1].sum(axis=1)
         outcome = feature.family.outcome(candidate.index, np.arange(feature.n_bins))
         found = np.bincount(outcome, rows[: feature.n_bins], feature.arity).astype(np.int64)
         if feature.has_missing:
@@ -169,7 +186,6 @@ class LevelGrowth(Growth):
         Raises CapabilityError, naming the part, for what does not add up over rows.
         """
         objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
-        check_adds_up(problem, order)
         some = Statistics.of(objects, parts.criterion, parts.impurity)
         scorer = CompiledCriterion.of(
             parts.criterion, parts.impurity, some, context.seed, (), problem.prices.fixed
@@ -242,13 +258,11 @@ class LevelGrowth(Growth):
         """Send the rows of all divided nodes on; return the nodes below, family by family."""
         splits = []
         for item in divided:
-            cell, found = item.cell, item.candidate
-            numbers = range(self._last + 1, self._last + 1 + self.engine.arity(cell, found))
+            feature, index, side, arity = self.chosen_test(item)
+            numbers = range(self._last + 1, self._last + 1 + arity)
             self._last = numbers[-1]
-            self.below[cell.node] = tuple(numbers)
-            splits.append(
-                NodeSplit(cell.node, found.feature, found.index, found.side, tuple(numbers))
-            )
+            self.below[item.cell.node] = tuple(numbers)
+            splits.append(NodeSplit(item.cell.node, feature, index, side, tuple(numbers)))
         if splits:
             self.report(at_once=True)
             self.store.split(splits)
@@ -294,13 +308,28 @@ class LevelGrowth(Growth):
         """How many outcomes of the chosen test some row has."""
         return int(np.count_nonzero(self.engine.count_outcomes(item.cell, item.candidate)))
 
+    def chosen_test(self, item: Open) -> tuple[int, int, int, int]:
+        """Return a node's test as a :class:`NodeSplit` has it: feature, index, side; and how many
+        nodes are below.
+        """
+        found = item.candidate
+        return found.feature, found.index, found.side, self.engine.arity(item.cell, found)
+
     def divide(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """Where the children of a node would begin, were its rows next to each other."""
+        return self.starts_below(cell, 0)
+
+    def starts_below(self, cell: Cell, stopped: int) -> np.ndarray:
+        """Return int64[outcomes + 1], where the children of a node would begin.
+
+        stopped : rows that are to stay at the node.  Raises ContractError where others did.
+        """
         rows = self._known.counts[[self._place[v] for v in self.below[cell.node]]].sum(axis=1)
-        if int(rows.sum()) != cell.size:
+        if int(rows.sum()) != cell.size - stopped:
+            stays = f", {stopped} of which stay there" if stopped else ""
             raise ContractError(
-                f"a row store sends all rows of a node on: node {cell.node} has {cell.size}, and "
-                f"its children {int(rows.sum())}"
+                f"a row store sends all rows of a node on: node {cell.node} has {cell.size}{stays}"
+                f", and its children {int(rows.sum())}"
             )
         return np.concatenate([[0], np.cumsum(rows)])
 
@@ -346,8 +375,14 @@ def find_what_needs_rows(parts: Parts) -> Iterator[str]:
     for coverage in parts.coverage:
         yield f"coverage {component_name(coverage)!r} looks at objects"
     if parts.fractional_rows:
-        name = component_name(parts.missing)
-        yield f"missing {name!r} sends rows on in shares, which no row store keeps"
+        missing = sure(parts.missing)
+        name, sent = component_name(missing), {*missing.placements(np.ones(2))}
+        if hasattr(missing, "surrogates"):
+            yield f"missing {name!r} asks other columns in a test's place, row by row"
+        elif MISSING_SPLITS in sent:
+            yield f"missing {name!r} sends rows on in shares, which no row store keeps"
+        elif not missing.counted and sent != {MISSING_STOPS}:
+            yield f"missing {name!r} sends rows on that are in no table"
     impurity = f"impurity {component_name(parts.impurity)!r}"
     if hasattr(parts.impurity, "of_values") or hasattr(parts.impurity, "prefix"):
         yield f"{impurity} looks at the values of a node, not at their sums"
@@ -368,35 +403,3 @@ def _find_unfit(problem: Problem, order: str) -> Iterator[str]:
             f"max_leaves is spent {order}-first, and a row store is asked level by level "
             "(method.order=breadth)"
         )
-
-
-def grow_by_levels(
-    problem: Problem,
-    context: Context,
-    store: RowStore,
-    *,
-    order: str = "breadth",
-    allow_constant: bool = False,
-    max_features: int | None = None,
-) -> Solution:
-    """Grow a tree greedily over a row store: the same tree, in every field, as
-    :func:`~arboretum.engine.search.grow.grow` has of the same codes, breadth first.
-
-    problem : its objects are a few of the store's kind, with the features of all
-        (:class:`~arboretum.interfaces.rows.Opened`).
-    order, allow_constant, max_features : as of ``grow``; order matters where leaves are counted.
-
-    Raises CapabilityError, naming the part, for what does not add up over rows; ContractError where
-    a component, or the store, breaks its contract.
-    """
-    growth = LevelGrowth.over(problem, context, store, order, allow_constant, max_features)
-    root = growth.run("breadth")
-    return Solution(
-        tree=to_tree(root, problem.objects, growth.space.statistics),
-        value=math.nan,
-        lower_bound=math.nan,
-        status=Status.feasible,
-        subproblems=growth.expanded,
-        finished=not growth.stopped,
-        notes=growth.notes("breadth", compiled=False),
-    )

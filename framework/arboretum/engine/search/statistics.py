@@ -131,9 +131,10 @@ class Statistics:
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """float64[n, width] and int64[n, count_width]: what each object adds to tables."""
         if self.moments:
-            return np.stack([self.weight * self.y**k for k in range(3)], axis=1), self.count[
-                :, None
-            ]
+            # in the order in which kernels multiply: sums are the same to the last bit
+            weighted = self.weight * self.y
+            moments = np.stack([self.weight, weighted, weighted * self.y], axis=1)
+            return moments, self.count[:, None]
         own = np.arange(self.n_classes) == self.label[:, None]
         return self.weight[:, None] * own, self.count[:, None] * own
 

@@ -403,7 +403,7 @@ class Subtrees:
         above = kernels.Above(cell.depth, asked, paid, cell.path_cost, listed)
         most = max([2, *np.diff(features.offset).tolist()])
         parts = (
-            self._allocate_fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
+            self.allocate_fractions(chosen, most, cell.share) if isinstance(cell, Part) else None
         )
         nodes = self._allocate_nodes(2 * n + most + 1, shared)
         by_units = stats.unit and not stats.moments
@@ -462,7 +462,7 @@ class Subtrees:
         ]
         return kernels.Nodes(*arrays)
 
-    def _allocate_fractions(
+    def allocate_fractions(
         self, chosen: np.ndarray, most: int, share: np.ndarray
     ) -> fractional.Fractions:
         """Return memory for growth on fractional rows.

@@ -136,6 +136,25 @@ class RowsSuite(ComponentSuite):
             plain.split(splits)
             level = [child for one in splits for child in one.children]
 
+    def test_rows_without_a_value_stay_or_have_a_node_of_their_own(self, component):
+        """As rules for missing values have it: −1 and the number of outcomes as a ``side``."""
+        for table, data in self.cases():
+            plain = ReferenceRows.of(toy_objects(table))
+            for own in (False, True):
+                opened = self.open(component, data)
+                plain.node[:] = 0
+                features = plain.objects.features
+                for f in [f for f, feature in enumerate(features) if feature.has_missing][:1]:
+                    arity = features[f].arity
+                    below = tuple(range(1, 1 + arity + own))
+                    one = NodeSplit(0, f, 0, arity if own else -1, below)
+                    for store in (opened.store, plain):
+                        store.split([one])
+                    ours, known = (store.totals(below) for store in (opened.store, plain))
+                    assert ours.counts.tolist() == known.counts.tolist()
+                    assert (int(known.counts.sum()) == plain.n_rows) == own
+                opened.release()
+
     def equal(self, store, ours, known):
         """Bit by bit where sums are exact, else but for rounding."""
         if store.exact and store.shift == 0.0:
