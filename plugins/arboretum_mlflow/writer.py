@@ -494,7 +494,8 @@ class Writer:
 
         Reading the runs back takes 3 s per 1,000, so what must not be lost comes first.
         """
-        now = int(1000 * time.time())
+        run = self.client.get_run(sweep_id)
+        now = max(int(1000 * time.time()), run.info.start_time)  # a clock may have been set back
         self._write_batch(sweep_id, {}, best, now)
         self.client.set_terminated(sweep_id, status, now)
         filtered, order = f"tags.mlflow.parentRunId = '{sweep_id}'", ["attributes.start_time ASC"]
@@ -506,7 +507,7 @@ class Writer:
             "runs": float(len(children)),
             "runs_failed": float(sum(r.info.status == "FAILED" for r in children)),
         }
-        known = self.client.get_run(sweep_id).data.params  # a parent that went on has some
+        known = run.data.params  # a parent that went on has some
         stale = sorted(name for name in known if common.get(name) != known[name])
         if stale and self._remove_params(sweep_id, stale):
             known, stale = {name: value for name, value in known.items() if name not in stale}, []

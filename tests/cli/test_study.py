@@ -9,6 +9,7 @@ import pytest
 from cli.tracker_lines import lines_of
 
 from arboretum.runs.folder import read_run
+from arboretum.runs.sweeps import locked
 
 STUDY = """\
 about: two kinds of trees
@@ -93,6 +94,22 @@ def test_a_run_that_its_budget_cut_short_is_finished_under_that_budget(study, he
     assert "6 of 6, 6 finished before" in again.out, again.out
     more = study(cut.replace("1.0e-9", "60"), "tracker=none")
     assert more.status == 0 and "finished before" not in more.out
+
+
+def test_two_at_once_in_one_folder_are_refused_and_in_two_lose_nothing(study, command, here):
+    small = STUDY.replace("seeds: [1, 2]", "seeds: [1]")
+    words = ("--plugin", "toy.py", "--plugin", "lines.py", "tracker=lines")
+    first = study(small, "tracker=lines")
+    assert first.status == 0
+    with locked(here / "outputs" / "study" / "mine"):
+        refused = study(small, "tracker=lines").error
+        assert refused.startswith(f"another command works in sweep folder '{here}/outputs/study/")
+        assert refused.endswith("(of a study: --out FOLDER)")
+        beside = command.run("study", "mine.yaml", *words, "--out", "beside")
+    assert beside.status == 0 and "6 of 6, 6 finished before" in beside.out, beside.err
+    assert study(small, "tracker=lines").status == 0, "it is held as long as somebody works"
+    stored = [line["folder"] for line in lines_of(here) if line["call"] == "store"]
+    assert len(stored) == len(set(stored)) == 12
 
 
 def test_a_changed_plugin_is_another_run(study, here):

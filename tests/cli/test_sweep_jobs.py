@@ -5,6 +5,7 @@ report nothing.
 from __future__ import annotations
 
 import shutil
+import socket
 
 import pytest
 from cli.fresh_launcher import fresh_launcher
@@ -155,6 +156,23 @@ def test_a_failure_elsewhere_comes_home_with_its_note(command, here):
     )
     assert result.status == 1 and "2 of 2, 1 failed; " in result.out
     assert "a bug" in (here / "s" / "1" / "error.txt").read_text()
+
+
+@pytest.mark.slow
+def test_a_worker_without_room_names_its_place_and_the_others_go_on(command, here):
+    full = (
+        "import tempfile; tempfile.mkdtemp = lambda **how: open('/dev/full', 'wb', 0).write(b'x')"
+    )
+    environment = before_job(here, 1, f"{OTHER_DISK}; {full}")
+    words = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2,3")
+    words += ("hydra/launcher=fresh", "hydra.sweep.dir=s", "skip_finished=true")
+    result = command.run(*words, env=environment)
+    assert result.status == 1 and "3 of 3, 1 failed; " in result.out, result.err
+    assert f"no temporary folder can be made on {socket.gethostname()} (No space left" in result.err
+    assert "make room, or name another with TMPDIR=FOLDER there" in result.err
+    assert "Traceback" not in result.err
+    again = command.run(*words, env=environment)  # what is left is its first job
+    assert again.status == 0 and "3 of 3, 2 finished before; " in again.out, again.err
 
 
 @pytest.mark.slow

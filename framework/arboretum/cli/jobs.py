@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import socket
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ from arboretum.runs.folder import (
     Index,
     free_folder,
     holds_others,
+    make_ready,
     write_files,
 )
 from arboretum.runs.grouping import data_set_of
@@ -115,41 +117,51 @@ class Job:
         before = self.notes.find(task.number) if shared and not self.goals else None
         if before is not None:  # a worker before this one got so far, and was killed then
             return JobResult(before, before.value)
-        with _folder_for(task, shared) as folder:
-            places: Mapping[Path, str] = {}
-            resolved = None
-            try:
-                resolved = resolve(
-                    OmegaConf.create(task.config), self._session.registry, task.choices
-                )
-                # the command tells the tracker
-                parts = attrs.evolve(resolved.parts, tracker=None)
-                if not shared:
-                    parts, places = parts_that_write(parts, folder.parent)
-                outcome = self._session.execute(
-                    attrs.evolve(resolved, parts=parts),
-                    folder,
-                    sweep=self.sweep,
-                    expected=task.expected,
-                    progress=self.progress,
-                )
-            except Exception as error:
-                where = free_folder(folder)
-                note = Note(task.number, FAILED, task.label, str(where), error=error_text(error))
-                note = attrs.evolve(note, warnings=_leave_word(where, error, task.label))
-                result = JobResult(note)
-            else:
-                note, values = self.note_of(outcome, resolved, task.number, task.label)
-                result = JobResult(note, values, outcome.record.fingerprint)
-            if shared:
-                self.notes.write(result.note)
-                return result
-            return attrs.evolve(
-                result,
-                note=attrs.evolve(result.note, folder=task.folder),
-                files=files_of(Path(result.note.folder)),
-                written={path: at.read_bytes() for at, path in places.items() if at.exists()},
+        try:
+            with _folder_for(task, shared) as folder:
+                return self._work_in(folder, task, shared)
+        except StoreError as error:  # there is no place to work in, or to leave word
+            return JobResult(
+                Note(task.number, FAILED, task.label, task.folder, error=error_text(error))
             )
+
+    def _work_in(self, folder: Path, task: Task, shared: bool) -> JobResult:
+        """Do one run in a folder of its own.   shared : it is in the sweep's.  Raises StoreError
+        where no word can be left in that.
+        """
+        places: Mapping[Path, str] = {}
+        resolved = None
+        try:
+            resolved = resolve(OmegaConf.create(task.config), self._session.registry, task.choices)
+            # the command tells the tracker
+            parts = attrs.evolve(resolved.parts, tracker=None)
+            if not shared:
+                make_ready(folder, f"TMPDIR=FOLDER on {socket.gethostname()}")
+                parts, places = parts_that_write(parts, folder.parent)
+            outcome = self._session.execute(
+                attrs.evolve(resolved, parts=parts),
+                folder,
+                sweep=self.sweep,
+                expected=task.expected,
+                progress=self.progress,
+            )
+        except Exception as error:
+            where = free_folder(folder)
+            note = Note(task.number, FAILED, task.label, str(where), error=error_text(error))
+            note = attrs.evolve(note, warnings=_leave_word(where, error, task.label))
+            result = JobResult(note)
+        else:
+            note, values = self.note_of(outcome, resolved, task.number, task.label)
+            result = JobResult(note, values, outcome.record.fingerprint)
+        if shared:
+            self.notes.write(result.note)
+            return result
+        return attrs.evolve(
+            result,
+            note=attrs.evolve(result.note, folder=task.folder),
+            files=files_of(Path(result.note.folder)),
+            written={path: at.read_bytes() for at, path in places.items() if at.exists()},
+        )
 
     def do(
         self,
@@ -240,11 +252,19 @@ class Job:
 
 @contextmanager
 def _folder_for(task: Task, shared: bool) -> Iterator[Path]:
-    """Hold the folder of a task's run: the sweep's, or a temporary one that is then taken away."""
+    """Hold the folder of a task's run: the sweep's, or a temporary one that is then taken away.
+    Raises StoreError where none can be made.
+    """
     if shared:
         yield Path(task.folder)
         return
-    made = tempfile.mkdtemp(prefix="arboretum-run-")
+    try:
+        made = tempfile.mkdtemp(prefix="arboretum-run-")
+    except OSError as error:
+        raise StoreError(
+            f"no temporary folder can be made on {socket.gethostname()} "
+            f"({error.strerror or error}); make room, or name another with TMPDIR=FOLDER there"
+        ) from error
     try:
         yield Path(made) / "run"
     finally:

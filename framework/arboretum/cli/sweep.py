@@ -67,6 +67,7 @@ from arboretum.runs.sweeps import (
     Note,
     Notes,
     Sweep,
+    locked,
     owner,
     read_sweep,
     records_of,
@@ -93,9 +94,20 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     overrides = OverridesParser.create().parse_overrides(list(app.arguments.overrides))
     refuse_vain(asked(loader, base))
     _refuse_mixture(folder, base, app.arguments.overrides)
-    line, start = Line(), time.monotonic()
-    post = Post(app, folder, base, overrides, line)
+    post = Post(app, folder, base, overrides, Line())
     fresh = make_ready(folder, SWEEP_DIR)
+    with locked(folder):
+        return _work(post, loader, base, overrides, fresh)
+
+
+def _work(
+    post: Post, loader: Loader, base: DictConfig, overrides: Sequence[Override], fresh: bool
+) -> int:
+    """Run all jobs in a folder that nobody else works in; all as of :func:`sweep`.
+
+    overrides : of the command, by Hydra's parser.   fresh : the folder was not there before.
+    """
+    app, folder, line, start = post.app, post.folder, post.line, time.monotonic()
     notes = Notes.open(folder)
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
     constant |= getattr(app.search, "constant", frozenset())

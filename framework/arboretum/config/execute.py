@@ -31,6 +31,8 @@ from arboretum.plugin.discovery import PluginFile, load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
 from arboretum.runs.folder import (
     RECORD,
+    RUN_DIR,
+    SWEEP_DIR,
     TRACKED,
     Index,
     artifacts,
@@ -243,7 +245,7 @@ class Session:
         trouble = ""
         report = progress or (lambda *what: None)
         if folder is not None:
-            make_ready(folder)
+            make_ready(folder, SWEEP_DIR if sweep else RUN_DIR)
             # whether by this very run is known once the data are loaded; a refusal is no failed run
             # to the tracker
             if is_taken(folder):

@@ -2,6 +2,7 @@
 or not at all.
 """
 
+import errno
 import functools
 import hashlib
 import itertools
@@ -82,8 +83,9 @@ def _writing_into(folder: Path, temporary: Iterable[Path], option: str) -> Itera
         yield
     except OSError as error:
         what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
+        room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise StoreError(
-            f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose "
+            f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); {room}choose "
             f"another with {option}"
         ) from error
     finally:

@@ -6,6 +6,7 @@ And what its runs are called: what the sweep varies, then method, data set and s
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
@@ -13,6 +14,7 @@ import shutil
 import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
@@ -195,6 +197,31 @@ def _start_of_process(pid: int) -> str:
         return ""
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a sweep's folder for this command alone; the system lets it go however that ends.
+
+    Raises StoreError where another command holds it.  A file system that knows no such locks
+    refuses nobody.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found = read_sweep(folder)
+            who = f" ({found.owner.rsplit(' ', 2)[0]})" if found and found.is_running else ""
+            raise StoreError(
+                f"another command works in sweep folder {str(folder)!r}{who}; wait for it, or "
+                f"choose another folder with {SWEEP_DIR} (of a study: --out FOLDER)"
+            ) from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 @attrs.frozen
 class Note:
     """How one job ended.
@@ -252,7 +279,7 @@ class Notes:
 
     def write(self, note: Note) -> None:
         """Leave a note.  Raises StoreError."""
-        write_files(self.folder, {f"{note.job}.json": json.dumps(attrs.asdict(note))})
+        write_files(self.folder, {f"{note.job}.json": json.dumps(attrs.asdict(note))}, SWEEP_DIR)
 
     def find(self, job: int) -> Note | None:
         """Return the note of a job, None where there is none."""

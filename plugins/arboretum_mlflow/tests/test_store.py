@@ -541,6 +541,15 @@ def test_parents_that_nobody_closed_are_listed_with_their_owner(mlflow_tracker):
     assert sweep not in [one["id"] for one in mlflow_tracker.open_sweeps()]
 
 
+def test_a_sweep_whose_clock_was_set_back_does_not_end_before_it_began(mlflow_tracker, query):
+    sweep = mlflow_tracker.open_sweep("early", {})
+    with contextlib.closing(sqlite3.connect(mlflow_tracker.location.database)) as base, base:
+        later = "UPDATE runs SET start_time = start_time + 3600000 WHERE run_uuid = ?"
+        base.execute(later, (sweep,))
+    mlflow_tracker.close_sweep(sweep, {}, "FINISHED")
+    assert query("SELECT end_time - start_time FROM runs WHERE run_uuid = ?", sweep) == [(0,)]
+
+
 def test_a_parent_whose_opening_nobody_was_told_of_is_gone_on_with(mlflow_tracker, query):
     """The store went away between the parent and the answer; the same command asks again."""
     asked = {"owner": "here 3 4", "folder": "it's here"}

@@ -76,7 +76,8 @@ def test_when_one_file_cannot_be_written_none_is(tmp_path, monkeypatch):
 
     monkeypatch.setattr(folders.os, "fsync", full)
     with pytest.raises(
-        StoreError, match=r"cannot be written \(No space left on device\); choose another"
+        StoreError,
+        match=r"cannot be written \(No space left on device\); make room, or choose another",
     ):
         write_files(tmp_path, {RECORD: "new", "tree.txt": "new"})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
