@@ -216,7 +216,7 @@ def locked(folder: Path) -> Iterator[None]:
                 f"choose another folder with {SWEEP_DIR} (of a study: --out FOLDER)"
             ) from None
         except OSError:
-            pass
+            pass  # a file system without locks
         yield
     finally:
         os.close(handle)
