@@ -62,7 +62,7 @@ ROOMS = (
         "arboretum_mlflow",
         "arboretum_peers",
     },
-    {"browser", "cli", "docs", "runs", "arboretum_optuna"},
+    {"browser", "cli", "docs", "runs", "arboretum_optuna", "arboretum_ray"},
 )
 """Folders of tests: what compiles most kernels, what compiles some, what needs none, and
 commands.

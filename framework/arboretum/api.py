@@ -94,7 +94,7 @@ from arboretum.model.spelling import (
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
-from arboretum.rows.values import Distinct, bins_of
+from arboretum.rows.values import Distinct, adds_exactly, bins_of
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
@@ -189,7 +189,8 @@ GROUPS = {
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
     "row stores": """InParts Opened NodeSplit NodeTotals NodeTables Sketch checksum_of CodedRows
-        Chunk rows_of_arrays Folder open_mapped grow_by_levels""",
+        Chunk rows_of_arrays Folder open_mapped grow_by_levels
+        adds_exactly""",
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay

@@ -64,6 +64,7 @@ OUTSIDE = {
     "onnx": {"arboretum_basics"},
     "onnxruntime": {"arboretum_basics"},
     "optuna": {"arboretum_optuna"},
+    "ray": {"arboretum_ray"},
 }
 """Third-party package → rooms and plugins that may import it at all."""
 
@@ -94,6 +95,7 @@ HEAVY = (
     "onnxruntime",
     "optuna",
     "playwright",
+    "ray",
 )
 FOR_PLUGINS = ("arboretum.api", "arboretum.kernels", "arboretum.testing")
 

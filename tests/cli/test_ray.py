@@ -6,62 +6,20 @@ folder nor the plugin's file.  Nodes and workers are killed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from cli.test_launchers import MORTAL, finished, stored, wait_for
+from cli.test_launchers import MORTAL, finished, stored
+from ray_nodes import ENVIRONMENT, end_group, may_unshare, start_head, start_node, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed (make test-ray)")
 pytest.importorskip("hydra_plugins.hydra_ray_launcher", reason="the extra 'ray' is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.cold]
 
 HOST, PORT = "127.0.0.2", 6391
-ENVIRONMENT = {
-    "RAY_AUTH_MODE": "disabled",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-}
-
-
-def may_unshare() -> bool:
-    """Whether a process may have a file system of its own here."""
-    try:
-        return subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
-    except OSError:
-        return False
-
-
-def start_node(log: Path, *words: str, hidden: Path | None = None) -> subprocess.Popen:
-    """Start a Ray node in a process group of its own.
-
-    hidden : a folder in whose place this node sees an empty one.
-    """
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
-    command += [f"--node-ip-address={HOST}", "--object-store-memory=100000000", *words]
-    if hidden is not None:
-        script = 'mount -t tmpfs none "$1" && shift && cd / && exec "$@"'
-        command = ["unshare", "-m", "sh", "-c", script, "sh", str(hidden), *command]
-    with log.open("w") as file:
-        return subprocess.Popen(
-            command,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            env={**os.environ, **ENVIRONMENT},
-        )
-
-
-def end_group(process: subprocess.Popen) -> None:
-    """Kill a node with all that it started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 class Cluster:
@@ -69,17 +27,12 @@ class Cluster:
 
     def __init__(self, folder: Path, hidden: Path) -> None:
         self.folder, self.hidden = folder, hidden
-        self.head = start_node(
-            folder / "head.log",
-            *("--head", f"--port={PORT}", "--include-dashboard=false"),
-            f"--temp-dir={folder / 'r'}",
-        )
-        wait_for(lambda: "Ray runtime started" in (folder / "head.log").read_text(), 90.0)
+        self.head = start_head(folder / "head.log", folder / "r", HOST, PORT)
         self.start_second()
 
     def start_second(self) -> None:
         log = self.folder / "second.log"
-        self.second = start_node(log, f"--address={HOST}:{PORT}", hidden=self.hidden)
+        self.second = start_node(log, f"--address={HOST}:{PORT}", host=HOST, hidden=self.hidden)
         wait_for(lambda: "Ray runtime started" in log.read_text(), 90.0)
 
     def end(self) -> None:

@@ -250,7 +250,11 @@ class Session:
             # to the tracker
             if is_taken(folder):
                 prepared = in_parts.prepare_request(request, report)
-                folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
+                try:
+                    folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
+                except BaseException:
+                    prepared.release()
+                    raise
         # before other data are read, so that it can be told of what fails, and loads while the run
         # works
         if tracker is not None:
@@ -260,7 +264,11 @@ class Session:
             if tracker not in self._prepared:
                 trouble = self.ask(tracker, functools.partial(self.prepare_tracker, tracker))
         prepared = prepared or in_parts.prepare_request(request, report)
-        expected.compare(prepared.sha256, prepared.table.name, request.code)
+        try:
+            expected.compare(prepared.sha256, prepared.table.name, request.code)
+        except BaseException:
+            prepared.release()
+            raise
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:

@@ -42,7 +42,7 @@ from arboretum.errors import (
     blaming,
     sure,
 )
-from arboretum.interfaces.dataset import Dataset, InParts
+from arboretum.interfaces.dataset import Dataset, InParts, Part
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import Opened
 from arboretum.interfaces.split import Division, SplitInParts
@@ -60,6 +60,7 @@ from arboretum.rows.sketch import checksum_of
 NO_ROWS = np.zeros(0, np.int64)
 TRAIN, TEST = 0, 2
 """Numbers of subsets; 1 is that of ``valid``."""
+THERE = ", where its rows lie"
 
 
 def prepare_request(request: Request, progress: Progress) -> Prepared:
@@ -88,8 +89,10 @@ def refuse_unfit(request: Request) -> None:
     """Raise CapabilityError, naming the part, for what needs the table as a whole."""
     from arboretum.engine.search.levels import find_what_needs_rows
 
-    parts = request.parts
-    rows = f"rows={sure(parts.rows).name}"
+    parts, store = request.parts, sure(request.parts.rows)
+    rows = f"rows={store.name}"
+    if hasattr(store, "check_installed"):
+        store.check_installed()
     for fault in find_what_needs_rows(parts):
         raise CapabilityError(f"{fault}; use rows=memory")
     if parts.split is not None and not hasattr(parts.split, "assign_rows"):
@@ -228,12 +231,13 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
                 "fit",
             )
         solution = _legible(solution, opened)
+        if (tree := solution.tree) is None:
+            raise BudgetError(next(iter(solution.notes), "there is no tree"))
+        with clock(timings, "verify"):
+            found = MergedRows.of(tree, data, opened, report, prepared.subsets)
+        solution = attrs.evolve(solution, notes=(*solution.notes, *opened.notes()))
     finally:
         opened.release()
-    if (tree := solution.tree) is None:
-        raise BudgetError(next(iter(solution.notes), "there is no tree"))
-    with clock(timings, "verify"):
-        found = MergedRows.of(tree, data, opened, report, prepared.subsets)
     ends = np.cumsum([0, *(part.n_rows for part in found.tables)])
     fitted = Fit(
         solution,
@@ -261,7 +265,7 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
         },
         checked={
             **record.checked,
-            "data": "read again, part by part",
+            "data": "read again, part by part" + ("" if opened.visit is map else THERE),
             "rows": f"{n} by their raw values, {walked}",
         },
     )
@@ -292,6 +296,97 @@ def _legible(solution: Solution, opened: Opened) -> Solution:
 
 
 @attrs.frozen(eq=False)
+class SplitPart:
+    """A part, and which of its rows train and which judge.
+
+    subsets : uint8[rows]; None: all train.
+    """
+
+    part: Part
+    subsets: np.ndarray | None
+
+    @staticmethod
+    def all_of(data: InParts, subsets: np.ndarray | None) -> list[SplitPart]:
+        """Those of a data set."""
+        return [
+            SplitPart(part, None if subsets is None else subsets[start : start + part.n_rows])
+            for start, part in data.starts()
+        ]
+
+
+@attrs.frozen(eq=False)
+class RestingRows:
+    """What rows add up to where they rest, by class; a key is a node and a class.
+
+    count : int64[keys], rows.
+    moments : float64[keys, 1 or 3], Σ of weights (of weights times target, and its square).
+    shown : int64[·], the keys that have a row.   rows : a row of each.
+    deviation : Σ of weight times |target − predicted|, NaN for classes.
+    """
+
+    count: np.ndarray
+    moments: np.ndarray
+    shown: np.ndarray
+    rows: Table
+    deviation: float
+
+    @staticmethod
+    def of(tree: Tree, shift: float, table: Table, node: np.ndarray) -> RestingRows:
+        """Add them up.   shift : what numbers are taken less of.   node : int64[n], where each
+        rests.
+        """
+        weight, width = table.row_weights(), len(tree.classes) or 1
+        n, deviation = tree.n_nodes * width, np.nan
+        if tree.is_classification:
+            key = node * width + table.target.codes
+            moments = np.bincount(key, weight, n)[:, None]
+        else:
+            key, y = node, table.target.values
+            deviation = float((weight * np.abs(y - tree.value[node])).sum())
+            sums = [np.bincount(key, weight * (y - shift) ** k, n) for k in range(3)]
+            moments = np.stack(sums, axis=1)
+        first = np.zeros(n, np.int64)
+        first[key[::-1]] = np.arange(table.n_rows)[::-1]  # of several rows the last one written
+        count = np.bincount(key, minlength=n)
+        shown = np.flatnonzero(count)
+        return RestingRows(count, moments, shown, table.take(first[shown]), deviation)
+
+
+@attrs.frozen(eq=False)
+class VerifiedPart:
+    """What a part adds up to, of each subset that has rows in it; and the rows of it that were
+    walked in plain Python.
+    """
+
+    subsets: dict[int, RestingRows]
+    walked: int
+
+    @staticmethod
+    def of(split_part: SplitPart, tree: Tree, shift: float, sample: int) -> VerifiedPart:
+        """Let a part walk down the tree.  Raises VerificationError where walks disagree.
+
+        shift : what numbers are taken less of.   sample : rows to walk in plain Python.
+        """
+        from arboretum.engine.verify import check_sample
+
+        part, table = split_part.part, split_part.part.load()
+        places = walk.places(tree, table)
+        if len(places.row):
+            fail(f"{part.name}: every row rests at one node", int(places.row[0]))
+        walked = check_sample(tree, table, places, sample)
+        if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
+            where = f"row {int(same.argmin())} of {part.name}"
+            fail(f"{where} comes to rest where the kernel that predicts puts it")
+        if split_part.subsets is None:
+            return VerifiedPart({TRAIN: RestingRows.of(tree, shift, table, places.whole)}, walked)
+        found = {}
+        for number in np.unique(split_part.subsets).tolist():
+            own = np.flatnonzero(split_part.subsets == number)
+            found[number] = RestingRows.of(tree, shift, table.take(own), places.whole[own])
+        return VerifiedPart(found, walked)
+
+
+@attrs.frozen(eq=False)
 class MergedRows:
     """All rows as few objects: those of a class that rest at a node are one.
 
@@ -317,28 +412,22 @@ class MergedRows:
 
         subsets : uint8[rows], which train and which judge; None: all train.
         """
-        from arboretum.engine.verify import ROWS_IN_PYTHON, check_sample, check_structure
+        from arboretum.engine.verify import ROWS_IN_PYTHON, check_structure
 
-        tree = check_structure(tree)
+        tree, n = check_structure(tree), len(data.parts)
         sums = [_Sums(tree, opened.store.shift) for _ in range(3)]
-        rows, walked = max(1, ROWS_IN_PYTHON // len(data.parts)), 0
-        for start, part in data.starts():
-            report(start, data.n_rows, f"verifying {part.name}")
-            table = part.load()
-            places = walk.places(tree, table)
-            if len(places.row):
-                fail(f"{part.name}: every row rests at one node", int(places.row[0]))
-            walked += check_sample(tree, table, places, rows)
-            if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
-                where = f"row {int(same.argmin())} of {part.name}"
-                fail(f"{where} comes to rest where the kernel that predicts puts it")
-            if subsets is None:
-                sums[TRAIN].take_in(table, places.whole)
-                continue
-            own = subsets[start : start + table.n_rows]
-            for number, of_subset in enumerate(sums):
-                if len(rows_here := np.flatnonzero(own == number)):
-                    of_subset.take_in(table.take(rows_here), places.whole[rows_here])
+        shift, sample = opened.store.shift, max(1, ROWS_IN_PYTHON // n)
+        verified = functools.partial(VerifiedPart.of, tree=tree, shift=shift, sample=sample)
+        found = opened.visit(verified, SplitPart.all_of(data, subsets))
+        walked = 0
+        report(0, n, "verifying")
+        for k, (part, own) in enumerate(zip(data.parts, found, strict=True)):
+            report(k + 1, n, f"verifying; {part.name} is done")
+            if (rows := sum(int(one.count.sum()) for one in own.subsets.values())) != part.n_rows:
+                fail(f"{part.name}: all of its {part.n_rows} rows come to rest", rows)
+            for number, resting in own.subsets.items():
+                sums[number].take_in(resting)
+            walked += own.walked
         objects = sums[TRAIN].objects(opened.objects)
         none = attrs.evolve(objects.table.take(NO_ROWS), notes=data.schema.notes)
         judging = [one.rows(data.schema.notes)[0] if one.n else none for one in sums[1:]]
@@ -375,25 +464,16 @@ class _Sums:
         self.keys: list[np.ndarray] = []
         self.shown: list[Table] = []
 
-    def take_in(self, table: Table, node: np.ndarray) -> None:
-        """Add the rows of a part.   node : int64[n], where each rests."""
-        weight, n = table.row_weights(), len(self.count)
-        if self.tree.is_classification:
-            key = node * self.width + table.target.codes
-            self.moments[:, 0] += np.bincount(key, weight, n)
-        else:
-            key, y = node, table.target.values
-            self.deviation += float((weight * np.abs(y - self.tree.value[node])).sum())
-            for k in range(3):
-                self.moments[:, k] += np.bincount(key, weight * (y - self.shift) ** k, n)
-        self.n += table.n_rows
-        here = np.bincount(key, minlength=n)
-        fresh = np.flatnonzero((here > 0) & (self.count == 0))
+    def take_in(self, found: RestingRows) -> None:
+        """Add the rows of a part."""
+        fresh = np.flatnonzero(self.count[found.shown] == 0)
         if len(fresh):
-            seen, first = np.unique(key, return_index=True)
-            self.keys.append(fresh)
-            self.shown.append(table.take(first[np.searchsorted(seen, fresh)]))
-        self.count += here
+            self.keys.append(found.shown[fresh])
+            self.shown.append(found.rows.take(fresh))
+        self.n += int(found.count.sum())
+        self.count += found.count
+        self.moments += found.moments
+        self.deviation += found.deviation
 
     def rows(self, notes: Mapping[str, str]) -> tuple[Table, np.ndarray]:
         """A table of few rows that all rows have become, with their weights, and int64[·], how many

@@ -7,8 +7,8 @@ them on (``split``).  A store may hold them in memory, in a file, or on many mac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -133,7 +133,12 @@ class Opened:
         features of all, prices go by them.
     sha256 : of the table's canonical content, as ``Table.sha256`` has it.
     approximate : columns with more values than ``objects`` show.
-    release : gives back what the store holds.
+    release : gives back what the store holds; may be called twice.
+    visit : calls a function with every item of a list, where rows lie, and yields what it returned,
+        in order; the tree is verified by it, and the items are the parts of the data, in order.
+        Function and items can be pickled.  ``map``: this process reads them.
+    notes : what a reader of the record should know of the store, asked once the tree is grown and
+        verified.
     """
 
     store: RowStore
@@ -141,6 +146,8 @@ class Opened:
     sha256: str
     approximate: frozenset[str] = frozenset()
     release: Callable[[], None] = lambda: None
+    visit: Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]] = map
+    notes: Callable[[], tuple[str, ...]] = lambda: ()
 
 
 class Rows(Component, Protocol):
@@ -167,4 +174,13 @@ class Rows(Component, Protocol):
         progress : as of a :class:`~arboretum.interfaces.method.Context`.
         Raises DataError, naming a part that cannot be read or has other columns; CapabilityError
         for an encoder that must see all rows at once; StoreError where there is no room.
+        """
+
+
+class RowsWithNeeds(Protocol):
+    """Optional for a kind of rows: it needs what may not be installed."""
+
+    def check_installed(self) -> None:
+        """Raise CapabilityError, naming what is missing and how to get it; asked before any data
+        are read.
         """

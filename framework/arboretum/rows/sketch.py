@@ -4,15 +4,18 @@ these are too many, quantiles.  Sketches of parts can be merged, so that parts m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, sure
-from arboretum.interfaces.dataset import InParts
+from arboretum.interfaces.dataset import InParts, Part
 from arboretum.interfaces.encoder import Encoder
 from arboretum.model.encoded import Encoded
 from arboretum.model.missing import MISSING
-from arboretum.model.table import Checksum, Column, Table
+from arboretum.model.table import Checksum, Column, Table, Target
 from arboretum.rows.values import distinct_with_codes
 
 SIZE = 4096
@@ -295,19 +298,35 @@ class Sketch:
         )
 
 
-def checksum_of(data: InParts) -> str:
-    """Return the checksum of a data set's table (``Table.sha256``), read column after column."""
+def checksum_of(
+    data: InParts, seen: Callable[[int, np.ndarray], None] = lambda part, values: None
+) -> str:
+    """Return the checksum of a data set's table (``Table.sha256``), read column after column.
+
+    seen : is told the number of a part and what was read of it: each column, the target, weights.
+    """
     checksum, schema = Checksum(), data.schema
+
+    def take_in(what: Column | Target | None, read: Callable[[Part], np.ndarray]) -> None:
+        checksum.begin(what)
+        for k, part in enumerate(data.parts):
+            values = read(part)
+            checksum.add(values)
+            seen(k, values)
+
     for column in schema.columns:
-        checksum.begin(column)
-        for part in data.parts:
-            checksum.add(part.column(column.name).values)
-    checksum.begin(schema.target)
-    for part in data.parts:
-        target = part.target()
-        checksum.add(target.codes if schema.is_classification else target.values)
+        take_in(column, partial(values_of, name=column.name))
+    take_in(schema.target, lambda part: target_values(part.target()))
     if schema.weights is not None:
-        checksum.begin(None)
-        for part in data.parts:
-            checksum.add(part.weights())
+        take_in(None, lambda part: part.weights())
     return checksum.sha256
+
+
+def values_of(part: Part, name: str) -> np.ndarray:
+    """Return float64[n] or int32[n], a column of a part."""
+    return part.column(name).values
+
+
+def target_values(target: Target) -> np.ndarray:
+    """Return int32[n] codes of classes, or float64[n] numbers."""
+    return target.codes if target.is_classification else target.values

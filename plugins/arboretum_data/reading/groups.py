@@ -7,8 +7,9 @@ and the cells of a group are looked up in it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,27 +104,46 @@ class ParquetParts:
 
     missing : words of text that mean "missing".
     stamp : size and time of change of the file.
+    footer : checksum of its footer, which says what lies where, and of what least and greatest
+        values.
     whole : without rows, the table as it is to be; ``built`` as it is before one class is set
         against the rest (``positive``).
+    moved : whether this was pickled.  Where it comes to the file may be a copy, of the same
+        size and with the same footer, that was made at another time.
     """
 
     path: Path
     missing: tuple[str, ...]
     stamp: tuple[int, int]
+    footer: str
     meaning_of: dict[str, Meaning]
     whole: Table
     built: Table
     weight: str | None
     positive: str | None
+    moved: bool = False
 
     def cells(self, group: int, name: str, where: str) -> np.ndarray:
         """Read a column of a row group, as the table has it."""
         meaning = self.meaning_of[name]
-        if stamp_of(self.path) != self.stamp:
+        found = stamp_of(self.path)
+        if self.moved:
+            if found[0] != self.stamp[0] or _footer(self.path, found) != self.footer:
+                raise DataError(
+                    f"{where}: the file is not the one that the run began with; all nodes need "
+                    "the same"
+                )
+        elif found != self.stamp:
             raise DataError(f"{where}: the file has changed since the run began; start it again")
-        file = _opened(self.path, self.stamp)
+        file = _opened(self.path, found)
         cells = read_cells(file, group, meaning.place, name, self.missing, where)
         return meaning.read(cells, where)
+
+    def __reduce__(self) -> tuple[Callable[[], ParquetParts], tuple[()]]:
+        """What is pickled is read elsewhere, where no relative path leads to the file."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(ParquetParts)}
+        there = {"path": self.path.absolute(), "moved": True}
+        return partial(ParquetParts, **{**fields, **there}), ()
 
 
 @attrs.frozen(eq=False)
@@ -204,6 +224,16 @@ def open_file(path: Path) -> ParquetFile:
 def _opened(path: Path, stamp: tuple[int, int]) -> ParquetFile:
     """The same file for all columns of all groups: its footer is read once.   stamp : its own."""
     return open_file(path)
+
+
+@lru_cache(maxsize=2)
+def _footer(path: Path, stamp: tuple[int, int]) -> str:
+    """Checksum of a file's footer.   stamp : its own."""
+    with path.open("rb") as file:
+        file.seek(max(0, stamp[0] - 8))  # its length, and the word PAR1
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(0, stamp[0] - 8 - length))
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -287,6 +317,7 @@ def parquet_in_parts(
         path,
         tuple(missing),
         stamp,
+        _footer(path, stamp),
         meaning_of,
         finish(before),
         before,

@@ -1,0 +1,230 @@
+"""What an actor does: it holds the codes of some parts, and counts them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    Chunk,
+    CodedRows,
+    DataError,
+    NodeSplit,
+    NodeTables,
+    NodeTotals,
+    Sketch,
+    StoreError,
+    Table,
+    rows_of_arrays,
+)
+from arboretum_ray.order import Span, add_up
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.dataset import Part
+    from arboretum.model.encoded import Feature
+
+T = TypeVar("T")
+P = ParamSpec("P")
+Held = TypeVar("Held")
+
+
+@attrs.frozen
+class Place:
+    """Where an actor lives.   version : of the laboratory there."""
+
+    node: str
+    version: str
+
+
+@attrs.frozen
+class Moments:
+    """Of one part: its weight, and Σ of weight times target (0 for classes)."""
+
+    weight: float
+    target: float
+
+
+@attrs.frozen
+class Size:
+    """Of one part, coded: what a row store says of its rows."""
+
+    n_rows: int
+    total_weight: float
+    units: bool
+    exact: bool
+
+
+@attrs.frozen(eq=False)
+class PartSketches:
+    """What some parts look like: sketches of spans of them, and the moments of each."""
+
+    sketches: Mapping[Span, Sketch]
+    moments: tuple[Moments, ...]
+
+
+def node_name() -> str:
+    """The address of the node that this runs on."""
+    import ray
+
+    return str(ray.util.get_node_ip_address())
+
+
+def version_here() -> str:
+    """The version of the laboratory in this process."""
+    return str(vars(sys.modules["arboretum"])["__version__"])
+
+
+def merged(one: Sketch, other: Sketch) -> Sketch:
+    """The first, that has taken in the second."""
+    one.merge(other)
+    return one
+
+
+def on_node(method: Callable[P, T]) -> Callable[P, T]:
+    """Let errors say on which node they came up, in one line."""
+
+    @functools.wraps(method)
+    def wrapped(*words: P.args, **more: P.kwargs) -> T:
+        try:
+            return method(*words, **more)
+        except (DataError, StoreError) as error:
+            raise type(error)(f"node {node_name()}: {error}") from None
+        except MemoryError:
+            raise StoreError(
+                f"node {node_name()} has no memory left for its rows; more actors hold fewer each "
+                "(rows.actors)"
+            ) from None
+
+    return wrapped
+
+
+def checksum_of_values(values: np.ndarray, before: int = 0) -> int:
+    """A quick checksum, by which two readers of a part see that they read the same."""
+    return zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data, before)
+
+
+class RowActor:
+    """An actor's object.
+
+    stores : the codes, of each part or (once ``join`` was asked) of all.
+    """
+
+    def __init__(self, parts: Sequence[Part], mine: Span, all_parts: Span, schema: Table):
+        self.parts, self.mine, self.all_parts, self.schema = parts, mine, all_parts, schema
+        self.stores: list[CodedRows] = []
+
+    def place(self) -> Place:
+        """Say where it is."""
+        return Place(node_name(), version_here())
+
+    @on_node
+    def sketch(self, most: int) -> PartSketches:
+        """What an encoder must know.   most : values of a column that are kept."""
+        moments = list[Moments]()
+
+        def sketch_of(part: Part) -> Sketch:
+            table, sketch = part.load(), Sketch.of(self.schema, most)
+            sketch.add(table)
+            weight = table.row_weights()
+            target = float(weight @ table.target.values) if table.is_regression else 0.0
+            moments.append(Moments(float(weight.sum()), target))
+            return sketch
+
+        return PartSketches(self._by_span(self.parts, sketch_of, merged), tuple(moments))
+
+    @on_node
+    def code(
+        self, features: tuple[Feature, ...], shift: float, checksums: Sequence[int]
+    ) -> list[Size]:
+        """Code all parts.   checksums : what the driver read of each; an actor that reads anything
+        else raises DataError.
+        """
+        self.stores = [
+            self._coded(part, features, shift, checksums[k])
+            for k, part in enumerate(self.parts, self.mine.first)
+        ]
+        return [Size(one.n_rows, one.total_weight, one.units, one.exact) for one in self.stores]
+
+    def _coded(
+        self, part: Part, features: tuple[Feature, ...], shift: float, wanted: int
+    ) -> CodedRows:
+        table = part.load()
+        target = table.target.codes if table.is_classification else table.target.values
+        read = [*(column.values for column in table.columns), target]
+        read += [] if table.weights is None else [table.weights]
+        if functools.reduce(lambda found, values: checksum_of_values(values, found), read, 0) != (
+            wanted
+        ):
+            raise DataError(
+                f"{part.name} holds other values here than where the run began; all nodes need "
+                "the same file"
+            )
+        kind = np.uint8 if max(f.n_bins + f.has_missing for f in features) <= 256 else np.uint16
+        codes = np.empty((len(features), table.n_rows), kind)
+        for own, feature in zip(codes, features, strict=True):
+            own[:] = feature.codes(table.column(feature.column))
+        weight, n_classes = table.row_weights(), self.schema.n_classes
+        return rows_of_arrays(features, n_classes, codes, target, weight, shift)
+
+    def join(self) -> None:
+        """Take all parts as one from now on: their sums do not round, in whatever order."""
+        stores, first = self.stores, self.stores[0]
+
+        def chunks() -> Iterator[Chunk]:
+            return itertools.chain.from_iterable(one.chunks() for one in stores)
+
+        whole = CodedRows(
+            features=first.features,
+            n_classes=first.n_classes,
+            n_rows=sum(one.n_rows for one in stores),
+            total_weight=sum(one.total_weight for one in stores),
+            units=all(one.units for one in stores),
+            exact=True,
+            shift=first.shift,
+            chunks=chunks,
+        )
+        self.stores = [whole]
+
+    @on_node
+    def totals(self, nodes: Sequence[int]) -> dict[Span, NodeTotals]:
+        """What the rows of these nodes add up to."""
+        return self._by_span(self.stores, lambda one: one.totals(nodes), NodeTotals.add)
+
+    @on_node
+    def tables(self, nodes: Sequence[int], units: bool) -> dict[Span, NodeTables]:
+        """Their rows by bin."""
+        return self._by_span(self.stores, lambda one: one.tables(nodes, units), NodeTables.add)
+
+    @on_node
+    def split(self, splits: Sequence[NodeSplit]) -> None:
+        """Send the rows of these nodes to the nodes below."""
+        for store in self.stores:
+            store.split(splits)
+
+    @on_node
+    def visit(self, function: Callable[[Held], T], items: Sequence[Held]) -> list[T]:
+        """What a function says of each item."""
+        return [function(item) for item in items]
+
+    def _by_span(
+        self,
+        held: Sequence[Held],
+        ask: Callable[[Held], T],
+        add: Callable[[T, T], T],
+    ) -> dict[Span, T]:
+        """Answers of what is held, added up over the largest spans."""
+        if len(held) == 1:
+            return {self.mine: ask(held[0])}
+
+        def known(span: Span) -> T | None:
+            single = span.stop == span.first + 1
+            return ask(held[span.first - self.mine.first]) if single else None
+
+        return {span: add_up(span, known, add) for span in self.all_parts.largest_within(self.mine)}
