@@ -2,8 +2,8 @@
 
 Run from the repository:
 
-    python experiments/benchmarks/rows_in_chunks.py [--rows 5000000] [--depth 8] [--folder FOLDER]
-        [--whole] [--lightgbm PYTHON]
+    python experiments/benchmarks/rows_in_chunks.py [--rows 5000000] [--depth 8] [--min-leaf 1]
+        [--folder FOLDER] [--whole] [--lightgbm PYTHON]
 
 Writes a Parquet file of so many rows (20 columns of 64 values, 3 classes by a hidden tree, 10 %
 noise), and grows one tree on it by each way in a process of its own, from the file to the tree.
@@ -85,7 +85,9 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
-def grow_once(path: Path, way: str, depth: int, folder: str) -> dict[str, object]:
+def grow_once(
+    path: Path, way: str, depth: int, folder: str, min_leaf: int = 1
+) -> dict[str, object]:
     """From the file to the tree: processor seconds of each step, peak, a hash of the tree."""
     from arboretum.api import Context, Parts, Problem, grow
     from arboretum.plugin.discovery import load_registry
@@ -115,7 +117,7 @@ def grow_once(path: Path, way: str, depth: int, folder: str) -> dict[str, object
         None,
         criterion=part("criterion", "reduction"),
         impurity=part("impurity", "gini"),
-        stopping=(part("stopping", "standard", max_depth=depth),),
+        stopping=(part("stopping", "standard", max_depth=depth, min_leaf=min_leaf),),
     )
     prices = part("cost", "unit").price_list(objects, 0)
     tree = grow(Problem(objects, prices, chosen, store=store), Context(), order="breadth").tree
@@ -130,7 +132,7 @@ def grow_once(path: Path, way: str, depth: int, folder: str) -> dict[str, object
     }
 
 
-def run_once(path: Path, way: str, depth: int, folder: str) -> dict[str, object]:
+def run_once(path: Path, way: str, depth: int, folder: str, min_leaf: int = 1) -> dict[str, object]:
     """The command: read, checksum, code, grow, verify, measure."""
     import arboretum
 
@@ -144,6 +146,7 @@ def run_once(path: Path, way: str, depth: int, folder: str) -> dict[str, object]
             "encoder=midpoints",
             "method=cart",
             f"stopping.standard.max_depth={depth}",
+            f"stopping.standard.min_leaf={min_leaf}",
             f"rows={way}",
             *([f"rows.folder={folder}"] if way == "chunks" else []),
             "tracker=none",
@@ -158,6 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--depth", type=int, default=8)
+    parser.add_argument("--min-leaf", type=int, default=1)
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--lightgbm", metavar="PYTHON")
@@ -166,7 +170,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.way:
         once = run_once if given.whole else grow_once
-        print(json.dumps(once(given.file, given.way, given.depth, given.folder)))
+        print(json.dumps(once(given.file, given.way, given.depth, given.folder, given.min_leaf)))
         return
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         small, file = Path(folder) / "small.parquet", Path(folder) / "rows.parquet"
@@ -177,6 +181,7 @@ def main() -> None:
             for path in (small, file):  # the first run compiles
                 words = [sys.executable, __file__, "--way", way, "--file", str(path)]
                 words += ["--folder", folder, "--depth", str(given.depth)]
+                words += ["--min-leaf", str(given.min_leaf)]
                 words += ["--whole"] * given.whole
                 done = subprocess.run(words, check=True, capture_output=True, text=True)
                 found[way] = json.loads(done.stdout.splitlines()[-1])

@@ -35,7 +35,15 @@ import numpy as np
 from arboretum.kernels.block import flush, make_room, named, reset
 from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import inline, inner, jit
-from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, scoring_of
+from arboretum.kernels.tables import (
+    NO_SIDE,
+    Least,
+    Scorer,
+    Ties,
+    add_moments,
+    mass_of,
+    scoring_of,
+)
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
 """Families of features.  A raw column with a test at every cut, also between known and missing
@@ -408,6 +416,34 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
             scan_binary(f, features, bins, allowed, block, scoring)
         found[at] = state.used - before
     flush(block, scoring)
+
+
+@jit
+def scan_nodes(features, chosen, tables, allowed, scorer, nodes, bins, block, found):
+    """Score the tests of many nodes, each as :func:`scan_coded` does one.
+
+    features, chosen, allowed : the same at all of them.
+    tables : (float64[nodes, bins, width] weights, of no node where they are counts, and
+        integers[nodes, bins, count width] counts).
+    scorer : whose scalars and floor of ties are those of no node.
+    nodes : (float64[nodes, 5], scalars of each, and float64[nodes], the floor of ties).
+    bins : memory for the bins of a node.
+    found : STATE[nodes], receives what is known of each.
+    """
+    (weights, counts), (scalars, floor) = tables, nodes
+    tests = np.empty(len(chosen), np.int64)
+    for i in range(len(counts)):
+        for b in range(counts.shape[1]):
+            for k in range(counts.shape[2]):
+                bins.counts[b, k] = counts[i, b, k]
+        if len(weights) > 0:
+            bins.weights[:] = weights[i]
+        ties = Ties(scorer.ties.relative, floor[i])
+        one = Scorer(scorer.batch, scalars[i], scorer.params, scorer.impurity, ties)
+        scan_coded(features, chosen, bins, allowed, one, block, 0, tests)
+        state = block.state[0]
+        found[i].feature, found[i].index, found[i].side = state.feature, state.index, state.side
+        found[i].best, found[i].broken = state.best, state.broken
 
 
 @jit

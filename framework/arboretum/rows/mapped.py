@@ -31,6 +31,9 @@ from arboretum.rows.values import adds_exactly
 
 ROWS = 1 << 16
 """Rows of a chunk: one of 20 columns is 1.3 MB."""
+HELD = 1 << 28
+"""Bytes of rows that stay in memory while a tree grows, which cost a fifth of the time of a deep
+tree to be fetched anew at each level; those beyond are let go."""
 GONE = 255
 """In first codes, that of a missing value; so there are 255 others."""
 MOST = 255
@@ -129,6 +132,8 @@ class MappedRows:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, chunk by chunk; what is done with one before the next is asked for."""
+        per_row = self.codes.itemsize * self.codes.shape[1] + self.node.itemsize
+        per_row += sum(each.itemsize for each in (self.label, self.y, self.weight) if len(each))
         for b, start in enumerate(range(0, self.n, ROWS)):
             rows = slice(start, min(start + ROWS, self.n))
             chunk = Chunk(
@@ -139,8 +144,9 @@ class MappedRows:
                 self.weight[rows],
             )
             yield chunk
-            forget_memory(self.codes[b], self.node[rows], self.label[rows])
-            forget_memory(self.y[rows], self.weight[rows])
+            if rows.stop * per_row > HELD:
+                forget_memory(self.codes[b], self.node[rows], self.label[rows])
+                forget_memory(self.y[rows], self.weight[rows])
 
     def put(self, feature: int, first: int, codes: np.ndarray) -> None:
         """Write the codes of a feature, for rows from ``first`` on."""

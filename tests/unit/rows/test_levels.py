@@ -21,6 +21,7 @@ from arboretum.api import (
     grow_by_levels,
 )
 from arboretum.engine.search import levels
+from arboretum.kernels import criterion_kernel
 from arboretum.plugin.discovery import load_registry
 from arboretum.rows.coded import rows_of_arrays
 from arboretum.rows.reference import ReferenceRows
@@ -186,6 +187,45 @@ def test_tables_that_do_not_fit_together_are_fetched_in_batches(monkeypatch):
     monkeypatch.setattr(levels.StoredHistograms, "keep_bytes", 1500)
     check_same(problem_of(draw_table(9)))
     check_same(problem_of(draw_table(9, weights="tenths"), "multiway"))
+
+
+@pytest.mark.parametrize("weights", ["units", "tenths"])
+def test_nodes_scored_together_or_one_by_one_have_the_same_tests(weights, monkeypatch):
+    problem = problem_of(draw_table(9, weights=weights, n=400), "multiway")
+    trees = []
+    for together in (1, 3, 64):
+        monkeypatch.setattr(levels, "TOGETHER", together)
+        trees.append(check_same(problem))
+    monkeypatch.setattr(levels.LevelGrowth, "together", False)
+    assert [check_same(problem)] * 3 == trees and trees[0].n_leaves > 20
+
+
+@criterion_kernel
+def broken_score(weights, counts, price, extra, node):
+    return node.params[0] if node.mass < 0.5 * node.total_mass else 0.5
+
+
+@attrs.frozen
+class Broken:
+    """No score for tests of nodes of less than half of the weight."""
+
+    kind, name, paper, capabilities = "criterion", "broken", "", ()
+
+    value: float = np.nan
+
+    def score(self, tables, node):
+        half = node.mass < 0.5 * node.total_mass
+        return np.full(tables.n_tests, self.value if half else 0.5)
+
+    def kernel(self, impurity):
+        return broken_score
+
+
+@pytest.mark.parametrize("value, said", [(np.nan, "returned NaN for"), (np.inf, r"with \+inf")])
+def test_a_score_that_is_no_number_is_named_wherever_it_is_met(value, said):
+    problem = problem_of(draw_table(0), criterion=Broken(value))
+    with pytest.raises(ContractError, match=rf"criterion 'broken' .*{said}"):
+        grow_by_levels(problem, Context(), kernels(problem))
 
 
 def test_one_class_is_a_leaf_and_a_tree():

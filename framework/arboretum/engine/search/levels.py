@@ -13,13 +13,16 @@ those of the other loop, breadth first.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from arboretum.engine.search.assemble import Grown
-from arboretum.engine.search.coded import WIDE, CodedEngine
+from arboretum.engine.search.coded import WIDE, CodedEngine, View, features_without_codes
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.fit_check import check_parts
@@ -31,10 +34,16 @@ from arboretum.engine.search.workspace import Draw, Workspace
 from arboretum.errors import CapabilityError, ContractError, sure
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import NodeSplit, NodeTotals, RowStore
+from arboretum.kernels import coded as kernels
+from arboretum.kernels.block import STATE, Block
+from arboretum.kernels.coded import Allowed
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
 TABLE_BYTES = 1 << 26
 """Tables of open nodes that are fetched, and kept, at a time: 64 MB each."""
+
+TOGETHER = 64
+"""Nodes whose tests are scored in one call: their tables are a megabyte or so."""
 
 NO_ROWS = np.zeros(0, np.int32)
 Siblings = tuple[Cell | None, list[Open]]
@@ -99,6 +108,19 @@ class StoredHistograms(Histograms):
                 part.copy() if self._in_order else part[self._order] for part in own
             )
 
+    def tables_of(self, cells: Sequence[Cell]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tables of nodes: float64[nodes, bins, width] weights, of no node where they
+        are counts, and integers[nodes, bins, count width] counts.
+        """
+        kept = []
+        for cell in cells:
+            if self not in cell.memo:
+                self._keep_tables(cell, self._count_node(cell))
+            kept.append(cell.memo.get(self) or self._fetched[cell.node])
+        counts = np.stack([own[-1] for own in kept])
+        weights = np.stack([own[0] for own in kept[: 0 if self._integers else None] or kept[:1]])
+        return (weights[:0].astype(np.float64) if self._integers else weights), counts
+
     def _count_node(self, cell: Cell) -> tuple[np.ndarray, ...]:
         return self._fetched[cell.node]
 
@@ -117,6 +139,74 @@ class StoredEngine(CodedEngine):
         super().__init__(workspace)
         self.histograms = StoredHistograms(workspace, sure(self._histograms).where, store)
         self._histograms = self.histograms
+
+    def best_of(
+        self, items: Sequence[Open], scorer: CompiledCriterion
+    ) -> list[Candidate | None] | None:
+        """Return the best test of each of some nodes, in one call of the kernel; None where each
+        has a list of its own (prices of its path, columns drawn), or a score is no number, so that
+        they are asked one by one.
+        """
+        space, cells = self._space, [item.cell for item in items]
+        same = space.prices.after is None and not space.prices.once_per_column
+        same = same and space.limits.max_cost is None and space.draw is None
+        if scorer.listing or space.allow_constant or not same:
+            return None
+        view, block = self._view_of_all, self._block_of_all
+        found = np.zeros(len(items), STATE)
+        allowed = Allowed(space.least, False, np.zeros(0, np.bool_), view.free)
+        nodes = [scorer.at(item.node) for item in items]
+        kernels.scan_nodes(
+            view.features,
+            np.arange(len(self._narrow)),
+            self.histograms.tables_of(cells),
+            allowed,
+            nodes[0],
+            (np.stack([one.scalars for one in nodes]), np.array([one.ties.floor for one in nodes])),
+            view.bins,
+            block,
+            found,
+        )
+        if found["broken"].any() or (found["best"] == np.inf).any():
+            return None
+        feature, index, side = (found[name].tolist() for name in ("feature", "index", "side"))
+        features = self._narrow.tolist()
+        return [
+            None if f < 0 else self._candidate(features[f], test, to, score)
+            for f, test, to, score in zip(feature, index, side, found["best"].tolist(), strict=True)
+        ]
+
+    def _candidate(self, feature: int, index: int, side: int, score: float) -> Candidate:
+        """Return a test that has won at a node."""
+        return Candidate(
+            engine=self,
+            feature=feature,
+            index=index,
+            side=side,
+            price=float(self._prices[self.test_number(feature, index)]),
+            score=score,
+            place=(self.position(feature), self.rank, feature, index),
+        )
+
+    @cached_property
+    def _view_of_all(self) -> View:
+        """All features, with memory for the bins of a node."""
+        stats, n_bins = self._space.statistics, int(self._offset[-1])
+        features = features_without_codes(
+            self._family, self._offset, self._missing, self._price_offset, self._prices
+        )
+        units = stats.unit and not stats.moments
+        bins = kernels.bins_for(
+            np.zeros((0 if units else n_bins, stats.width)),
+            np.zeros((n_bins, stats.count_width), np.int64),
+            np.zeros((n_bins, 0)),
+        )
+        free = np.zeros(len(self._narrow), np.bool_)
+        return View(features, bins, free, (), self._narrow)
+
+    @cached_property
+    def _block_of_all(self) -> Block:
+        return self._view_of_all.allocate_block(int(self._view_of_all.arity().max()))
 
     @property
     def in_order(self) -> list[int]:
@@ -164,9 +254,13 @@ class LevelGrowth(Growth):
     engine: StoredEngine
     below: dict[int, tuple[int, ...]]
     _known: NodeTotals
+    _rows: list[int]
     _place: dict[int, int]
+    _ahead: dict[int, Candidate | None]
     _last = 0
     _depth = 0
+    together = True
+    """Whether tests of many nodes are scored at once."""
 
     @classmethod
     def over(
@@ -207,7 +301,7 @@ class LevelGrowth(Growth):
         growth.store, growth.engine, growth.below = store, StoredEngine(space, store), {}
         growth.engines = (growth.engine,)
         growth._take_in([0])
-        if (rows := int(growth._known.counts.sum())) != store.n_rows:
+        if (rows := growth._rows[0]) != store.n_rows:
             raise ContractError(
                 f"a row store serves one growth, which all rows begin in node 0: {rows} of "
                 f"{store.n_rows} are there"
@@ -230,7 +324,7 @@ class LevelGrowth(Growth):
             divided = list[Open]()
             for some in self._in_batches(level):
                 self.engine.histograms.fetch(some)
-                for item in (item for _, items in some for item in items):
+                for item in self._scored_ahead([item for _, items in some for item in items]):
                     self.report()
                     self.score(item)
                     if item.candidate is None or not self.may_split(item):
@@ -241,6 +335,24 @@ class LevelGrowth(Growth):
             level = self._split_level(divided)
             self._depth += 1
         return first.grown
+
+    def _scored_ahead(self, items: list[Open]) -> Iterator[Open]:
+        """Yield nodes whose tables are here; the tests of TOGETHER of them are scored at once."""
+        for start in range(0, len(items), TOGETHER):
+            some = items[start : start + TOGETHER]
+            wanted = [item for item in some if item.cell.wanted]
+            ask = self.together and wanted and not self.late()
+            found = self.engine.best_of(wanted, self.scorer) if ask else None
+            self._ahead = {
+                item.cell.node: one for item, one in zip(wanted, found or (), strict=False)
+            }
+            yield from some
+
+    def best_test(self, item: Open) -> Any:
+        """Return the test with the highest score; None where no test is admissible."""
+        if item.cell.node in self._ahead:
+            return self._ahead[item.cell.node]
+        return super().best_test(item)
 
     def _in_batches(self, level: list[Siblings]) -> Iterator[list[Siblings]]:
         """Yield the families of a level, as many together as tables fit in memory."""
@@ -272,6 +384,7 @@ class LevelGrowth(Growth):
     def _take_in(self, nodes: list[int]) -> None:
         """Ask the store for the totals of the nodes of a level.   nodes : ascending."""
         self._known = self.store.totals(nodes)
+        self._rows = self._known.counts.sum(axis=1).tolist()
         self._place = {node: k for k, node in enumerate(nodes)}
 
     def split_node(self, item: Open) -> list[Open]:
@@ -290,8 +403,7 @@ class LevelGrowth(Growth):
     def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
         """Weights and counts of a node as a whole, and its rows, as the store has them."""
         k = self._place[cell.node]
-        counts = self._known.counts[k]
-        return self._known.weights[k], counts, int(counts.sum())
+        return self._known.weights[k], self._known.counts[k], self._rows[k]
 
     def count_objects(self, cell: Cell) -> int:
         """Every row is an object."""
@@ -306,6 +418,8 @@ class LevelGrowth(Growth):
 
     def n_present(self, item: Open) -> int:
         """How many outcomes of the chosen test some row has."""
+        if self.engine.arity(item.cell, item.candidate) == 2 and not self.space.allow_constant:
+            return 2  # a test that has rows on one side alone did not compete
         return int(np.count_nonzero(self.engine.count_outcomes(item.cell, item.candidate)))
 
     def chosen_test(self, item: Open) -> tuple[int, int, int, int]:
@@ -324,14 +438,14 @@ class LevelGrowth(Growth):
 
         stopped : rows that are to stay at the node.  Raises ContractError where others did.
         """
-        rows = self._known.counts[[self._place[v] for v in self.below[cell.node]]].sum(axis=1)
-        if int(rows.sum()) != cell.size - stopped:
+        ends = [0, *itertools.accumulate(self._rows[self._place[v]] for v in self.below[cell.node])]
+        if ends[-1] != cell.size - stopped:
             stays = f", {stopped} of which stay there" if stopped else ""
             raise ContractError(
                 f"a row store sends all rows of a node on: node {cell.node} has {cell.size}{stays}"
-                f", and its children {int(rows.sum())}"
+                f", and its children {ends[-1]}"
             )
-        return np.concatenate([[0], np.cumsum(rows)])
+        return np.array(ends, np.int64)
 
     def _child_cells(
         self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]

@@ -133,6 +133,8 @@ class BinScan:
 class LevelColumnGrowth(ColumnGrowth, LevelGrowth):
     """A growth whose rows lie in a row store, and whose ``missing`` is asked of every test."""
 
+    together = False
+
     def columns(self, cell: Cell) -> Iterator[Column]:
         """Yield the features in the order of the raw table."""
         return (self.coded_column(cell, f, NO_CODE) for f in self.engine.in_order)
