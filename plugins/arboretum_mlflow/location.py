@@ -116,6 +116,7 @@ CAUSES: tuple[tuple[str, str], ...] = (
     ),
     ("no module named", "needs a database driver that is not installed; install it"),
     ("starting up", "is starting; wait a moment"),
+    ("not yet accepting connections", "is starting; wait a moment"),
     ("server closed the connection", "went away while it worked; start it again"),
     ("terminating connection", "went away while it worked; start it again"),
     ("connection refused", "does not answer (connection refused); start it"),

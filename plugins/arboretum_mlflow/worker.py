@@ -103,8 +103,8 @@ class Worker:
 
 
 def collided(error: Exception) -> bool:
-    """Return whether two writers met: one holds SQLite's lock, or has just inserted the row (a data
-    set) that this one wanted.
+    """Return whether waiting helps: two writers met (one holds SQLite's lock, or has just inserted
+    the row, a data set, that this one wanted), or the store's server is starting.
     """
     words = f"{type(error).__name__}: {error}".lower()
     return any(
@@ -115,6 +115,8 @@ def collided(error: Exception) -> bool:
             "duplicate key",
             "integrityerror",
             "deadlock",
+            "database system is starting up",
+            "not yet accepting connections",
         )
     )
 

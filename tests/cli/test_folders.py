@@ -117,3 +117,8 @@ def test_a_free_folder_is_the_one_asked_for_or_the_first_that_holds_no_other_run
     assert free_folder(tmp_path / "r", "g") == tmp_path / "r-2"
     assert free_folder(tmp_path / "r", "h") == tmp_path / "r-3"
     assert free_folder(tmp_path / "r") == tmp_path / "r-3", "a failure has no fingerprint"
+    write_run(tmp_path / "c", {"record.json": record.replace('"f"', '"unfinished-f"')})
+    assert free_folder(tmp_path / "c", "f") == tmp_path / "c", "it was interrupted, and is done now"
+    assert free_folder(tmp_path / "c", "unfinished-f") == tmp_path / "c"
+    assert free_folder(tmp_path / "c", "g") == tmp_path / "c-2"
+    assert free_folder(tmp_path / "r", "unfinished-f") == tmp_path / "r-3", "what is finished stays"

@@ -113,6 +113,7 @@ def test_ctrl_c_and_sigterm_keep_the_best_tree(call, here, monkeypatch, number, 
     )
     assert swept.status == status
     assert (here / "swept" / "0" / "record.json").exists() and not (here / "swept" / "1").exists()
+    assert "0 of 2 runs are finished and kept in swept" in swept.err
 
 
 @pytest.mark.parametrize(

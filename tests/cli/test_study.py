@@ -84,6 +84,8 @@ def test_what_is_finished_is_not_done_again_and_what_is_new_is_done(study, here)
     assert len(records(here)) == 12
     stored = [line["folder"] for line in lines_of(here) if line["call"] == "store"]
     assert len(stored) == len(set(stored)) == 12
+    parents = [line["name"] for line in lines_of(here) if line["call"].endswith("open_sweep")]
+    assert parents == ["study mine"] * 2
 
 
 def test_a_run_that_its_budget_cut_short_is_finished_under_that_budget(study, here):

@@ -158,6 +158,11 @@ class StudyJobs:
         return frozenset({"study", *self.study.every})
 
     @property
+    def title(self) -> str:
+        """What its tracker calls it."""
+        return f"study {self.study.name}"
+
+    @property
     def varied(self) -> tuple[str, ...]:
         """Keys with which the runs' names begin, seeds and folds last."""
         return tuple(AXES[axis] for axis in AXES if len(self.study.axes.get(axis, ())) > 1)

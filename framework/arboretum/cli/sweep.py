@@ -45,6 +45,7 @@ from arboretum.errors import (
     sure,
 )
 from arboretum.interfaces.component import KINDS
+from arboretum.model.record import UNFINISHED
 from arboretum.plugin.discovery import PluginFile
 from arboretum.plugin.registry import SWEEPER
 from arboretum.runs.folder import (
@@ -52,6 +53,7 @@ from arboretum.runs.folder import (
     SWEEP_DIR,
     Index,
     default_root,
+    identity_of,
     is_tracked,
     make_ready,
     remove,
@@ -172,10 +174,11 @@ def _work(
             )
         )
     _print_outcome(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
-    kept = (
-        f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and "
-        f"kept in {folder} "
-    )
+    finished = [note for note in done if note.status != FAILED]
+    if ended is not None and finished:  # it may have ended the last one
+        *finished, last = finished
+        finished += [last] * (not identity_of(Path(last.folder))[0].startswith(UNFINISHED))
+    kept = f"{len(finished)} of {loader.n_jobs} runs are finished and kept in {folder} "
     again = "" if base.get("skip_finished") is True else " with skip_finished=true"
     kept += f"(the same command{again} does the others)"
     if ended is not None:
@@ -277,7 +280,12 @@ class Post:
             keys = list(app.search.varied)
         varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
         self.sweep = Sweep(
-            tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded)
+            tuple(app.arguments.overrides),
+            varied,
+            goal,
+            owner=owner(),
+            traded=tuple(traded),
+            title=getattr(app.search, "title", ""),
         )
         self.parent: Parent | None = None
         self.collector: Collector | None = None

@@ -45,7 +45,7 @@ from arboretum.interfaces.split import Division
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts, Plain
-from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
+from arboretum.model.record import RECOMPUTED, UNFINISHED, Checked, Record, Solution, Status
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
@@ -298,10 +298,8 @@ def run(
 
 
 def _unfinished(prepared: Prepared) -> str:
-    """A run that somebody ended is not what its request stands for: no later one may take it for
-    finished.
-    """
-    return f"unfinished-{prepared.fingerprint}"
+    """The fingerprint of a run that somebody ended."""
+    return UNFINISHED + prepared.fingerprint
 
 
 def _fingerprint_of(prepared: Prepared, solution: Solution) -> str:

@@ -20,6 +20,10 @@ from arboretum.model.reading import OBJECTS, document, plain, refuse_misfits
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
+UNFINISHED = "unfinished-"
+"""What the fingerprint of a run begins with that somebody ended: it is not what its request stands
+for, and no later run may take it for finished.
+"""
 
 _FORMS = {
     "config": dict,

@@ -21,7 +21,7 @@ from arboretum.errors import ArboretumError, DataError, StoreError
 from arboretum.model.front import Front
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import parse
-from arboretum.model.record import Record
+from arboretum.model.record import UNFINISHED, Record
 from arboretum.model.tree import Tree
 
 RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
@@ -303,9 +303,11 @@ def names_of(config: Plain) -> str:
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
     """Return whether a folder holds a finished run of another fingerprint (or a ``record.json``
     that cannot be read), or files of a run's names that no record tells of, and so are somebody's.
+    One that was interrupted makes room for the same run, done to its end.
     """
     if (folder / RECORD).exists():
-        return not (fingerprint and identity_of(folder)[0] == fingerprint)
+        same = fingerprint, UNFINISHED + fingerprint
+        return not (fingerprint and identity_of(folder)[0] in same)
     return any(
         os.path.lexists(folder / name) for name in (RECORD, *_OURS, TRACKED, FURTHER.format(2))
     )

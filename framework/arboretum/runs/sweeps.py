@@ -56,6 +56,7 @@ class Sweep:
     status : RUNNING, then how it ended.
     traded : metrics that a search trades off against the goal.
     pending : the tracker has not heard the status yet.
+    title : of a study, "study kinds"; "" of other sweeps.
     """
 
     overrides: tuple[str, ...] = ()
@@ -67,12 +68,15 @@ class Sweep:
     status: str = RUNNING
     traded: tuple[str, ...] = ()
     pending: bool = False
+    title: str = ""
 
     @property
     def name(self) -> str:
-        """The overrides that say what is done, as in the runs' names: what varies first, nothing
-        of how it is kept.
+        """The title, or the overrides that say what is done, as in the runs' names: what varies
+        first, nothing of how it is kept.
         """
+        if self.title:
+            return self.title
         given = [text.lstrip("+").partition("=")[::2] for text in self.overrides]
         named = [
             one

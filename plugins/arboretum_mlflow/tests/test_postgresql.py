@@ -7,16 +7,20 @@ a private server on the loopback is then made and ended here.
 
 from __future__ import annotations
 
+import json
 import os
+import pwd
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
 from arboretum.api import TrackerError
@@ -57,36 +61,68 @@ def store(tmp_path_factory) -> Iterator[str]:
     initdb, postgres = program("initdb"), program("postgres")
     if initdb is None or postgres is None:
         pytest.skip(f"no PostgreSQL on this machine, and {SERVER} names no server")
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        pytest.skip(f"PostgreSQL does not start as root; name a server with {SERVER}")
-    home = tmp_path_factory.mktemp("postgresql")
-    subprocess.run(
-        [initdb, "-D", home / "data", "-U", "lab", "--auth=trust", "-E", "UTF8"],
-        check=True,
-        capture_output=True,
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        postgres,
-        "-D",
-        home / "data",
-        "-h",
-        "127.0.0.1",
-        "-p",
-        str(port),
-        "-c",
-        "unix_socket_directories=",
-    ]
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
+    server = Server.make(Path(initdb), Path(postgres))
     try:
-        _make_database(port)
-        yield f"postgresql+psycopg://lab@127.0.0.1:{port}/lab"
+        server.start()
+        _make_database(server.port)
+        yield server.uri
     finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(60)
+        server.stop(signal.SIGINT)
+        shutil.rmtree(server.home, ignore_errors=True)
+
+
+def owner_of_servers() -> str | None:
+    """Who PostgreSQL runs as where that is not this user: it does not start as root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        pytest.skip(f"PostgreSQL does not start as root; name a server with {SERVER}")
+
+
+@attrs.define
+class Server:
+    """A private server on the loopback, that can be stopped and started again."""
+
+    command: list[str]
+    home: Path
+    port: int
+    process: subprocess.Popen | None = None
+
+    @staticmethod
+    def make(initdb: Path, postgres: Path) -> Server:
+        """Make its folder, which its user can reach."""
+        user, home = owner_of_servers(), Path(tempfile.mkdtemp(prefix="arboretum-postgresql-"))
+        if user is not None:
+            shutil.chown(home, user)
+        subprocess.run(
+            [initdb, "-D", home / "data", "-U", "lab", "--auth=trust", "-E", "UTF8"],
+            check=True,
+            capture_output=True,
+            user=user,
+        )
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [str(postgres), "-D", str(home / "data"), "-h", "127.0.0.1", "-p", str(port)]
+        return Server([*command, "-c", "unix_socket_directories="], home, port)
+
+    @property
+    def uri(self) -> str:
+        return f"postgresql+psycopg://lab@127.0.0.1:{self.port}/lab"
+
+    def start(self) -> None:
+        with (self.home / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=log, user=owner_of_servers()
+            )
+
+    def stop(self, how: signal.Signals) -> None:
+        """SIGINT: in order; SIGQUIT: at once, as a crash."""
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(60)
 
 
 def _make_database(port: int) -> None:
@@ -104,6 +140,23 @@ def _make_database(port: int) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
+
+
+@pytest.fixture
+def mortal() -> Iterator[Server]:
+    """A server of the test's own, with an empty database."""
+    pytest.importorskip("psycopg", reason="no driver for PostgreSQL")
+    initdb, postgres = program("initdb"), program("postgres")
+    if initdb is None or postgres is None:
+        pytest.skip("no PostgreSQL on this machine")
+    server = Server.make(Path(initdb), Path(postgres))
+    try:
+        server.start()
+        _make_database(server.port)
+        yield server
+    finally:
+        server.stop(signal.SIGQUIT)
+        shutil.rmtree(server.home, ignore_errors=True)
 
 
 def statuses(store: str) -> list[tuple[str, str]]:
@@ -145,3 +198,64 @@ def test_an_empty_database_is_not_filled_by_reading_then_two_sweeps_at_once_lose
         assert statuses(store) == sorted(wanted)
     finally:
         tracker.close()
+
+
+SLOWLY = """
+import time
+import attrs
+import numpy as np
+from arboretum.api import Column, ColumnKind, Table, Target, Task
+
+@attrs.frozen
+class Slowly:
+    kind, name, paper, capabilities = "dataset", "slowly", "", ("randomised",)
+
+    def load(self, seed):
+        time.sleep(0.4)
+        x = np.random.default_rng(seed).normal(size=40)
+        y = Target("y", Task.classification, (x > 0).astype(np.int32), ("no", "yes"))
+        return Table("slowly", (Column("a", ColumnKind.continuous, x),), y)
+"""
+
+
+def arboretum(folder: Path, *words: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "arboretum.cli", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.cold
+@pytest.mark.parametrize("returns", [True, False])
+def test_a_server_that_dies_in_the_middle_of_two_sweeps_loses_no_run(returns, mortal, tmp_path):
+    (tmp_path / "slowly.py").write_text(SLOWLY)
+    asked = ("run", "--plugin", "slowly.py", "-m", "dataset=slowly", f"tracker.uri={mortal.uri}")
+    sweeps = [
+        arboretum(tmp_path, *asked, f"seed=range({9 * i},{9 * i + 9})", f"hydra.sweep.dir=s{i}")
+        for i in (0, 1)
+    ]
+    deadline = time.monotonic() + 200
+    while len(list(tmp_path.glob("s?/*/tracked.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    mortal.stop(signal.SIGQUIT)
+    if returns:
+        time.sleep(1.0)
+        mortal.start()
+    said = [sweep.communicate(timeout=200) for sweep in sweeps]
+    assert len(list(tmp_path.glob("s?/*/record.json"))) == 18, said
+    assert "Traceback" not in str(said)
+    if not returns:
+        assert [sweep.returncode for sweep in sweeps] == [3, 3], said
+        assert all("arboretum sync s" in err.splitlines()[-1] for _, err in said), said
+        mortal.start()
+    sync = arboretum(tmp_path, "sync", "s0", "s1")
+    _, err = sync.communicate(timeout=200)
+    assert sync.returncode == 0, err
+    found = statuses(mortal.uri)
+    assert {status for _, status in found} == {"FINISHED"}, "parents, too"
+    parents = [json.loads((tmp_path / f"s{i}" / "sweep.json").read_text()) for i in (0, 1)]
+    assert len({one["id"] for one in parents}) == 2 and not any(one["pending"] for one in parents)
+    assert sorted(name for name, _ in found if name.startswith("seed=") and "cart" in name) == (
+        sorted(f"seed={seed} cart slowly" for seed in range(18))
+    )
+    assert len(found) == 20, found

@@ -254,10 +254,11 @@ class Colliding:
         RuntimeError(
             '(psycopg.errors.UniqueViolation) duplicate key value violates unique constraint "pk"'
         ),
+        RuntimeError("(psycopg.OperationalError) FATAL: the database system is starting up"),
     ],
-    ids=["row", "lock", "postgres"],
+    ids=["row", "lock", "postgres", "starting"],
 )
-def test_two_writers_that_meet_try_again(error):
+def test_two_writers_that_meet_try_again_and_a_server_that_starts_is_waited_for(error):
     worker = Worker(None, "arboretum", seconds=10.0)
     worker._writer = Colliding(3, error)
     assert reply(worker, "store", {"entry": {}}) == ("run", "")
@@ -319,6 +320,6 @@ def test_a_store_that_is_left_to_rest_is_asked_again_after_closing(tmp_path, mon
 )
 def test_a_database_server_that_goes_and_comes_is_said_to(text, said):
     location = locate("postgresql://lab@host/lab", "arboretum", "")
-    worker = Worker(location, "arboretum", seconds=1.0)
-    worker._writer = Colliding(1, RuntimeError(f"(psycopg.OperationalError) {text}"))
+    worker = Worker(location, "arboretum", seconds=0.0)
+    worker._writer = Colliding(9, RuntimeError(f"(psycopg.OperationalError) {text}"))
     assert said in reply(worker, "store", {"entry": {}})[1]
