@@ -135,7 +135,7 @@ def test_a_dry_run_checks_every_run_and_does_nothing(study, here):
     assert result.status == 0 and "runs      12" in result.out
     assert not (here / "outputs").exists() and not (here / "mlflow.db").exists()
     wrong = study(STUDY.replace("objective.lam: 0.05", "objective.lam: -1"), "--dry-run")
-    assert wrong.status == 1 and "mine.yaml, line 8: " in wrong.error
+    assert wrong.status == 1 and "mine.yaml, line 9: " in wrong.error
 
 
 def test_what_will_be_refused_is_said_before_anything_is_done(study, here):
@@ -174,6 +174,25 @@ def test_the_first_failure_ends_a_study_where_that_is_asked(study, here):
         ("  dear: {cost: random,", "  dear: {seed: 3, cost: random,", "seed is set by "),
         ("about:", "about: [\nx:", "mine.yaml: while parsing"),
         ("prices:", "inner: 1\nprices:", "inner is how many folds"),
+        ("  toy: {}", "  toy: {}\n  toy: {}", "line 12: toy stands in line 11, too"),
+        ("prices:", "methods: {}\nprices:", "line 12: methods stands in line 2, too"),
+        ("  shallow:", "  on:", "line 2: methods: YAML reads a name here as True; put it into"),
+        ("all:", "budget: {second: 3}\nall:", "line 16: unknown parameter 'budget.second'; did"),
+        ("all:", "budget: {seconds: 3 s}\nall:", "line 16: budget.seconds must be a number"),
+        ("all:", "goal: test_eror\nall:", "line 16: goal: unknown metric 'test_eror'; did you"),
+        ("all: {split: holdout}", "folds: 1", "line 16: split.folds must be ≥ 2; got 1"),
+        (
+            "control: cart",
+            "control: carrt",
+            "line 17: unknown control 'carrt'; did you mean 'cart'",
+        ),
+        ("test_error,", "test_eror,", "line 17: unknown metric 'test_eror'; did you mean 'test_e"),
+        (
+            "compare: {",
+            "compare: {test: [nemeni], ",
+            "unknown test 'nemeni'; did you mean 'nemenyi'",
+        ),
+        ("compare: {", "compare: {alpha: low, ", "line 17: alpha must be a number in (0, 1); got"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(study, old, new, said):

@@ -160,7 +160,7 @@ class Asked:
 
 def document_of(gathered: Gathered, asked: Asked, registry: Registry) -> Document:
     """Return all that is said of runs.  Raises ConfigError and DataError."""
-    names = _listed(asked.measure) or usual_measures(gathered.records)
+    names = listed(asked.measure) or usual_measures(gathered.records)
     measures = [measure_of(name, gathered.records, registry, asked.own) for name in names]
     if not 0.0 < asked.alpha < 1.0:
         raise ConfigError(
@@ -171,10 +171,10 @@ def document_of(gathered: Gathered, asked: Asked, registry: Registry) -> Documen
         measures,
         Terms(asked.alpha, control=asked.control),
         _ropes(asked.rope, measures),
-        _listed(asked.test) or None,
+        listed(asked.test) or None,
         asked.fields,
     )
-    grouping = Grouping.of(gathered.records, _listed(asked.by))
+    grouping = Grouping.of(gathered.records, listed(asked.by))
     return compose(grouping, gathered, question, registry)
 
 
@@ -207,7 +207,7 @@ def folder_of_study(word: str) -> Path:
     return folder if "/" not in word and not Path(word).exists() and folder.is_dir() else Path(word)
 
 
-def _listed(text: str | None) -> list[str]:
+def listed(text: str | None) -> list[str]:
     """Return the words between commas, each once."""
     return list(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
 
@@ -228,7 +228,7 @@ def _ropes(text: str, measures: Sequence[Measure]) -> Mapping[str, float]:
     """Return the region of practical equivalence by measure, "" for all others."""
     found = {}
     names = [measure.name for measure in measures]
-    for word in _listed(text):
+    for word in listed(text):
         name, sign, value = word.rpartition("=")
         if sign and name not in names:
             raise ConfigError(

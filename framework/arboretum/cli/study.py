@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from arboretum.cli import terminal
-from arboretum.cli.compare import PAGE, Asked, document_of, files_of
+from arboretum.cli.compare import PAGE, Asked, document_of, files_of, listed
+from arboretum.cli.compared import TIMED
 from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, add_launcher_options
 from arboretum.config.study import AXES, Study, find_study, read_study
-from arboretum.errors import ConfigError, DataError, StoreError
+from arboretum.errors import ConfigError, DataError, StoreError, unknown
 from arboretum.lab import current
+from arboretum.measure.evaluate import direction
 from arboretum.model.plain import Facts
 from arboretum.runs.folder import study_folder, write_files
 from arboretum.runs.gather import gather
@@ -91,10 +93,50 @@ def main(argv: list[str]) -> int:
     jobs = StudyJobs(study, every, arguments.stop_at_first_failure, arguments.dry_run)
     terminal.say(describe(study))
     app = Application(asked, jobs)
+    check_report(study, app.registry)
     status = app.run()
     if not arguments.dry_run and status in (0, FAILED_STATUS, TRACKER_FAILED):
         report(study, folder, app.registry)
     return status
+
+
+def check_report(study: Study, registry: Registry) -> None:
+    """Raise ConfigError, naming the line, for a report that no runs of the study could have."""
+    said = asked_of(study)
+    methods = (
+        [name for name, _ in study.axes["methods"]] if said.by == Asked().by else [said.control]
+    )
+    words = [
+        *(("control", name, methods) for name in filter(None, [said.control])),
+        *(("test", name, registry.names("comparison")) for name in listed(said.test)),
+    ]
+    for key, name, known in words:
+        if name not in known:
+            raise study.lines.fault(("compare", key), unknown(key, name, known))
+    own = {*registry.names("measure"), *registry.names("complexity")}
+    for name in listed(said.measure):
+        try:
+            if name not in own and not name.startswith(TIMED):
+                direction(name)
+        except ConfigError as error:
+            raise study.lines.fault(("compare", "measure"), str(error)) from error
+
+
+def asked_of(study: Study) -> Asked:
+    """Return what a study's file asks of its report.  Raises ConfigError, naming the line, for a
+    level that is no number.
+    """
+    words: Facts = {
+        key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in study.compare.items()
+        if value is not None
+    }
+    try:
+        return Asked(**{**words, "alpha": float(words.get("alpha", Asked().alpha))})
+    except ValueError:
+        raise study.lines.fault(
+            ("compare", "alpha"), f"alpha must be a number in (0, 1); got {words['alpha']}"
+        ) from None
 
 
 def report(study: Study, folder: Path, registry: Registry) -> None:
@@ -102,10 +144,6 @@ def report(study: Study, folder: Path, registry: Registry) -> None:
     runs allow none, say why.
     """
     names = {json.dumps(dict(job.names), sort_keys=True) for job in study.jobs()}
-    words: Facts = {
-        key: ",".join(map(str, value)) if isinstance(value, list) else value
-        for key, value in study.compare.items()
-    }
     try:
         gathered = gather([str(folder)])
         mine = [
@@ -118,7 +156,7 @@ def report(study: Study, folder: Path, registry: Registry) -> None:
             records=tuple(gathered.records[i] for i in mine),
             where=tuple(gathered.where[i] for i in mine),
         )
-        document = document_of(now, Asked(**words), registry)
+        document = document_of(now, asked_of(study), registry)
     except (ConfigError, DataError, StoreError) as error:
         terminal.warn(f"no report: {error}")
         return

@@ -51,6 +51,22 @@ COMPARED = ("by", "measure", "control", "rope", "alpha", "test")
 
 
 @attrs.frozen
+class Lines:
+    """Where things stand in a file.
+
+    of : path of keys and places → line.
+    """
+
+    path: Path
+    of: Mapping[tuple[object, ...], int]
+
+    def fault(self, at: tuple[object, ...], rule: str) -> ConfigError:
+        """Return the error of a place: with its line, or that of what it is in."""
+        line = next((self.of[at[:n]] for n in range(len(at), 0, -1) if at[:n] in self.of), 1)
+        return ConfigError(f"{self.path}, line {line}: {rule}")
+
+
+@attrs.frozen
 class Job:
     """One run of a study.
 
@@ -67,31 +83,30 @@ class Study:
     """A study, as its file has it.
 
     name : of the file.
-    path : of the file.
     axes : axis → (name of the value, its overrides), of those that the file has.
     every : overrides of every run.
     compare : option → value of ``arboretum compare``.
-    lines : path of keys and places in the file → line.
     """
 
     name: str
-    path: Path
     about: str
     axes: Mapping[str, Sequence[tuple[str, Plain]]]
     every: Plain
     compare: Plain
-    lines: Mapping[tuple[object, ...], int]
+    lines: Lines
 
     def explain(self, job: Job, error: ConfigError) -> ConfigError:
         """Return the error of a job's composition with the line of the file that brought it, as far
         as the words of the error tell.
         """
         said = str(error)
+        fault = said.partition("known: ")[0]  # what else there is, is no fault
 
         def named(key: str, value: object) -> bool:
             """Whether the error speaks of an override."""
-            words = [key, *(f"{part!r}" for part in (*key.split("."), str(value)))]
-            return any(word in said for word in words)
+            quoted = (f"{part!r}" for part in (*key.split("."), str(value)))
+            whole = re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", fault)
+            return whole is not None or any(word in fault for word in quoted)
 
         places: list[tuple[object, ...]] = []
         for axis, values in self.axes.items():
@@ -101,12 +116,12 @@ class Study:
                     places += [
                         place for key in found for place in ((axis, name, key), (axis, name))
                     ]
-        places += [("all", key) for key, value in self.every.items() if named(key, value)]
-        known = [place for place in places if place in self.lines]
+        places += [place_of(key) for key, value in self.every.items() if named(key, value)]
+        known = [place for place in places if place in self.lines.of]
         if not known:
             where = ", ".join(f"{axis} {name}" for axis, name in job.names.items())
-            return ConfigError(f"{self.path}: {said} ({where})")
-        return ConfigError(f"{self.path}, line {self.lines[max(known, key=len)]}: {said}")
+            return ConfigError(f"{self.lines.path}: {said} ({where})")
+        return self.lines.fault(max(known, key=len), said)
 
     def jobs(self) -> list[Job]:
         """Return every run, in the order of :data:`AXES`."""
@@ -126,6 +141,13 @@ class Study:
             words = [spell_override(key, value) for key, value in said.items()]
             words += [spell_override("study", names)]
             yield Job(names, tuple(words))
+
+
+def place_of(key: str) -> tuple[str, ...]:
+    """Return the place in a file of what every run is told."""
+    first, _, rest = key.partition(".")
+    own = {"goal": ("goal",), "split.folds": ("folds",), "tuner.values": ("tune",)}
+    return own.get(key) or ((first, rest) if first == "budget" else ("all", key))
 
 
 def find_study(word: str, lab: Lab, ours: Sequence[Path]) -> Path:
@@ -155,16 +177,19 @@ def read_study(path: Path) -> Study:
 
     try:
         text = path.read_text(encoding="utf-8")
-        data, lines = yaml.safe_load(text), _lines_of(yaml.compose(text, yaml.SafeLoader), ())
+        lines = Lines(path, _lines_of(yaml.compose(text, yaml.SafeLoader), (), path))
+        data = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read ({error})") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
-    return _Reader(path, lines).study(data)
+    return _Reader(lines).study(data)
 
 
-def _lines_of(node: Any, at: tuple[object, ...]) -> dict[tuple[object, ...], int]:
-    """Return the line of each key and item of a YAML node, by its path."""
+def _lines_of(node: Any, at: tuple[object, ...], path: Path) -> dict[tuple[object, ...], int]:
+    """Return the line of each key and item of a YAML node, by its path.  Raises ConfigError for a
+    key that stands twice, of which YAML would take the last.
+    """
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     def line_of(part: Any) -> int:
@@ -174,30 +199,30 @@ def _lines_of(node: Any, at: tuple[object, ...]) -> dict[tuple[object, ...], int
     found: dict[tuple[object, ...], int] = {}
     if isinstance(node, MappingNode):
         for key, value in node.value:
+            if (before := found.get((*at, key.value))) is not None:
+                raise ConfigError(
+                    f"{path}, line {line_of(key)}: {key.value} stands in line {before}, too; say "
+                    "each once"
+                )
             found[(*at, key.value)] = line_of(key)
-            found |= _lines_of(value, (*at, key.value))
+            found |= _lines_of(value, (*at, key.value), path)
     elif isinstance(node, SequenceNode):
         for i, value in enumerate(node.value):
             named = [value.value] if isinstance(value, ScalarNode) else []
             found |= dict.fromkeys([(*at, i), *((*at, name) for name in named)], line_of(value))
-            found |= _lines_of(value, (*at, i))
+            found |= _lines_of(value, (*at, i), path)
     return found
 
 
 @attrs.frozen
 class _Reader:
-    """Reads one file; every error names the line.
+    """Reads one file; every error names the line."""
 
-    lines : path of keys and places → line.
-    """
-
-    path: Path
-    lines: Mapping[tuple[object, ...], int]
+    lines: Lines
 
     def fault(self, at: tuple[object, ...], rule: str) -> ConfigError:
         """Return the error of a place."""
-        line = next((self.lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in self.lines), 1)
-        return ConfigError(f"{self.path}, line {line}: {rule}")
+        return self.lines.fault(at, rule)
 
     def study(self, data: object) -> Study:
         """Return the study that the file's content describes."""
@@ -223,8 +248,7 @@ class _Reader:
                 raise self.fault(("compare", key), unknown("option of compare", key, COMPARED))
         self._refuse_conflicts(axes, every)
         return Study(
-            self.path.stem,
-            self.path,
+            self.lines.path.stem,
             str(data.get("about", "")),
             axes,
             every,
@@ -242,6 +266,11 @@ class _Reader:
     def _axis(self, axis: str, value: object) -> list[tuple[str, Plain]]:
         """Return the values of an axis: name, overrides."""
         key = AXES[axis]
+        for name in value if isinstance(value, dict | list) else ():
+            if isinstance(name, bool) or name is None:
+                raise self.fault(
+                    (axis,), f"{axis}: YAML reads a name here as {name}; put it into quotes"
+                )
         if axis in OPTIONS:
             items = value if isinstance(value, dict) else None
             if items is None and isinstance(value, list):
