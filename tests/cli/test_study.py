@@ -64,7 +64,7 @@ def test_families_are_mixed_and_every_combination_is_a_run(study, here):
     assert by_name["exact"]["objective"]["lam"] == 0.05 and "objective" not in by_name["cart"]
 
 
-def test_names_of_the_file_are_what_tables_and_report_compare(study, here):
+def test_names_of_the_file_are_what_tables_and_report_compare(study, call, here):
     result = study(STUDY, "tracker=none")
     rows = [line.split()[:3] for line in result.out.splitlines() if " toy " in line]
     assert sorted(rows) == sorted(
@@ -74,6 +74,8 @@ def test_names_of_the_file_are_what_tables_and_report_compare(study, here):
     text = (report / "comparison.txt").read_text()
     assert "cart, exact and shallow on toy" in text and "Control: cart." in text
     assert "Expected cost" in text and (report / "comparison.html").is_file()
+    listed = call("list", str(report.parent), "--where", "method=shallow and cost=dear")
+    assert "2 of 12 runs" in listed.out and " shallow " in listed.out, listed.out
 
 
 def test_what_is_finished_is_not_done_again_and_what_is_new_is_done(study, here):

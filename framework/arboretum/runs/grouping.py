@@ -16,6 +16,7 @@ from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.model.record import Record
 from arboretum.model.scores import Repeats
 from arboretum.runs.gather import Failed
+from arboretum.runs.listing import ANY_TABLE
 from arboretum.runs.sweeps import flatten, short_names, spell_choice
 
 METHOD, DATASET = "method", "dataset"
@@ -35,8 +36,6 @@ UNASKED = frozenset(
     }
 )
 """Keys, or groups, that do not say what a run computes: where rows lie changes no tree."""
-ANY_TABLE = ("file", "openml")
-"""Options of ``dataset`` that say where a table comes from, not which it is."""
 CHOICES = "choices."
 SHOWN = 4  # names that a sentence lists
 

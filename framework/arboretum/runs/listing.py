@@ -21,8 +21,9 @@ from arboretum.runs.where import typed
 
 JOB = "job: "  # how the line of an error.txt begins that says what was asked for
 UNREADABLE, UNVERIFIED = "unreadable", "unverified"
-# what says where a table comes from, not which it is
 ANY_TABLE = ("file", "openml")
+"""Options of ``dataset`` that say where a table comes from, not which it is."""
+NAMED = "study."  # keys of the names that a study has for what its runs choose
 
 
 def runs_in(folders: Sequence[Path]) -> list[Facts]:
@@ -59,7 +60,8 @@ def facts_of_folder(folder: Path) -> Facts:
     """Return what a run folder's record says, flat.
 
     run : the folder.   status : "finished", "unverified", or "unreadable".
-    dataset, method, criterion, … : chosen options; ``criterion.base`` … fields of components.
+    dataset, method, criterion, … : chosen options, by the names of a run's study where it has
+        such; ``criterion.base`` … fields of components.
     Metrics, ``n_rows`` and the like, ``time_fit`` …, ``solution.value`` … by name.
     when : "2026-11-27 11:25", local time.
     """
@@ -82,7 +84,14 @@ def facts_of_folder(folder: Path) -> Facts:
         for key, value in _part(data, "solution").items()
         if not isinstance(value, dict | list)
     }
-    return {**facts, **_part(data, "metrics")}
+    return _named({**facts, **_part(data, "metrics")})
+
+
+def _named(facts: Plain) -> Facts:
+    """Return facts in which a study's names stand for what they choose, as in its own tables."""
+    named = {key: facts[key] for key in facts if key.startswith(NAMED)}
+    rest = {key: value for key, value in facts.items() if key not in named}
+    return rest | {key.removeprefix(NAMED): value for key, value in named.items()}
 
 
 def _part(data: Plain, name: str) -> Mapping[str, Any]:
@@ -130,14 +139,16 @@ def runs_of_tracker(tracker: Tracker) -> list[Facts]:
         )
     kept: Sequence[Plain] = call_tracker(tracker, lambda: tracker.runs())
     return [
-        {
-            "run": one["id"],
-            "name": one["name"],
-            "when": _when(one["start"]),
-            "status": one["status"].lower(),
-            **{key: _value(key, text) for key, text in one["params"].items()},
-            **one["metrics"],
-        }
+        _named(
+            {
+                "run": one["id"],
+                "name": one["name"],
+                "when": _when(one["start"]),
+                "status": one["status"].lower(),
+                **{key: _value(key, text) for key, text in one["params"].items()},
+                **one["metrics"],
+            }
+        )
         for one in kept
     ]
 
