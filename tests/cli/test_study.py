@@ -124,6 +124,24 @@ def test_a_changed_plugin_is_another_run(study, here):
     assert result.status == 0 and "finished before" not in result.out
 
 
+def test_a_changed_file_of_data_is_said_and_done_again(study, here):
+    (here / "t.csv").write_text("a,y\n" + "".join(f"{i},{'np'[i > 19]}\n" for i in range(40)))
+    mine = "mine: {dataset: file, dataset.path: t.csv, dataset.target: y}"
+    text = STUDY.replace("toy: {}", mine).replace("seeds: [1, 2]", "seeds: [1]")
+    assert "changed" not in study(text, "tracker=none").err
+    (here / "t.csv").write_text((here / "t.csv").read_text().replace("0,n", "0,p", 1))
+    result = study(text, "tracker=none")
+    assert result.status == 0 and "6 of 6; " in result.out
+    (line,) = (line for line in result.err.splitlines() if "warning" in line)
+    where = here / "outputs" / "study" / "mine"
+    assert f"warning: data set t has changed since its runs in '{where}' (checksum " in line
+    assert [row.split()[-2] for row in result.out.splitlines() if " mine " in row] == ["1"] * 6, (
+        "the table is of the new data"
+    )
+    again = study(text, "tracker=none")
+    assert "6 finished before" in again.out and "changed" not in again.err
+
+
 def test_two_names_of_one_piece_of_work_are_kept_under_both(study, here):
     twice = STUDY.replace("  shallow: {", "  same: {method: cart, cost.name: unit}\n  shallow: {")
     twice = twice.replace(", cost.name: unit", ", stopping.standard.max_depth: null")

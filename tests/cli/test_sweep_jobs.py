@@ -4,6 +4,7 @@ report nothing.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 
@@ -186,6 +187,22 @@ def test_a_worker_whose_data_are_others_refuses_the_run(command, here):
     )
     assert result.status == 1 and "2 of 2, 1 failed; " in result.out
     assert "of this worker is another than the sweep's (checksums " in result.err
+
+
+@pytest.mark.slow
+def test_a_worker_with_another_version_of_a_plugin_refuses_the_run_and_names_it(command, here):
+    other = "import arboretum.engine.code as c; own = c.code_hash; c.code_hash = "
+    other += "lambda paths: 'f' * 64 if 'arboretum_' in str(paths) else own(paths)"
+    environment = before_job(here, 1, other)
+    result = command.run(
+        *("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2"),
+        *("method=cart", "hydra/launcher=fresh", "hydra.sweep.dir=s"),
+        env=environment,
+    )
+    assert result.status == 1 and "2 of 2, 1 failed; " in result.out, result.err
+    assert re.search(r"seed=2: arboretum_\w+ of this worker is another than the sw", result.err)
+    assert "(code ffffffffffff and " in result.err
+    assert "install the same version on both machines" in result.err
 
 
 @pytest.mark.slow

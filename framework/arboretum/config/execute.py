@@ -36,6 +36,7 @@ from arboretum.runs.folder import (
     TRACKED,
     Index,
     artifacts,
+    changed_data,
     free_folder,
     is_own,
     is_taken,
@@ -242,7 +243,7 @@ class Session:
         request = self._request_of(resolved)
         prepared = None
         tracker = resolved.parts.tracker
-        trouble = ""
+        trouble = changed = ""
         report = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder, SWEEP_DIR if sweep else RUN_DIR)
@@ -250,6 +251,8 @@ class Session:
             # to the tracker
             if is_taken(folder):
                 prepared = in_parts.prepare_request(request, report)
+                data = prepared.table.name, prepared.sha256
+                changed = changed_data(folder, resolved.config, *data)
                 try:
                     folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
                 except BaseException:
@@ -277,7 +280,7 @@ class Session:
         kept = Kept(folder)
         record = in_parts.run_request(request, report, prepared, kept.early)
         files = kept.write(record) if folder is not None or tracker is not None else {}
-        warnings = [engine.kernel_trouble()]
+        warnings = [changed, engine.kernel_trouble()]
         if folder is not None:
             folder = kept.folder
             if index is not None and folder is not None:

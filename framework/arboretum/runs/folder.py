@@ -300,6 +300,34 @@ def names_of(config: Plain) -> str:
     return json.dumps(choices, sort_keys=True, default=str)
 
 
+def asked_for(config: Plain) -> str:
+    """Return what a run was asked for, as text: options and values, but for those that say how it
+    is kept.
+    """
+    asked = {
+        key: config.get(key)
+        for key in config
+        if key not in ("goal", "skip_finished", "tracker", "plugins")
+    }
+    return json.dumps([names_of(config), {**asked, "choices": 0}], sort_keys=True, default=str)
+
+
+def changed_data(folder: Path, config: Plain, name: str, sha256: str) -> str:
+    """Return what is said where the run in a folder was asked for alike and had other data, else
+    "".
+
+    config : of the run that is asked for now.   name, sha256 : of its data set.
+    """
+    kept = read_json(folder / RECORD)
+    before = (kept.get("data") or {}).get("sha256")
+    if before in (None, sha256) or asked_for(kept.get("config") or {}) != asked_for(config):
+        return ""
+    return (
+        f"data set {name} has changed since its runs in {str(folder.parent)!r} (checksum "
+        f"{before[:12]}, now {sha256[:12]}): they are done again, and the old ones are kept"
+    )
+
+
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
     """Return whether a folder holds a finished run of another fingerprint (or a ``record.json``
     that cannot be read), or files of a run's names that no record tells of, and so are somebody's.

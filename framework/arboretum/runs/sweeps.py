@@ -27,8 +27,8 @@ from arboretum.plugin.registry import NONE
 from arboretum.runs.folder import (
     RECORD,
     SWEEP_DIR,
+    asked_for,
     make_ready,
-    names_of,
     read_json,
     record_from,
     run_folders,
@@ -153,18 +153,7 @@ def records_of(folder: Path) -> list[Record]:
             record = record_from({RECORD: path.read_text(encoding="utf-8")}, str(path.parent))
         except (StoreError, OSError, UnicodeDecodeError):
             continue  # what is no record is no finished run
-        asked = {
-            key: record.config.get(key)
-            for key in record.config
-            if key not in ("goal", "skip_finished", "tracker", "plugins")
-        }
-        found[
-            json.dumps(
-                [names_of(record.config), {**asked, "choices": 0}, record.data],
-                sort_keys=True,
-                default=str,
-            )
-        ] = record
+        found[asked_for(record.config)] = record
     return list(found.values())
 
 
