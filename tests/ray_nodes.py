@@ -96,3 +96,25 @@ def descendants(pid: int) -> list[int]:
     for one in found:
         found += [child for child, parent in parents.items() if parent == one]
     return found[1:]
+
+
+SLOW_IMPURITY = '''
+"""An impurity that takes its time."""
+import time
+from pathlib import Path
+import attrs
+import numpy as np
+
+
+@attrs.frozen
+class Slow:
+    """As slow as one likes."""
+
+    kind, name, paper, capabilities, scale = "impurity", "slow", "", (), "mean"
+
+    def value(self, weights):
+        Path("growing").touch()
+        time.sleep(60)
+        return np.zeros(weights.shape[:-1])
+'''
+"""A plugin: growth takes so long that a command can be ended while it grows."""

@@ -214,8 +214,9 @@ def connect(address: str | None, timeout: float) -> bool:
         raise
     except Exception as error:
         first = next(iter(str(error).splitlines()), type(error).__name__)
-        where = "no cluster of this machine's own starts" if address is None else address
-        raise StoreError(f"rows.address: {where} ({first})") from error
+        if address is None:
+            raise StoreError(f"Ray does not start on this machine ({first})") from error
+        raise StoreError(f"rows.address={address}: Ray does not connect ({first})") from error
     finally:
         if main and heard is not None:
             signal.signal(signal.SIGTERM, heard)  # Ray puts its own in its place

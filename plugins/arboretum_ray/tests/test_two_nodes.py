@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_nodes import ENVIRONMENT, end_group, may_unshare, start_head, start_node, wait_for
+from ray_nodes import (
+    ENVIRONMENT,
+    SLOW_IMPURITY,
+    end_group,
+    may_unshare,
+    start_head,
+    start_node,
+    wait_for,
+)
 
 import arboretum
 from arboretum.api import DataError
@@ -166,7 +174,7 @@ def test_actors_that_a_killed_command_left_are_gone(cluster, elsewhere, command)
     words = ("dataset=file", "dataset.path=data/rows.parquet", "dataset.target=label")
     ray = ("rows=ray", f"rows.address={HEAD}:{PORT}", "split=none", "tracker=none")
     slow = ("--plugin", "slow.py")
-    (cluster.data.parents[1] / "slow.py").write_text(SLOW)
+    (cluster.data.parents[1] / "slow.py").write_text(SLOW_IMPURITY)
     for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
         started = command.start(
             "run", *slow, *words, *ray, "impurity=slow", "criterion=reduction", env=ENVIRONMENT
@@ -177,24 +185,3 @@ def test_actors_that_a_killed_command_left_are_gone(cluster, elsewhere, command)
         ended = command.finish(started)
         assert ended.status == status, ended.err
         on_ray()
-
-
-SLOW = '''
-"""An impurity that takes its time."""
-import time
-from pathlib import Path
-import attrs
-import numpy as np
-
-
-@attrs.frozen
-class Slow:
-    """As slow as one likes."""
-
-    kind, name, paper, capabilities, scale = "impurity", "slow", "", (), "mean"
-
-    def value(self, weights):
-        Path("growing").touch()
-        time.sleep(60)
-        return np.zeros(weights.shape[:-1])
-'''
