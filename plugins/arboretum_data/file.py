@@ -47,6 +47,7 @@ class Decimal(enum.Enum):
 
 
 PARQUET = (".parquet", ".pq")
+TEXT = {".csv": ",", ".tsv": "\t", ".txt": ","}
 SIGNS = {None: None, Decimal.point: ".", Decimal.comma: ","}
 
 
@@ -121,7 +122,7 @@ class FileDataset:
         if path.is_dir() or path.suffix.lower() not in PARQUET:
             raise CapabilityError(
                 f"{path}: only Parquet is read row group by row group; use rows=memory, or write "
-                "it as .parquet"
+                f"it as .parquet{_command_to_convert(path, self._sign_between())}"
             )
         schema = Schema(
             self.target,
@@ -206,6 +207,25 @@ class FileDataset:
         text = frozenset(spec.name for spec in columns if not spec.is_continuous or spec.unit)
         kept, _ = interpret(kept, SIGNS[self.decimal], text)
         return {c.name: _read_values(c, specs[c.name], path) for c in kept}
+
+
+def _command_to_convert(path: Path, separator: str | None) -> str:
+    """Return a command that writes a text file as Parquet, a block at a time, with what introduces
+    it; "" for a file that is none.
+
+    separator : between cells; None: found by the ending.
+    """
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
+    if not path.is_file() or not endings or endings[-1] not in TEXT or {*str(path)} & {*"'\"$`\\"}:
+        return ""
+    sign = separator or TEXT[endings[-1]]
+    parse = "" if sign == "," else f", parse_options=csv.ParseOptions(delimiter={sign!r})"
+    to = path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.parquet")
+    return (
+        f" once: python -c \"from pyarrow import csv, parquet; r = csv.open_csv('{path}', "
+        f"csv.ReadOptions(block_size=1 << 26){parse}); w = parquet.ParquetWriter('{to}', r.schema);"
+        ' [w.write_batch(b) for b in r]; w.close()"'
+    )
 
 
 def _read_values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:

@@ -4,7 +4,11 @@ before any work, and what is broken is named, and no tree.
 
 import datetime
 import errno
+import gzip
 import os
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -213,6 +217,26 @@ def test_another_format_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "rows.csv").write_text("x,label\n1,a\n2,b\n")
     with pytest.raises(CapabilityError, match=r"only Parquet.*rows=memory"):
         arboretum.run(overrides(tmp_path / "rows.csv", "label", "chunks"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv"])
+@pytest.mark.parametrize("target", ["label", "cost"])
+def test_the_command_that_a_refusal_names_makes_the_same_table_of_text(
+    target, ending, tmp_path, drawn
+):
+    path = tmp_path / f"rows.{ending}"
+    sign = "\t" if ending == "tsv" else ","
+    with (gzip.open if ending.endswith("gz") else open)(path, "wt") as out:
+        print(*drawn, sep=sign, file=out)
+        for row in zip(*drawn.values(), strict=True):
+            print(*("" if cell is None else cell for cell in row), sep=sign, file=out)
+    with pytest.raises(CapabilityError) as refused:
+        arboretum.run(overrides(path, target, "chunks"))
+    (command,) = re.findall(r'python -c "(.*)"', str(refused.value))
+    subprocess.run([sys.executable, "-c", command], check=True)
+    ours = arboretum.run(overrides(tmp_path / "rows.parquet", target, "chunks"))
+    known = arboretum.run(overrides(path, target, "memory"))
+    assert ours.data == known.data and ours.tree == known.tree
 
 
 def test_a_corrupt_row_group_is_named_and_there_is_no_tree(file, tmp_path):
