@@ -114,6 +114,7 @@ from arboretum.solving.whole import WHOLE, common_unit, decimal, whole_numbers
 if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.choices import Choice, assemble, best_leaf
+    from arboretum.engine.in_parts import verify_tree
     from arboretum.engine.layout import Level, laid_out
     from arboretum.engine.lint import lint
     from arboretum.engine.search import bulk
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow, grow_by_levels
     from arboretum.engine.search.growth import Growth
     from arboretum.engine.search.raw import gap_of
+    from arboretum.engine.search.table_scorer import TableScorer
     from arboretum.engine.search.warmup import sample, warm_up
     from arboretum.measure import ValidationScore, better, comparison, curves, pareto_front
     from arboretum.measure.importance import importances
@@ -146,6 +148,8 @@ _LATE = {
         "arboretum.engine.search.assemble": "to_tree",
         "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell, Part as GrowthPart",
         "arboretum.engine.search.grow": "grow, grow_by_levels",
+        "arboretum.engine.search.table_scorer": "TableScorer",
+        "arboretum.engine.in_parts": "verify_tree",
         "arboretum.engine.search.growth": "Growth",
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.fractional": "FractionalGrowth",
@@ -189,7 +193,7 @@ GROUPS = {
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
     "row stores": """InParts Opened NodeSplit NodeTotals NodeTables Sketch checksum_of CodedRows
-        Chunk rows_of_arrays Folder open_mapped grow_by_levels
+        Chunk rows_of_arrays Folder open_mapped grow_by_levels TableScorer verify_tree
         adds_exactly""",
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof

@@ -122,7 +122,7 @@ class FileDataset:
         if path.is_dir() or path.suffix.lower() not in PARQUET:
             raise CapabilityError(
                 f"{path}: only Parquet is read row group by row group; use rows=memory, or write "
-                f"it as .parquet{_command_to_convert(path, self._sign_between())}"
+                f"it as .parquet{_parquet_command(path, self._sign_between())}"
             )
         schema = Schema(
             self.target,
@@ -209,7 +209,7 @@ class FileDataset:
         return {c.name: _read_values(c, specs[c.name], path) for c in kept}
 
 
-def _command_to_convert(path: Path, separator: str | None) -> str:
+def _parquet_command(path: Path, separator: str | None) -> str:
     """Return a command that writes a text file as Parquet, a block at a time, with what introduces
     it; "" for a file that is none.
 

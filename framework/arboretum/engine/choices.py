@@ -16,6 +16,7 @@ from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import TestRule
+from arboretum.model.table import Table
 from arboretum.model.tree import MISSING_STOPS, Tree
 
 if TYPE_CHECKING:
@@ -65,12 +66,13 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
 class Choice:
     """A node.
 
-    weights : float64[classes].
+    weights : float64[classes]; with a table of numbers Σw, Σwy, Σwy².
     count : of rows.
     rule : the test, None at a leaf.
     price : of asking it.
     below : (outcome, place) of the outcomes that occur, ascending.
     missing : outcome that missing values follow, or MISSING_STOPS.
+    score : of the test, by the criterion that chose it; NaN: none did.
     """
 
     weights: np.ndarray
@@ -79,19 +81,25 @@ class Choice:
     price: float = 0.0
     below: Sequence[tuple[int, Any]] = ()
     missing: int = MISSING_STOPS
+    score: float = math.nan
 
 
 def assemble(
-    objects: Encoded, impurity: Impurity | None, root: Place, choose: Callable[[Place], Choice]
+    objects: Encoded | Table,
+    impurity: Impurity | None,
+    root: Place,
+    choose: Callable[[Place], Choice],
 ) -> Tree:
     """Ask for the choice at every place, from the root down, and freeze the tree (preorder,
     children by outcome).
 
+    objects : or a table, with or without rows, whose columns and classes the tree knows.
     root : a place, whatever ``choose`` knows nodes by.
     impurity : what nodes state; None: NaN.
     """
     from arboretum.engine.search.assemble import Grown, to_tree
 
+    by_moments = isinstance(objects, Table) and objects.is_regression
     stack: list[tuple[Place, Grown | None, int]] = [(root, None, 0)]
     top: Grown | None = None
     while stack:
@@ -101,12 +109,13 @@ def assemble(
         node = Grown(
             choice.weights,
             choice.count,
-            value=math.nan,
+            value=choice.weights[1] / choice.weights[0] if by_moments else math.nan,
             impurity=math.nan,
             rule=choice.rule,
             children=children,
             missing_child=choice.missing,
             price=choice.price,
+            score=choice.score,
         )
         stack += [(below, node, outcome) for outcome, below in reversed(choice.below)]
         if above is None:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import attrs
 import numpy as np
 
 from arboretum.engine import check, run
-from arboretum.engine.mismatch import Seal, fail
+from arboretum.engine.mismatch import Seal, at_every_node, fail
 from arboretum.engine.progress import Progress
 from arboretum.engine.run import (
     Fit,
@@ -58,6 +58,7 @@ from arboretum.rows.parts import rows_of_parts, table_in_parts
 from arboretum.rows.sketch import checksum_of
 
 NO_ROWS = np.zeros(0, np.int64)
+Visit = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 TRAIN, TEST = 0, 2
 """Numbers of subsets; 1 is that of ``valid``."""
 THERE = ", where its rows lie"
@@ -234,7 +235,9 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
         if (tree := solution.tree) is None:
             raise BudgetError(next(iter(solution.notes), "there is no tree"))
         with clock(timings, "verify"):
-            found = MergedRows.of(tree, data, opened, report, prepared.subsets)
+            few, shift = opened.objects, opened.store.shift
+            subsets, visit = prepared.subsets, opened.visit
+            found = MergedRows.of(tree, data, few, shift, report, subsets, visit)
         solution = attrs.evolve(solution, notes=(*solution.notes, *opened.notes()))
     finally:
         opened.release()
@@ -406,19 +409,27 @@ class MergedRows:
 
     @staticmethod
     def of(
-        tree: Tree, data: InParts, opened: Opened, report: Progress, subsets: np.ndarray | None
+        tree: Tree,
+        data: InParts,
+        few: Encoded,
+        shift: float,
+        report: Progress = Context().progress,
+        subsets: np.ndarray | None = None,
+        visit: Visit = map,
     ) -> MergedRows:
         """Let all parts walk down the tree.  Raises VerificationError where walks disagree.
 
+        few : of the features of all.   shift : what numbers are taken less of.
+        visit : as of ``Opened``.
         subsets : uint8[rows], which train and which judge; None: all train.
         """
         from arboretum.engine.verify import ROWS_IN_PYTHON, check_structure
 
         tree, n = check_structure(tree), len(data.parts)
-        sums = [_Sums(tree, opened.store.shift) for _ in range(3)]
-        shift, sample = opened.store.shift, max(1, ROWS_IN_PYTHON // n)
+        sums = [_Sums(tree, shift) for _ in range(3)]
+        sample = max(1, ROWS_IN_PYTHON // n)
         verified = functools.partial(VerifiedPart.of, tree=tree, shift=shift, sample=sample)
-        found = opened.visit(verified, SplitPart.all_of(data, subsets))
+        found = visit(verified, SplitPart.all_of(data, subsets))
         walked = 0
         report(0, n, "verifying")
         for k, (part, own) in enumerate(zip(data.parts, found, strict=True)):
@@ -428,7 +439,7 @@ class MergedRows:
             for number, resting in own.subsets.items():
                 sums[number].take_in(resting)
             walked += own.walked
-        objects = sums[TRAIN].objects(opened.objects)
+        objects = sums[TRAIN].objects(few)
         none = attrs.evolve(objects.table.take(NO_ROWS), notes=data.schema.notes)
         judging = [one.rows(data.schema.notes)[0] if one.n else none for one in sums[1:]]
         return MergedRows(
@@ -447,6 +458,44 @@ class MergedRows:
             for name, table, deviation in named
             if table.is_regression and table.n_rows
         }
+
+
+def verify_tree(tree: Tree, data: InParts | Table) -> int:
+    """Check a tree that was made elsewhere against the rows that it says it was grown from: all
+    walk down by their raw values, some once more in plain Python, and weights, counts, labels and
+    means of every node are computed again.  Returns how many rows they are.
+
+    Scores and impurities are not looked at.  Raises VerificationError, naming what disagrees.
+    """
+    from arboretum.engine.verify import CLOSE, check_tree
+
+    if isinstance(data, Table):
+        data = table_in_parts(data, [LARGE] * (data.n_rows // LARGE))
+    schema = data.schema
+    if not data.n_rows:
+        raise DataError(f"{schema.name} has no rows")
+    if schema.target.classes != tree.classes:
+        fail(f"classes of the data are those of the tree: {tree.classes}", schema.target.classes)
+    none = Encoded(
+        table=schema,
+        features=(),
+        codes=np.zeros((0, 0), np.uint8),
+        raw_features=(),
+        raw=np.zeros((0, 0)),
+        label=schema.target.codes,
+        y=schema.target.values,
+        weight=schema.row_weights(),
+        count=NO_ROWS,
+        object_of_row=NO_ROWS,
+    )
+    shift = float(tree.value[0]) if tree.is_regression else 0.0
+    found = MergedRows.of(tree, data, none, shift)
+    check_tree(tree, found.objects, found.objects.table)
+    if tree.is_regression:
+        mean = tree.weights[:, 1] / tree.weights[:, 0]
+        near = np.abs(tree.value - mean) <= CLOSE * np.maximum(np.abs(mean), 1.0)
+        at_every_node("a node predicts the mean of its rows", near, tree.value, mean)
+    return data.n_rows
 
 
 class _Sums:
@@ -512,7 +561,9 @@ class _Sums:
         return attrs.evolve(
             few,
             table=table,
-            codes=np.stack(codes, axis=1).astype(few.codes.dtype),
+            codes=np.stack(codes, axis=1).astype(few.codes.dtype)
+            if codes
+            else np.zeros((table.n_rows, 0), np.uint8),
             raw=np.zeros((table.n_rows, 0)),
             **labels,
             weight=table.row_weights(),

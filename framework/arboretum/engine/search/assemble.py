@@ -12,6 +12,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import sure
 from arboretum.model.encoded import Encoded
 from arboretum.model.rules import TestRule
+from arboretum.model.table import Table
 from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surrogate, Tree
 
 
@@ -122,12 +123,20 @@ def _list_in_preorder(root: Grown) -> tuple[list[Grown], list[int], list[int]]:
     return nodes, parent, branch
 
 
-def to_tree(root: Grown, objects: Encoded, statistics: Statistics | None = None) -> Tree:
+def to_tree(root: Grown, objects: Encoded | Table, statistics: Statistics | None = None) -> Tree:
     """Number the nodes in preorder, those that kernels grew among them, and return them as a frozen
-    tree.   statistics : those it was grown by, None: those of the objects; moments lose their
-    shift.
+    tree.
+
+    objects : or a table, whose columns and classes are read.
+    statistics : those it was grown by, None: those of the objects; moments lose their shift.
     """
-    statistics = statistics or Statistics.of(objects)
+    table = objects if isinstance(objects, Table) else objects.table
+    if statistics is None:
+        statistics = (
+            Statistics.without_rows(objects.task, objects.n_classes)
+            if isinstance(objects, Table)
+            else Statistics.of(objects)
+        )
     nodes, parent, branch = _list_in_preorder(root)
     tops = [v for v, node in enumerate(nodes) if node.below is not None]
     below = [node.below for node in nodes if node.below is not None]
@@ -159,8 +168,8 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics | None = None)
     classes = not statistics.moments
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
-        classes=objects.table.target.classes,
+        columns=tuple(ColumnSpec.of(c) for c in table.columns),
+        classes=table.target.classes,
         rules=rules,
         test=np.array(test),
         child_offset=offset,

@@ -247,22 +247,28 @@ class CompiledCriterion:
         """
         name = component_name(self.criterion)
         if mark_of(self.criterion.score) == "criterion":
-            scores = np.empty(tables.n_tests)
-            score_tables(
-                tables.weights,
-                tables.counts,
-                tables.price,
-                tables.extra,
-                self.batch,
-                self.scalars(node),
-                self.params,
-                self.impurity_at,
-                scores,
-            )
-            return scores
+            return self.score_by_kernel(tables, node)
         with blaming(f"criterion {name!r}: score"):
             scores = self.criterion.score(freeze_tables(tables), node)
         return check_array(scores, tables.n_tests, f"criterion {name!r}: score")
+
+    def score_by_kernel(self, tables: Tables, node: Node) -> np.ndarray:
+        """Return float64[tests], the scores of tables by the criterion's kernel, which it must
+        have; what kernels that grow trees see.
+        """
+        scores = np.empty(tables.n_tests)
+        score_tables(
+            tables.weights,
+            tables.counts,
+            tables.price,
+            tables.extra,
+            self.batch,
+            self.scalars(node),
+            self.params,
+            self.impurity_at,
+            scores,
+        )
+        return scores
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """Return the criterion's named terms, name → float64[tests]; empty if it has none.

@@ -92,20 +92,22 @@ class Statistics:
 
         objects : some of the same kind, as :class:`~arboretum.interfaces.rows.Opened` has them.
         """
-        none, no_rows = frozen_array(np.zeros(0)), frozen_array(NO_ROWS)
-        label = frozen_array(np.zeros(0, np.int32))
-        return Statistics(
-            task=objects.task,
-            label=label,
-            y=none,
-            weight=none,
-            count=no_rows,
-            n_classes=objects.n_classes,
+        return attrs.evolve(
+            Statistics.without_rows(objects.task, objects.n_classes),
             shift=store.shift,
             unit=store.units,
-            short_label=label,
             exact=objects.is_classification and store.exact,
         )
+
+    @staticmethod
+    def without_rows(task: Task, n_classes: int) -> Statistics:
+        """Of rows that are counted elsewhere; moments of numbers are taken about 0.
+
+        n_classes : 0 for regression.
+        """
+        none, no_rows = frozen_array(np.zeros(0)), frozen_array(NO_ROWS)
+        label = frozen_array(np.zeros(0, np.int32))
+        return Statistics(task, label, none, none, no_rows, n_classes, 0.0, False, label)
 
     @property
     def moments(self) -> bool:
