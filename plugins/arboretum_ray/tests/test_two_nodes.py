@@ -4,6 +4,7 @@ is killed while the tree grows; a copy is another file, or not there.
 
 from __future__ import annotations
 
+import itertools
 import signal
 from pathlib import Path
 
@@ -152,20 +153,28 @@ def test_a_node_with_another_file_or_none_is_named_with_the_file(cluster, elsewh
 
 
 def swap_groups(path: Path) -> None:
-    """Let the values of a column of one row group take the place of another's."""
-    metadata = parquet.ParquetFile(path).metadata
-    chunks = [metadata.row_group(g).column(0) for g in (5, 6)]
-    places = [c.dictionary_page_offset or c.data_page_offset for c in chunks]
-    content = path.read_bytes()
-    sizes = {c.total_compressed_size for c in chunks}
-    assert len(sizes) == 1
-    size = sizes.pop()
-    first, second = (content[place : place + size] for place in places)
-    assert first != second
+    """Let the values of a column of one row group take the place of another's, in each half of the
+    file: whichever half the node holds.
+    """
+    metadata, content = parquet.ParquetFile(path).metadata, path.read_bytes()
     with path.open("r+b") as file:
-        for place, values in zip(places, (second, first), strict=True):
-            file.seek(place)
-            file.write(values)
+        for half in (range(4), range(4, 8)):
+            chunks = [metadata.row_group(g).column(0) for g in half]
+            first, second = next(
+                (place_of(a), place_of(b))
+                for a, b in itertools.combinations(chunks, 2)
+                if a.total_compressed_size == b.total_compressed_size
+            )
+            assert content[first] != content[second]
+            for place, values in ((first, content[second]), (second, content[first])):
+                file.seek(place.start)
+                file.write(values)
+
+
+def place_of(chunk) -> slice:
+    """Where a column of a row group lies in the file."""
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    return slice(begin, begin + chunk.total_compressed_size)
 
 
 def test_actors_that_a_killed_command_left_are_gone(cluster, elsewhere, command):
