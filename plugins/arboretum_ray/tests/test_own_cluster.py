@@ -69,3 +69,63 @@ def test_no_process_is_left(command, here, how, status):
     wait_for(lambda: not any(map(is_there, below)), 60.0)
     if how is not None and how != signal.SIGKILL:
         assert "Traceback" not in ended.err
+
+
+MY_DATA = '''
+"""A data set in parts of its own class."""
+import attrs
+import numpy as np
+from arboretum.api import Column, ColumnKind, InParts, Table, Target, Task
+
+
+def table(seed, n):
+    x = np.random.default_rng(seed).integers(0, 9, n).astype(float)
+    target = Target("y", Task.classification, (x > 4).astype(np.int32), ("no", "yes"))
+    return Table("mine", (Column("x", ColumnKind.continuous, x),), target)
+
+
+@attrs.frozen
+class MyPart:
+    """Drawn where it is loaded."""
+
+    seed: int
+    n_rows: int = 50
+
+    @property
+    def name(self):
+        return f"part {self.seed}"
+
+    def load(self):
+        return table(self.seed, self.n_rows)
+
+    def column(self, name):
+        return self.load().column(name)
+
+    def target(self):
+        return self.load().target
+
+    def weights(self):
+        return self.load().row_weights()
+
+
+@attrs.frozen
+class Mine:
+    """Drawn part by part."""
+
+    kind, name, paper, capabilities = "dataset", "mine", "", ()
+
+    def load(self, seed):
+        return table(0, 50)
+
+    def in_parts(self, seed):
+        return InParts(table(0, 0), tuple(map(MyPart, range(4))))
+'''
+
+
+def test_a_plugin_file_travels_to_the_actors(command, here):
+    (here / "mine.py").write_text(MY_DATA)
+    words = ("run", "--plugin", "mine.py", "dataset=mine", "split=none", "encoder=midpoints")
+    result = command.run(*words, "method=cart", "rows=ray", "tracker=none", env=ENVIRONMENT)
+    assert result.status == 0, result.err
+    assert "cart on mine (200 rows" in result.out
+    assert "rows lay in" in result.out and "actor" in result.out
