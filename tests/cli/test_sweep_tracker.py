@@ -260,6 +260,26 @@ def test_a_run_finished_elsewhere_is_a_run_of_this_sweep_too(call, here):
     )
 
 
+def test_a_copy_in_a_sweep_whose_parent_could_not_be_opened_is_sent_later(call, here):
+    words = ("--plugin", "toy.py", "--plugin", "lines.py")
+    asked = ("run", *words, "dataset=toy", "tracker=lines", "-m", "skip_finished=true", "seed=1,2")
+    assert call(*asked, "hydra.sweep.dir=one").status == 0
+    source = (here / "lines.py").read_text()
+    (here / "lines.py").write_text(
+        source.replace('return "parent"', "raise TrackerError('it is away')")
+    )
+    failed = call(*asked, "hydra.sweep.dir=two")
+    assert failed.status == 3 and "2 runs are kept, but not tracked: it is away" in failed.err
+    (here / "lines.py").write_text(source)
+    sent = call("sync", *words, "two")
+    assert sent.status == 0 and "2 sent, 0 there already" in sent.out, sent.err
+    stored = [(line["folder"], line["sweep"]) for line in lines_of(here) if line["call"] == "store"]
+    for number in "01":
+        copies = [sweep for folder, sweep in stored if (here / folder) == here / "two" / number]
+        assert copies[-1] == "parent", "it was there alone"
+    assert "0 sent, 2 there already" in call("sync", *words, "two").out
+
+
 SLOW_TROUBLE = """        if self.fails == call:
             import time
             with Path("asked").open("a") as stream:

@@ -30,7 +30,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Registry, plugin_files
 from arboretum.report.charts import chart_svg
-from arboretum.runs.folder import TRACKED, read_run, run_folders
+from arboretum.runs.folder import TRACKED, read_json, read_run, run_folders
 from arboretum.runs.sweeps import (
     KILLED,
     RUNNING,
@@ -191,7 +191,7 @@ def main(argv: list[str]) -> int:
     registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in roots for folder in run_folders(root)]
-    waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
+    waiting = [folder for folder in found if arguments.all or _lacks_parent(folder)]
     session = Session(registry)
     parents: dict[tuple[Path, Tracker], Parent] = {}
 
@@ -263,6 +263,16 @@ def _folders_to_search(words: Sequence[str]) -> list[Path]:
             "sync FOLDER"
         )
     return found
+
+
+def _lacks_parent(folder: Path) -> bool:
+    """Return whether no tracker has the run of a folder, or has it without the parent of its sweep,
+    which could not be opened then.
+    """
+    if not (folder / TRACKED).exists():
+        return True
+    alone = read_json(folder / TRACKED).get("sweep") == ""
+    return alone and read_sweep(folder.parent) is not None
 
 
 def _parent_of(home: Path, tracker: Tracker, parents: dict[tuple[Path, Tracker], Parent]) -> Parent:

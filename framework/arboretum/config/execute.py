@@ -387,8 +387,8 @@ class Session:
                 record = attrs.evolve(record, config=resolved.config)
                 kept = folder
                 source = str(found)
-                # a sweep's parent has all its runs, copies too
-                left_out = (TRACKED,) if sweep_id or not same else ()
+                # a sweep's parent has all its runs, copies too, also one that is opened later
+                left_out = (TRACKED,) if sweep is not None or not same else ()
                 names = [
                     path.name
                     for path in found.iterdir()

@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +116,48 @@ def test_a_port_that_is_taken_is_refused_before_anything_starts(fresh_store):
         ):
             tracker.serve(port=port)
     tracker.close()
+
+
+def family(process: int) -> list[int]:
+    """A process and all that it has started."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8")
+    return [process, *(one for child in listed.split() for one in family(int(child)))]
+
+
+def arboretum(folder: Path, *words: str) -> tuple[int, str, str]:
+    """What a command comes to: its status, and what it prints."""
+    command = [sys.executable, "-m", "arboretum.cli", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.cold
+def test_a_server_that_hangs_stops_no_sweep_and_has_every_run_once_in_the_end(
+    fresh_store, tmp_path
+):
+    asked = ("run", "-m", "dataset=iris", "seed=1,2,3", "tracker.timeout=6", "skip_finished=true")
+    with served(fresh_store) as (process, address):
+        uri = f"tracker.uri={address}"
+        status, _, said = arboretum(tmp_path, *asked, uri, "hydra.sweep.dir=before")
+        assert status == 0, said
+        for one in family(process.pid):
+            os.kill(one, signal.SIGSTOP)
+        try:
+            status, _, said = arboretum(tmp_path, *asked, uri, "hydra.sweep.dir=s")
+        finally:
+            for one in family(process.pid):
+                os.kill(one, signal.SIGCONT)
+        assert status == 3 and "Traceback" not in said, said
+        (warning,) = (line for line in said.splitlines() if "warning" in line)
+        assert "3 runs are kept, but not tracked" in warning and "in time; check it" in warning
+        assert len(list(tmp_path.glob("s/*/record.json"))) == 3
+        for sent in (3, 0):
+            status, out, said = arboretum(tmp_path, "sync", "s")
+            assert status == 0 and f"{sent} sent" in out, said
+        tracker = MLflowTracker(uri=address, timeout=60.0)
+        try:
+            kept = tracker.runs()
+        finally:
+            tracker.close()
+        assert [run["status"] for run in kept] == ["FINISHED"] * 6
+        assert len({run["sweep"] for run in kept}) == 2
