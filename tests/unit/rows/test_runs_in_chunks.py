@@ -6,17 +6,25 @@ import datetime
 import errno
 import gzip
 import os
+import pickle
 import re
 import subprocess
 import sys
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import arboretum
-from arboretum.errors import CapabilityError, ContractError, DataError, StoreError
+from arboretum.errors import (
+    CapabilityError,
+    ContractError,
+    DataError,
+    StoreError,
+    VerificationError,
+)
 from arboretum.rows import mapped
 from arboretum_data.file import FileDataset
 from arboretum_data.rows import ChunkRows
@@ -324,3 +332,64 @@ def test_rows_of_a_split_are_those_of_rows_in_memory(name, group, tmp_path, draw
     for metric, value in known.metrics.items():
         assert ours.metrics[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
     assert ours.verified
+
+
+@pytest.mark.parametrize("split", ["none", "holdout"])
+def test_a_store_may_verify_where_its_rows_lie_and_add_notes(file, monkeypatch, split):
+    given, asked = ChunkRows.open, []
+
+    def visit(function, items):
+        for item in items:
+            asked.append(item)
+            there, part = pickle.loads(pickle.dumps((function, item)))
+            yield pickle.loads(pickle.dumps(there(part)))
+
+    def elsewhere(self, *words):
+        opened = given(self, *words)
+        return attrs.evolve(opened, visit=visit, notes=lambda: (f"{len(asked)} visits",))
+
+    known = arboretum.run([*overrides(file, "cost", "chunks"), f"split={split}"])
+    monkeypatch.setattr(ChunkRows, "open", elsewhere)
+    found = arboretum.run([*overrides(file, "cost", "chunks"), f"split={split}"])
+    assert found.tree == known.tree and found.metrics == known.metrics
+    assert found.notes == (*known.notes, "5 visits")
+    assert found.checked["data"] == "read again, part by part, where its rows lie"
+
+
+def test_a_store_that_loses_rows_of_a_part_is_found_out(file, monkeypatch):
+    given = ChunkRows.open
+
+    def forgetful(function, items):
+        for item in items:
+            found = function(item)
+            few = {k: attrs.evolve(one, count=one.count // 2) for k, one in found.subsets.items()}
+            yield attrs.evolve(found, subsets=few)
+
+    def elsewhere(self, *words):
+        return attrs.evolve(given(self, *words), visit=forgetful)
+
+    monkeypatch.setattr(ChunkRows, "open", elsewhere)
+    with pytest.raises(VerificationError, match=r"row group 0 of .*: all of its 200 rows come to"):
+        arboretum.run(overrides(file, "label", "chunks"))
+
+
+def test_a_part_that_is_pickled_reads_a_copy_of_the_file_and_no_other(file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = {"target": "label", "ignore": ("cost", "grade", "weight")}
+    data = FileDataset(path=file.name, **words).in_parts(0)  # by a relative path
+    sent, known = pickle.dumps(data.parts[1]), data.parts[1].load()
+    content = file.read_bytes()
+    os.utime(file, (1, 1))
+    monkeypatch.chdir("/")
+    assert pickle.loads(sent).load().columns[0].values.tolist() == pytest.approx(
+        known.columns[0].values.tolist(), nan_ok=True
+    )
+    for other in (content + b"x", content[:-60] + bytes(52) + content[-8:]):
+        file.write_bytes(other)
+        with pytest.raises(
+            DataError, match=r"row group 1 of .*not the one that the run began with"
+        ):
+            pickle.loads(sent).load()
+    file.unlink()
+    with pytest.raises(DataError, match="rows.parquet"):
+        pickle.loads(sent).load()
