@@ -103,7 +103,7 @@ docs: $(STAMP)
 # The pages' links are those of a checkout, so the site is built from a copy of its folders.
 SITE := build/site
 site: $(STAMP)
-	@mkdir -p $(SITE)/source
+	@rm -rf $(SITE)/source && mkdir -p $(SITE)/source
 	@tar -c --exclude=__pycache__ README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs framework plugins experiments conf | tar -x -C $(SITE)/source
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 $(SPHINXOPTS) -c $(SITE)/source/docs/site $(SITE)/source $(SITE)/html
 	@echo "open $(SITE)/html/index.html"
