@@ -71,7 +71,8 @@ def grown(rows, data):
         parts = Parts(None, criterion=ToyReduction(), impurity=ToyGini())
         problem = Problem(opened.objects, prices_of(opened.objects), parts, store=opened.store)
         tree = grow(problem, Context(), order="breadth").tree
-        seen = MergedRows.of(tree, data, opened, silent, None).objects
+        shift = opened.store.shift
+        seen = MergedRows.of(tree, data, opened.objects, shift, visit=opened.visit).objects
         return (tree, seen.count.tolist(), seen.weight.tolist(), opened.sha256), opened.notes()
     finally:
         opened.release()

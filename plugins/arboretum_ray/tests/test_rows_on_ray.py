@@ -102,7 +102,7 @@ def test_a_part_without_rows_is_no_matter():
     tree = tree_of(with_out)
     assert tree_of(with_them) == tree
     seen = [
-        MergedRows.of(tree, parts, store, SILENT, None)
+        MergedRows.of(tree, parts, store.objects, store.store.shift, visit=store.visit)
         for parts, store in ((data, with_out), (with_none, with_them))
     ]
     assert seen[0].objects.count.tolist() == seen[1].objects.count.tolist()
