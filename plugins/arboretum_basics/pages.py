@@ -15,9 +15,14 @@ def filled_page(name: str, data: Plain) -> str:
     """Return a page of this package with the data in the place of the word TREE.
 
     name : of its file, which holds one ``style`` and one ``script``; their hashes take the place
-        of ``style-hash`` and ``script-hash`` in its policy.
+        of ``style-hash`` and ``script-hash`` in its policy, and what all pages share that of
+        ``// WORDS``.
     """
-    page = files("arboretum_basics").joinpath(name).read_text(encoding="utf-8")
+    page, shared = (
+        files("arboretum_basics").joinpath(one).read_text(encoding="utf-8")
+        for one in (name, "page_words.js")
+    )
+    page = page.replace("// WORDS\n", shared, 1)
     for kind in ("style", "script"):  # the browser runs these two texts and nothing else
         text = sure(re.search(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL))[1]
         page = page.replace(
