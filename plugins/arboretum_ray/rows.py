@@ -151,7 +151,7 @@ class RayRows:
     def check_installed(self) -> None:
         """Raise CapabilityError where Ray is not."""
         if find_spec("ray") is None:
-            raise CapabilityError("rows=ray needs Ray; pip install 'arboretum[ray]' brings it")
+            raise CapabilityError("rows=ray needs Ray; install it (pip install 'arboretum[ray]')")
 
     def open(
         self,

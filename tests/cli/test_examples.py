@@ -55,7 +55,7 @@ def test_the_example_of_every_part_runs(item, here):
     except CapabilityError as error:
         if "; install it (" not in str(error):
             raise
-        pytest.skip(str(error))  # a solver of others, in an extra
+        pytest.skip(str(error))  # a solver, or a row store, in an extra
 
 
 @pytest.mark.parametrize("item", [s for s in SETS if runs_anywhere(s)], ids=lambda item: item.name)

@@ -25,13 +25,15 @@ def test_the_plugin_is_listed_and_loads_no_ray():
 
 def test_a_run_names_the_extra_before_any_data_are_read(call, monkeypatch):
     monkeypatch.setattr(rows, "find_spec", lambda name: None)
-    with pytest.raises(CapabilityError, match=r"needs Ray; pip install 'arboretum\[ray\]'"):
+    with pytest.raises(
+        CapabilityError, match=r"needs Ray; install it \(pip install 'arboretum\[ray\]'\)"
+    ):
         RayRows().check_installed()
     missing = ("dataset=file", "dataset.path=nowhere.parquet", "dataset.target=y")
     result = call("run", "rows=ray", "split=none", "tracker=none", *missing)
     assert result.status != 0
     assert result.err.strip().splitlines() == [
-        "arboretum: error: rows=ray needs Ray; pip install 'arboretum[ray]' brings it"
+        "arboretum: error: rows=ray needs Ray; install it (pip install 'arboretum[ray]')"
     ]
 
 
