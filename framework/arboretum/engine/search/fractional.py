@@ -162,8 +162,6 @@ class MissingValueGrowth(ColumnGrowth, FractionalGrowth):
         parts = len(seen) > 0 and bool((code < 0).any())
         own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
         own = np.append(own, prices.raw[f]) if parts else own
-        if prices.once_per_column and feature.column in cell.asked:
-            own = np.where(own < np.inf, 0.0, own)
         return Column(
             names=(feature.column,),
             position=feature.position,
@@ -171,7 +169,7 @@ class MissingValueGrowth(ColumnGrowth, FractionalGrowth):
             n_bins=len(seen),
             family=Family.thresholds,
             rules=lambda k: feature.rule(cut[k]),
-            prices=self.space.payable_prices(own, cell),
+            prices=self.payable_prices(own, feature.column, cell),
             number=len(prices.tests) + f,
             step=0,
             parts=parts,

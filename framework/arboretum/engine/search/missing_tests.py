@@ -143,13 +143,20 @@ class ColumnGrowth(Growth):
         """int64[k]: the node's objects with a value; none where they are not here."""
         raise NotImplementedError
 
+    def payable_prices(self, own: np.ndarray, column: str, cell: Cell) -> np.ndarray:
+        """float64[tests]: what tests of a column cost at a node; nothing once it is paid for.
+
+        own : float64[tests], of the list; inf: no test.
+        """
+        if self.problem.prices.once_per_column and column in cell.asked:
+            own = np.where(own < np.inf, 0.0, own)
+        return self.space.payable_prices(own, cell)
+
     def coded_column(self, cell: Cell, f: int, code: np.ndarray) -> Column:
         """Return the tests of coded feature ``f`` at a node.   code : int64[k], of its objects."""
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.path_cost)
         feature, first = objects.features[f], int(objects.test_offset[f])
         own = prices.tests[first : first + feature.n_tests]
-        if prices.once_per_column and feature.column in cell.asked:
-            own = np.where(own < np.inf, 0.0, own)
         return Column(
             names=(feature.column,),
             position=feature.position,
@@ -157,7 +164,7 @@ class ColumnGrowth(Growth):
             n_bins=feature.n_bins,
             family=feature.family,
             rules=feature.rule,
-            prices=self.space.payable_prices(own, cell),
+            prices=self.payable_prices(own, feature.column, cell),
             number=first,
             step=1,
             feature=f,
