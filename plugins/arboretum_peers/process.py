@@ -22,7 +22,9 @@ from arboretum.api import (
 )
 
 INTERPRETER = "ARBORETUM_PEERS"
-"""Variable: an interpreter that has the peers, where this one has not."""
+"""Variable: interpreters that have the peers, where this one has not, separated as in PATH; the
+first one that has a peer runs it.
+"""
 WORKER = Path(__file__).parent / "worker.py"
 LOADING = 300.0
 """Seconds for which a peer may load; one of them compiles when it is first used."""
@@ -46,21 +48,20 @@ class PeerProcess:
         python : the interpreter; "": as the environment says, else this one.
         """
         self.name, self.version = words[0], ""
+        named = os.environ.get(INTERPRETER, "").split(os.pathsep)
+        self._interpreters = [python] if python else [one for one in named if one]
+        self._command = ["-I", "-W", "ignore", str(script), *words]
+        self._start(self._interpreters.pop(0) if self._interpreters else sys.executable)
+
+    def _start(self, python: str) -> None:
+        """Start the script in one interpreter.  Raises CapabilityError where that is none."""
         self._line, theirs = Pipe()
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._said = said  # closed by _end
-        command = [
-            python or os.environ.get(INTERPRETER) or sys.executable,
-            "-I",
-            "-W",
-            "ignore",
-            str(script),
-            *words,
-        ]
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    command,
+                    [python, *self._command],
                     env={**os.environ, **ONE_THREAD},
                     stdin=theirs.fileno(),
                     stdout=self._said,
@@ -70,29 +71,33 @@ class PeerProcess:
                 self._line.close()
                 self._said.close()
                 raise CapabilityError(
-                    f"{INTERPRETER}={command[0]} does not start ({error.strerror}); name a "
-                    "Python interpreter"
+                    f"{INTERPRETER}={python} does not start ({error.strerror}); name a Python "
+                    "interpreter"
                 ) from None
         self._end = weakref.finalize(self, _end, self._process, self._line, self._said)
 
     def ready(self, until: float | None = None) -> str:
-        """Wait until the peer is loaded; returns its version ("" where it is not by then).
-        Raises CapabilityError where it is not installed.
+        """Wait until the peer is loaded, by the first interpreter that has it; returns its version
+        ("" where it is not by then).  Raises CapabilityError where it is not installed.
         """
-        if self.version:
-            return self.version
-        reported = self._next_message(time.monotonic() + LOADING if until is None else until)
-        if reported == {}:
-            return ""
-        if reported is None or "ready" not in reported:
-            why = reported["absent"] if reported else self._last_words()
+        reasons: list[str] = []
+        while not self.version:
+            reported = self._next_message(time.monotonic() + LOADING if until is None else until)
+            if reported == {}:
+                return ""
+            if reported is not None and "ready" in reported:
+                self.version = reported["ready"]
+                break
+            reasons.append(reported["absent"] if reported else self._last_words())
             self.end()
-            way = (
-                "install it (pip install 'arboretum[peers]'), or name an interpreter that has "
-                f"it in {INTERPRETER}"
-            )
-            raise CapabilityError(f"{self.name} does not load ({why}); {way}")
-        self.version = reported["ready"]
+            if not self._interpreters:
+                way = (
+                    "install it (pip install 'arboretum[peers]'), or name an interpreter that has "
+                    f"it in {INTERPRETER}"
+                )
+                why = "; ".join(dict.fromkeys(reasons))
+                raise CapabilityError(f"{self.name} does not load ({why}); {way}")
+            self._start(self._interpreters.pop(0))
         return self.version
 
     def ask(

@@ -59,6 +59,8 @@ class Peer:
     """A solver of somebody else, for errors / n + λ · leaves and for fewest errors within a depth.
 
     distribution : what it is installed as, and its name in the worker.
+    adapter : that name, where the distribution has several solvers.
+    proves : it says when no tree is better.
     charges : it knows λ.
     most_depth : its greatest depth, None where it has no limit.
     limits_depth : it can be held to a depth.
@@ -66,7 +68,13 @@ class Peer:
     """
 
     kind = "solver"
-    capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
+    capabilities: ClassVar[tuple[str, ...]] = (
+        "classification",
+        "multiclass",
+        "weights",
+        "exact",
+        "anytime",
+    )
     needs = ("objective",)
     minimises = ("additive",)
     example = (
@@ -74,7 +82,9 @@ class Peer:
     )
 
     distribution = ""
+    adapter = ""
     script = WORKER
+    proves = True
     charges = True
     limits_depth = True
     most_depth: ClassVar[int | None] = None
@@ -89,7 +99,7 @@ class Peer:
         runs.
         """
         self._question_for_peer(problem)
-        process = PeerProcess(self.script, self.distribution)
+        process = self._process()
         context.progress(0, None, f"loading {self.distribution}")
         process.ready()
         self._desk.keep(process)
@@ -107,11 +117,11 @@ class Peer:
             return self._solution(
                 matrix,
                 [(-1, 0, 0, 0)],
-                Status.optimal,
+                Status.optimal if self.proves else Status.feasible,
                 (f"a leaf is all there is; {self.distribution} was not asked",),
             )
         late = None if context.deadline is None else context.deadline + GRACE
-        process = self._desk.take() or PeerProcess(self.script, self.distribution)
+        process = self._desk.take() or self._process()
         started = process.ready(context.deadline)
         left = None if context.deadline is None else context.deadline - time.monotonic()
         if not started or (left is not None and left <= 0):
@@ -122,6 +132,10 @@ class Peer:
         if not found.get("nodes"):
             return self._solution_without_tree(matrix, found.get("spent", "seconds"))
         return self._verify_answer(matrix, found, job, reach, started)
+
+    def _process(self) -> PeerProcess:
+        """Return a process of its own for the peer, started."""
+        return PeerProcess(self.script, self.adapter or self.distribution)
 
     def _question_for_peer(self, problem: Problem) -> tuple[Matrix, Facts, str]:
         """Return the table, what the peer is told, and "" or why its proof does not reach all trees
@@ -191,7 +205,7 @@ class Peer:
         wrong, leaves = matrix.errors(found["nodes"])
         counted = wrong / float(matrix.times.sum()) + job["lam"] * leaves
         notes, claim = [], found.get("claim")
-        proven = bool(found["proven"])
+        proven = bool(found["proven"]) and self.proves
         if claim is not None and not math.isclose(claim, counted, rel_tol=CLOSE, abs_tol=CLOSE):
             notes.append(
                 f"{version} claims {claim:.6g}, but its own tree has {counted:.6g}: nothing "
@@ -213,6 +227,8 @@ class Peer:
             f"{version} says that no tree is better"
             if proven
             else f"{version} proved nothing within its limits"
+            if self.proves
+            else f"{version} is near-optimal: it proves nothing, whatever it finds"
         )
         status = Status.optimal if proven else Status.feasible
         solution = self._solution(matrix, found["nodes"], status, (said, *notes), found)
@@ -321,4 +337,66 @@ class FastSmallTree(Peer):
     limits_depth = False
 
 
-PEERS = (Gosdt, Pystreed, Pycontree, DL85, FastSmallTree)
+@attrs.frozen
+class Pytrees(Peer):
+    """DL8.5 in Rust (pytrees-rs ≥ 2.0): fewest errors within a depth."""
+
+    name = "peer_pytrees"
+    paper = "Kiossou, Schaus, Nijssen & Houndji 2022, after Aglin, Nijssen & Schaus 2020"
+    example = DL85.example
+    distribution = "pytrees-rs"
+    adapter = "pytrees-rs/dl85"
+    charges = False
+
+
+@attrs.frozen
+class PytreesContree(Peer):
+    """ConTree in Rust (pytrees-rs ≥ 2.0): fewest errors within a depth, over all thresholds of
+    numeric columns.
+    """
+
+    name = "peer_pytrees_contree"
+    paper = "Kiossou, Schaus & Nijssen 2026, after Brița, van der Linden & Demirović 2025"
+    example = DL85.example
+    distribution = "pytrees-rs"
+    adapter = "pytrees-rs/contree"
+    charges = False
+    ordinals = True
+
+
+@attrs.frozen
+class LicketySplit(Peer):
+    """LicketySPLIT (licketysplit ≥ 0.2.1): errors / n + λ · leaves, any depth, near-optimal: never
+    ``optimal``, no bound.
+    """
+
+    name = "peer_licketysplit"
+    paper = "Babbar, McTavish, Rudin & Seltzer 2025"
+    capabilities = ("classification", "multiclass", "weights")
+    distribution = "licketysplit"
+    proves = False
+
+
+@attrs.frozen
+class Odtlearn(Peer):
+    """FlowOCT with CBC (odtlearn[cbc] ≥ 1.1): errors / n + λ · leaves within a depth; it is asked
+    for 5 at most, for the program doubles with each.
+    """
+
+    name = "peer_odtlearn"
+    paper = "Aghaei, Gómez & Vayanos 2025"
+    distribution = "odtlearn"
+    most_depth = 5
+
+
+PEERS = (
+    Gosdt,
+    Pystreed,
+    Pycontree,
+    DL85,
+    FastSmallTree,
+    Pytrees,
+    PytreesContree,
+    LicketySplit,
+    Odtlearn,
+)

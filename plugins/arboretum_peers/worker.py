@@ -19,6 +19,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from typing import Any
@@ -59,6 +60,23 @@ def flatten(tree: Nested) -> Nodes:
 def leaves(nodes: Nodes) -> int:
     """Return the number of leaves in a list of nodes."""
     return sum(node[0] < 0 for node in nodes)
+
+
+def joined(arrays: Any) -> Nested:
+    """Return the nested tree that scikit-learn's arrays describe.
+
+    arrays : with children_left (−1 at a leaf), children_right, feature, threshold, value (labels).
+    """
+
+    def part(node: int) -> Nested:
+        """Return what lies below a node."""
+        low = int(arrays.children_left[node])
+        if low < 0:
+            return int(arrays.value[node])
+        split = int(arrays.feature[node]), float(arrays.threshold[node])
+        return (*split, part(low), part(int(arrays.children_right[node])))
+
+    return part(0)
 
 
 def gosdt() -> Begin:
@@ -237,14 +255,130 @@ def fst() -> Begin:
     return begin
 
 
-ADAPTERS = {
+def pytrees(estimator: str) -> Begin:
+    """DL8.5 or ConTree in Rust: a depth is always asked, and nothing is charged.
+
+    estimator : its class in the package.
+    """
+    library = importlib.import_module("pytrees")
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        model = getattr(library, estimator)(
+            max_depth=job["depth"], max_time=float(job["seconds"] or FOREVER)
+        )
+
+        def read() -> Named:
+            if model.tree_ is None:
+                return {"nodes": [], "proven": False, "claim": None}
+            return {
+                "nodes": flatten(joined(model.tree_)),
+                "proven": model.status_ == "optimal",
+                "claim": model.train_error_ / len(y),
+            }
+
+        return lambda: model.fit(x.astype(float), y), read
+
+    return begin
+
+
+def licketysplit() -> Begin:
+    """Near-optimal, so nothing is proven; λ per leaf in shares of the rows; no limit of time."""
+    library = importlib.import_module("licketysplit")
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        model = library.LicketySPLITClassifier(
+            lambda_leaf=job["lam"],
+            depth_budget=job["depth"] or x.shape[1],  # a test twice on a path divides nothing
+            cache_mode="bitvector",  # no hash of rows that might be that of others
+        )
+
+        def nested(paths: list[tuple[list[int], int]]) -> Nested:
+            """Return the tree of its paths: ±(column + 1), + where it is 1, and a label each."""
+            (first, label), *_ = paths
+            if not first:
+                return label
+            halves: list[list[tuple[list[int], int]]] = [[], []]
+            for path, leaf in paths:
+                halves[path[0] > 0].append((path[1:], leaf))
+            return abs(first[0]) - 1, 0, nested(halves[0]), nested(halves[1])
+
+        def read() -> Named:
+            paths, labels = model.get_tree_paths()
+            return {
+                "nodes": flatten(nested(list(zip(paths, labels, strict=True)))),
+                "proven": False,
+                "claim": model.objective_ / len(y),
+            }
+
+        return lambda: model.fit(x, y), read
+
+    return begin
+
+
+def odtlearn() -> Begin:
+    """FlowOCT, a mixed-integer program for CBC: it maximises (1 − L)·(rows that are right) −
+    L·(branching nodes), which for L = λn / (1 + λn) has the same best trees as errors / n +
+    λ·leaves.
+    """
+    flow = importlib.import_module("odtlearn.flow_oct")
+    importlib.import_module("odtlearn.solvers.cbc_solver")
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        rows = len(y)
+        price = job["lam"] * rows / (1 + job["lam"] * rows)
+        model = flow.FlowOCT(
+            solver="cbc",
+            _lambda=price,
+            depth=job["depth"],
+            time_limit=max(1, int(job["seconds"] or FOREVER)),
+            num_threads=1,
+        )
+
+        def nested(node: int) -> Nested:
+            """Return what lies below a node; below n are 2n, where its test is 0, and 2n + 1."""
+            if (model.p_value.get(node) or 0.0) > 0.5:
+                shares = {k: w for (n, k), w in model.w_value.items() if n == node}
+                return int(max(shares, key=shares.__getitem__))
+            tests = {f: b for (n, f), b in model.b_value.items() if n == node}
+            column = list(tests).index(max(tests, key=tests.__getitem__))
+            return column, 0, nested(2 * node), nested(2 * node + 1)
+
+        def read() -> Named:
+            if not model.num_solutions:
+                return {"nodes": [], "proven": False, "claim": None}
+            value, bound = model.objective_value, model.objective_bound
+            return {
+                "nodes": flatten(nested(1)),
+                # it stops at a gap of 1e-4 and calls that optimal
+                "proven": abs(bound - value) <= 1e-6 * max(1.0, abs(value)),
+                "claim": 1 - value / (1 - price) / rows + job["lam"],
+            }
+
+        return lambda: model.fit(x, y), read
+
+    return begin
+
+
+ADAPTERS: dict[str, Callable[[], Begin]] = {
     "gosdt": gosdt,
     "pystreed": pystreed,
     "pycontree": pycontree,
     "pydl8.5": dl85,
     "imodels": fst,
+    "pytrees-rs/dl85": partial(pytrees, "DL85Classifier"),
+    "pytrees-rs/contree": partial(pytrees, "ConTreeClassifier"),
+    "licketysplit": licketysplit,
+    "odtlearn": odtlearn,
 }
-"""Distribution → adapter."""
+"""Distribution, "/" and which of its solvers, where it has several → adapter."""
+
+
+def name_and_version(name: str) -> str:
+    """Return a peer's name and the version of its distribution.   name : a key of ADAPTERS."""
+    return f"{name} {version(name.partition('/')[0])}"
 
 
 def limit_memory(more: int) -> None:
@@ -284,7 +418,7 @@ def serve(name: str, adapter: Callable[[], Begin], distribution: str = "") -> No
     try:
         begin = adapter()
         rehearse(begin, 0.0 if "dl8" in name else 0.01, 2)
-        line.send({"ready": f"{distribution or name} {version(distribution or name)}"})
+        line.send({"ready": name_and_version(distribution or name)})
     except ImportError as error:
         line.send({"absent": str(error)})
         return

@@ -2,7 +2,7 @@
 
     python contestants.py NAME SUITE [FOLDER]
 
-NAME is a package of arboretum_peers/worker.py, whose protocol this speaks; ``ours``, the component;
+NAME is a peer of arboretum_peers/worker.py, whose protocol this speaks; ``ours``, the component;
 ``search``, its bare searches; or ``prototype``, those in a folder.  What is compiled or loaded is
 so before the clock starts, on the problem itself where kernels differ by the width of its numbers.
 """
@@ -343,7 +343,7 @@ def main(name: str, suite: str, *rest: str) -> None:
         # what compiles; the others may start threads, which no fork survives
         if own or name == "imodels":
             worker.rehearse(begin, *LIKE[suite])
-        line.send({"ready": name if own else worker.version(name)})
+        line.send({"ready": name if own else worker.name_and_version(name)})
     except ImportError as error:
         line.send({"absent": str(error)})
         return

@@ -73,7 +73,7 @@ def start(name: str, options: argparse.Namespace) -> PeerProcess:
     """A contestant's process, loaded."""
     peer = peer_of(name)
     if peer is not None:
-        process = PeerProcess(CONTESTANTS, peer.distribution, options.suite)
+        process = PeerProcess(CONTESTANTS, peer.adapter or peer.distribution, options.suite)
     else:
         rest = [options.prototype] if name == "prototype" else []
         process = PeerProcess(CONTESTANTS, name, options.suite, *rest, python=sys.executable)

@@ -45,14 +45,14 @@ class Result:
     def line(self) -> str:
         """As it is printed."""
         if self.seconds is None:
-            return f"{self.question.name:32} {self.who:14} {'–':>10}   {self.note}"
+            return f"{self.question.name:32} {self.who:20} {'–':>10}   {self.note}"
         low = "?" if self.lower is None else f"{self.lower:.6f}"
         size = f"{self.errors} errors, {self.leaves} leaves" if self.counted else "not counted"
         known = "proven" if self.proven else f"open, bound {low}"
         grown = f"{(self.memory or 0) / 1e6:.0f} MB"
         value = f"{math.nan if self.value is None else self.value:.6f}"
         return (
-            f"{self.question.name:32} {self.who:14} {self.seconds:10.5f} s {value} {size:24} "
+            f"{self.question.name:32} {self.who:20} {self.seconds:10.5f} s {value} {size:24} "
             f"{known:22} {grown:>8} {self.note}".rstrip()
         )
 

@@ -66,4 +66,5 @@ def absent():
 
 if __name__ == "__main__":
     manners = sys.argv[1]
-    worker.serve(manners, absent if manners == "absent" else lambda: adapter(manners), "numpy")
+    lacks = manners == "absent" or "STAND_IN_LACKS" in os.environ  # an interpreter that has none
+    worker.serve(manners, absent if lacks else lambda: adapter(manners), "numpy")

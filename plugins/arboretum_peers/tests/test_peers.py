@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -26,7 +28,16 @@ from arboretum.testing.suites.solving import tiny_table
 from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
 from arboretum_peers.matrix import Matrix
 from arboretum_peers.process import INTERPRETER
-from arboretum_peers.solvers import DL85, FastSmallTree, Peer, Pystreed
+from arboretum_peers.solvers import (
+    DL85,
+    FastSmallTree,
+    LicketySplit,
+    Odtlearn,
+    Peer,
+    Pystreed,
+    Pytrees,
+    PytreesContree,
+)
 
 
 @attrs.frozen
@@ -197,6 +208,47 @@ def test_a_peer_that_is_not_installed_is_refused_before_the_clock_starts(monkeyp
         StandIn().warm_up(problem_of(1), Context())
 
 
+@pytest.fixture
+def lacking(tmp_path):
+    """The path of an interpreter that has no peer."""
+    script = tmp_path / "python-without"
+    script.write_text(f'#!/bin/sh\nSTAND_IN_LACKS=1 exec "{sys.executable}" "$@"\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_the_first_interpreter_that_has_a_peer_runs_it(lacking, monkeypatch):
+    problem = problem_of(1)
+    for named in ([lacking, sys.executable], [lacking, lacking, "", sys.executable, "/nowhere"]):
+        monkeypatch.setenv(INTERPRETER, os.pathsep.join(named))
+        peer = StandIn()
+        peer.warm_up(problem, Context())
+        assert peer.solve(problem, Context()).status is Status.optimal
+        # no warm up: the first answer to come is that of the one that has it
+        assert StandIn().solve(problem, Context()).status is Status.optimal
+    monkeypatch.setenv(INTERPRETER, os.pathsep.join([lacking, lacking]))
+    with pytest.raises(CapabilityError, match=r"'nothing'\); install it"):
+        StandIn().warm_up(problem, Context())
+    monkeypatch.setenv(INTERPRETER, os.pathsep.join([lacking, "/nowhere/python"]))
+    with pytest.raises(CapabilityError, match="/nowhere/python does not start"):
+        StandIn().warm_up(problem, Context())
+
+
+def test_a_near_optimal_peer_is_never_optimal_whatever_it_says():
+    problem = problem_of(1)
+    near, exact = (stand_in("honest", proves=proves) for proves in (False, True))
+    solution = near.solve(problem, Context())
+    assert (solution.status, solution.lower_bound) == (Status.feasible, 0.0)
+    assert solution.value == exact.solve(problem, Context()).value
+    assert "near-optimal: it proves nothing" in solution.notes[0]
+    pure = attrs.evolve(  # not even where it is not asked
+        problem, objects=attrs.evolve(problem.objects, label=np.zeros(8, np.int32))
+    )
+    assert near.solve(pure, Context()).status is Status.feasible
+    assert exact.solve(pure, Context()).status is Status.optimal
+    assert "exact" not in LicketySplit.capabilities and not LicketySplit.proves
+
+
 @pytest.mark.parametrize(
     ("peer", "changed", "said"),
     [
@@ -208,6 +260,10 @@ def test_a_peer_that_is_not_installed_is_refused_before_the_clock_starts(monkeyp
             "use objective=accuracy instead of balanced",
         ),
         (DL85(), {}, "charges nothing for leaves; say objective.lam=0"),
+        (Pytrees(), {}, "charges nothing for leaves; say objective.lam=0"),
+        (PytreesContree(), {}, "charges nothing for leaves; say objective.lam=0"),
+        (Odtlearn(), {"stopping": (Rule(Limits(max_leaves=3)),)}, "no limit max_leaves"),
+        (LicketySplit(), {"objective": attrs.evolve(Accuracy(), mu=0.5)}, "knows no objective.mu"),
         (FastSmallTree(), {"stopping": (Rule(Limits(max_depth=1)),)}, "knows no limit max_depth"),
     ],
 )

@@ -13,7 +13,6 @@ from test_peers import Rule, StandIn, problem_of
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.tables import TreeParts, toy_table
-from arboretum_peers.process import PeerProcess
 from arboretum_peers.solvers import PEERS
 
 pytestmark = pytest.mark.slow  # one of them compiles for a minute
@@ -35,7 +34,7 @@ def installed():
 
     def ask(cls: type) -> str:
         if cls not in found:
-            process = PeerProcess(cls.script, cls.distribution)
+            process = cls()._process()
             try:
                 process.ready()
                 found[cls] = ""
@@ -62,8 +61,13 @@ def test_a_peer_finds_what_all_trees_tried_have(peer, seed, lam):
         pytest.skip("without a depth or a price of leaves there is nothing to find")
     found = peer.solve(problem, Context())
     truth = StandIn().solve(problem, Context())
-    assert found.status is Status.optimal, found.notes
-    assert math.isclose(found.value, truth.value, rel_tol=1e-12)
+    assert not found.notes[1:], found.notes  # what it says of its tree is true
+    if peer.proves:
+        assert found.status is Status.optimal, found.notes
+        assert math.isclose(found.value, truth.value, rel_tol=1e-12)
+    else:
+        assert (found.status, found.lower_bound) == (Status.feasible, 0.0)
+        assert found.value >= truth.value - 1e-12
 
 
 def test_a_peer_keeps_its_limits(peer):
