@@ -183,6 +183,31 @@ class Lanes:
         )
         return self.builder.bitcast(found, vectors[0].type)
 
+    def append(self, vector: Value, mask: Value, pointer: Value, at: Value) -> None:
+        """Write the lanes of a mask, one behind the other, from an element on.  What lies behind
+        them, up to a whole vector, may be overwritten; alignment as of ``load``.
+
+        mask : a bit per lane, of as many lanes as the vector has.
+        """
+        kind, place = vector.type, self.builder.gep(pointer, [at])
+        lanes = f"v{kind.count}i{kind.element.width}"
+        if self.wide_logic:  # in a register: to memory AMD's processors take ten times as long
+            function = cgutils.get_or_insert_function(
+                self.builder.module,
+                ir.FunctionType(kind, [kind, mask.type, kind]),
+                f"llvm.experimental.vector.compress.{lanes}",
+            )
+            found = self.builder.call(function, [vector, mask, ir.Constant(kind, ir.Undefined)])
+            to = self.builder.bitcast(place, kind.as_pointer())
+            self.builder.store(found, to).align = kind.element.width // 8
+            return
+        function = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(ir.VoidType(), [kind, kind.element.as_pointer(), mask.type]),
+            f"llvm.masked.compressstore.{lanes}",
+        )
+        self.builder.call(function, [vector, place, mask])
+
     def reduce(self, name: str, vector: Value) -> Value:
         """Return one number of all lanes: "umin", "umax", "smin", "smax", "add"."""
         kind = vector.type

@@ -192,17 +192,6 @@ def append_rows_with_feature(v, node, i, absent, full, group, parts, positions, 
     (old, old_sums), (new, new_sums) = old, new
     flip = b.icmp_signed("!=", absent, v.index(0))
     packed = {16: ir.VectorType(ir.IntType(32), 16), 8: ir.VectorType(INDEX, 8)}
-    move = {
-        lanes: cgutils.get_or_insert_function(
-            b.module,
-            ir.FunctionType(
-                ir.VoidType(),
-                [kind, kind.element.as_pointer(), ir.VectorType(ir.IntType(1), lanes)],
-            ),
-            f"llvm.masked.compressstore.v{lanes}i{kind.element.width}",
-        )
-        for lanes, kind in packed.items()
-    }
 
     def append(
         lanes: int, source: Value, place: Value, target: Value, to: Value, mask: Value
@@ -212,7 +201,7 @@ def append_rows_with_feature(v, node, i, absent, full, group, parts, positions, 
         """
         value = b.load(b.bitcast(b.gep(source, [place]), packed[lanes].as_pointer()))
         value.align = 4
-        b.call(move[lanes], [value, b.gep(target, [to]), mask])
+        v.append(value, mask, target, to)
 
     with v.loop(low, high, [at]) as each:
         word = v.element(words, b.add(b.mul(each.i, stride), i))
