@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import attrs
@@ -282,7 +282,8 @@ class _BaseTree(BaseEstimator):
             self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
             return self
         reported = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
-        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), **reported)
+        parts = attrs.evolve(parts, split=None, honest=self._honest_share())
+        fitted = grow_tree(parts, table, self._seed(), **reported)
         if fitted.solution.tree is None:
             raise BudgetError(
                 next(
@@ -302,9 +303,24 @@ class _BaseTree(BaseEstimator):
                 fitted.solution,
                 fitted.seal,
             )
-        self.solution_ = solution = fitted.scale.solution(fitted.solution)
+            if (filled := fitted.filled) is not None:
+                from arboretum.engine.honest import verify_filled
+
+                numbers = measure(filled.tree, fitted, fitted.train, filled.problem)
+                verify_filled(filled, fitted.train, numbers)
+        self.solution_ = solution = fitted.scale.solution(fitted.reported)
         self.tree_ = sure(solution.tree)
         return self
+
+    def _honest_share(self) -> float:
+        """``honest`` as a share; raises ConfigError for what is none."""
+        share: Any = self.honest
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) < 1:
+            raise ConfigError(
+                "honest must be a share of the rows that only fill leaves, at least 0 and below 1; "
+                f"got {share!r}"
+            )
+        return float(share)
 
     def _with_max_features(self, parts: Parts, n_columns: int) -> Parts:
         """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for
@@ -518,6 +534,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     min_weight_fraction_leaf : share of the total weight per branch, at least (0 … 0.5; up to the
         rounding of sums of weights).
     class_weight : None, "balanced", or {class: weight}.
+    honest : share of the rows that choose no test but say what leaves predict
+        (``random_state`` draws them, by class); 0: all rows do both.
     random_state : seed of methods that draw.
     verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
         encoder, …, tuner : the option of that kind, by name or as a component
@@ -559,6 +577,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         min_samples_split: int | None = None,
         ccp_alpha: float | None = None,
         max_features: object = None,
+        honest: float = 0.0,
         **parts: object,
     ) -> None:
         self._keep(locals())
@@ -637,6 +656,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         min_samples_split: int | None = None,
         ccp_alpha: float | None = None,
         max_features: object = None,
+        honest: float = 0.0,
         **parts: object,
     ) -> None:
         self._keep(locals())

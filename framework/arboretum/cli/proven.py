@@ -22,7 +22,7 @@ REACHED = 1e-9  # relative: values that differ by less are sums of the same numb
 MOST_PAIRED = 40  # methods up to which each is held against each
 CERTIFIED = ("expected_cost", "max_cost", "depth", "n_leaves")
 """Complexities that are shown; the others say the same in other units."""
-ROWS_AND_TESTS = ("dataset", "split", "train_fraction", "encoder", "cost", "class_weight")
+ROWS_AND_TESTS = ("dataset", "split", "train_fraction", "honest", "encoder", "cost", "class_weight")
 """Groups and keys that say which rows teach, what they weigh, and which tests are asked."""
 
 

@@ -48,6 +48,12 @@ class Settings:
         converter=lambda given: None if given == NONE else given,
     )
     train_fraction: float = param(1.0, "share of the training rows that teach", gt=0, le=1)
+    honest: float = param(
+        0.0,
+        "share of the training rows that do not choose tests but say what leaves predict; 0: none",
+        ge=0,
+        lt=1,
+    )
     goal: str = param(
         "valid_error", "metric that a sweep returns and calls best; its name gives the direction"
     )
@@ -65,6 +71,8 @@ class Settings:
     )
 
 
+SHARES = ("class_weight", "train_fraction", "honest")
+"""Those that say what training rows do."""
 SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
 
 
@@ -157,7 +165,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None)
             _build_component(registry.get(kind, name), fields) for name, fields in group.items()
         )
     check_class_weight(settings.class_weight)
-    shares: Facts = {name: getattr(settings, name) for name in ("class_weight", "train_fraction")}
+    shares: Facts = {name: getattr(settings, name) for name in SHARES}
     parts = Parts(**built, **shares)
     if parts.method is None:
         raise ConfigError(

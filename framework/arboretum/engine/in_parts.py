@@ -120,6 +120,7 @@ def refuse_unfit(request: Request) -> None:
     for what, there in (
         ("class_weight", parts.class_weight),
         ("train_fraction", parts.train_fraction != 1),
+        ("honest", parts.honest),
         ("certify", request.certify),
     ):
         if there:

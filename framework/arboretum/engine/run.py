@@ -12,18 +12,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.engine import check, select
-from arboretum.engine.class_weights import weigh_classes, weights_of_classes
 from arboretum.engine.interpreting import interpret_small, or_compiled
 from arboretum.engine.interruptions import hold_signals, mark_interrupted, without_others
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
-from arboretum.engine.train_fraction import draw_fraction, note_fraction
+from arboretum.engine.training import one_value, training_rows
 from arboretum.errors import (
     ArboretumError,
     BudgetError,
@@ -48,6 +48,9 @@ from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import RECOMPUTED, UNFINISHED, Checked, Record, Solution, Status
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
+
+if TYPE_CHECKING:
+    from arboretum.engine.honest import Filled
 
 VOLATILE = frozenset(
     {
@@ -128,6 +131,7 @@ class Fit(select.Grown):
 
     timings : seconds: encode, compile, fit.   seal : on the data as loaded, where it was asked for.
     scale : what its table was divided by before, and its prices since.
+    filled : the tree after other rows filled its leaves, where the run asks for honest ones.
     """
 
     division: Division
@@ -135,6 +139,12 @@ class Fit(select.Grown):
     timings: Mapping[str, float]
     seal: Seal
     scale: Scale
+    filled: "Filled | None" = None
+
+    @property
+    def reported(self) -> Solution:
+        """The solution with the tree that the run reports: filled, where it asks for that."""
+        return self.solution if self.filled is None else self.filled.solution
 
 
 @blaming()
@@ -172,25 +182,6 @@ def check_usable(table: Table) -> None:
         )
 
 
-def one_value(rows: Table) -> tuple[str, ...]:
-    """A note where all rows have one class, or one number: what any tree says is known before it
-    grows.
-    """
-    target = rows.target
-    values = target.codes if rows.is_classification else target.values
-    if (values != values[0]).any():
-        return ()
-    said = (
-        f"one class, {target.classes[values[0]]!r}"
-        if rows.is_classification
-        else f"one value, {values[0]:g}"
-    )
-    return (
-        f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, "
-        "and a leaf says it",
-    )
-
-
 def fingerprint(request: Request, sha256: str) -> str:
     """Content hash of configuration, data and code version: equal fingerprints mean equal results.
 
@@ -199,8 +190,10 @@ def fingerprint(request: Request, sha256: str) -> str:
     a certificate is asked for.
     """
     config = {key: value for key, value in request.config.items() if key not in VOLATILE}
-    if config.get("train_fraction") == 1:  # what runs were before there were fractions
-        del config["train_fraction"]
+    # what runs were before there were these
+    for key, unset in (("train_fraction", 1), ("honest", 0)):
+        if config.get(key) == unset:
+            del config[key]
     spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
     proof = (
         [*([request.certifier] if request.certifier else []), *request.complexities]
@@ -381,16 +374,25 @@ def verify_and_record(
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
     with interpret_small(fitted.problem, request.budget):
-        metrics = or_compiled(functools.partial(measure, tree, fitted, table)) | dict(further)
+        measured = or_compiled(functools.partial(measure, tree, fitted, table)) | dict(further)
         with clock(timings, "verify"):
-            asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+            asked = (tree, fitted.problem, fitted.train, measured, fitted.solution, fitted.seal)
             checked = or_compiled(lambda: verify(*asked))
         notes = collect_notes(fitted.problem, tree)
+        metrics = measured
+        if (filled := fitted.filled) is not None:
+            from arboretum.engine.honest import verify_filled
+
+            tree = filled.tree
+            metrics = or_compiled(functools.partial(measure, tree, fitted, table, filled.problem))
+            with clock(timings, "verify"):
+                checked["honest leaves"] = verify_filled(filled, fitted.train, metrics)
+            notes = (*notes, *filled.notes)
     solution = attrs.evolve(
-        fitted.solution,
+        fitted.reported,
         checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed,
     )
-    scale, measured = fitted.scale, metrics
+    scale = fitted.scale
     metrics, tree, solution = scale.metrics(metrics), scale.tree(tree), scale.solution(solution)
     sizes = {
         "n_rows": table.n_rows,
@@ -399,6 +401,8 @@ def verify_and_record(
         "n_objects": objects.n_objects,
         "n_tests": objects.n_tests,
     }
+    if filled is not None:
+        sizes["n_honest"] = filled.problem.objects.n_objects
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
     record = Record(
         config=request.config,
@@ -484,6 +488,8 @@ def _add_certificate(
         with interpret_small(fitted.problem, request.budget):
             certificate, remarks = or_compiled(lambda: certify(*asked, context))
         fitted.seal.check("the certifier")
+    if certificate is not None and fitted.filled is not None:
+        remarks = (*remarks, fitted.filled.of_the_grown)
     return attrs.evolve(
         record, certificate=certificate, timings=timings, notes=(*record.notes, *remarks)
     )
@@ -491,12 +497,16 @@ def _add_certificate(
 
 @attrs.frozen(eq=False)
 class Posed:
-    """A problem, the rows that it was made from, and a seal on the data where it was asked for."""
+    """A problem, the rows that it was made from, and a seal on the data where it was asked for.
+
+    honest : the training rows that only fill leaves, where the run asks for them.
+    """
 
     problem: Problem
     division: Division
     seal: Seal
     scale: Scale
+    honest: Table | None = None
 
 
 @blaming()
@@ -518,19 +528,11 @@ def pose(
     division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows train
     if parts.split is not None:
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
-    drawn = draw_fraction(table, division, parts.train_fraction, seed, parts.split)
-    train = table if len(drawn.train) == table.n_rows else table.take(drawn.train)
-    if drawn is not division:
-        said = {**train.notes, "train_fraction": note_fraction(division, drawn)}
-        train, division = attrs.evolve(train, notes=said), drawn
-    valid = table.take(division.valid) if len(division.valid) else None
-    if parts.class_weight is not None:
-        by_class = weights_of_classes(parts.class_weight, train.target)
-        division = attrs.evolve(division, train=division.train[by_class[train.target.codes] > 0])
-        train = check_range(weigh_classes(train, by_class), Scale())
-        valid = valid and weigh_classes(valid, by_class)
-    seal = Seal().over(table, *() if train is table else (train,)) if sealed else Seal()
-    check.check_validation(parts, valid)
+    training = training_rows(parts, table, division, seed)
+    train, division = training.train, training.division
+    made = [one for one in (train, training.honest) if one is not None and one is not table]
+    seal = Seal().over(table, *made) if sealed else Seal()
+    check.check_validation(parts, training.valid)
     with clock({} if timings is None else timings, "encode"):
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
@@ -547,10 +549,10 @@ def pose(
     check.check_objects(parts, objects)
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
-    problem = Problem(objects, prices, parts, valid)
+    problem = Problem(objects, prices, parts, training.valid)
     if parts.pruner is not None and hasattr(parts.pruner, "check"):
         parts.pruner.check(problem)
-    return Posed(problem, division, seal, scale)
+    return Posed(problem, division, seal, scale, training.honest)
 
 
 @blaming()
@@ -593,12 +595,18 @@ def fit(
             over()
             grown = or_compiled(lambda: select.prune(grown, context))
             solution = legible_solution(grown.solution, problem.objects.table)
+            filled = None
+            if posed.honest is not None and solution.tree is not None:
+                from arboretum.engine.honest import fill
+
+                filled = fill(solution, grown.problem, posed.honest)
     reported: Facts = {
         "division": posed.division,
         "train": problem.objects.table,
         "timings": timings,
         "seal": posed.seal,
         "scale": posed.scale,
+        "filled": filled,
     }
     return Fit(solution, grown.problem, grown.selections, **reported)
 
@@ -639,14 +647,19 @@ def kernel_trouble() -> str:
     return cache_trouble()
 
 
-def measure(tree: Tree, fitted: Fit, table: Table) -> dict[str, float]:
+def measure(
+    tree: Tree, fitted: Fit, table: Table, problem: Problem | None = None
+) -> dict[str, float]:
     """Every reported number of a tree: quality per part, and the complexities over the training
     objects.
+
+    problem : of the rows that the tree's numbers are of; None: of those that grew it.
     """
+    problem = problem or fitted.problem
     from arboretum.engine.search.coverage_state import covering_cost_of
     from arboretum.measure import complexities, evaluate
 
-    metrics = {**complexities(tree), **covering_cost_of(tree, fitted.problem, fitted.train)}
+    metrics = {**complexities(tree), **covering_cost_of(tree, problem, problem.objects.table)}
     metrics.update(evaluate(tree, fitted.train, "train"))
     for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
         if len(rows):

@@ -1,4 +1,5 @@
-"""Learning curves: a run learns from a share of the rows that the split lets train.
+"""Which of the rows that the split lets train teach, and what: a share of them alone (learning
+curves), or one part the tests and the other what leaves say (honest trees).
 
 Samples are nested: the rows of a smaller share are among those of a larger one.
 """
@@ -6,11 +7,12 @@ Samples are nested: the rows of a smaller share are among those of a larger one.
 import attrs
 import numpy as np
 
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, DataError
 from arboretum.interfaces.split import Division, Split
 from arboretum.model.table import Table
 
-_STREAM = 0x7472  # keeps the draw apart from those of the splits, which begin with the same seed
+# keep the draws apart from those of the splits, which begin with the same seed
+_STREAM, _HONEST_STREAM = 0x7472, 0x686F
 
 
 def draw_fraction(
@@ -30,9 +32,43 @@ def draw_fraction(
     """
     if not 0 < fraction <= 1:
         raise ConfigError(f"train_fraction must be > 0 and ≤ 1; got {fraction}")
-    if fraction == 1:
-        return division
-    key = [abs(seed), _STREAM, abs(int(getattr(split, "fold", 0)))]
+    return division if fraction == 1 else _draw(table, division, fraction, seed, split, _STREAM)
+
+
+def divide_honest(
+    table: Table, division: Division, share: float, seed: int, split: Split | None = None
+) -> tuple[Division, np.ndarray]:
+    """The division whose training rows choose the tests, and the other training rows, which fill
+    the leaves: int64, ascending.
+
+    share : of the training rows that fill leaves, > 0, < 1; drawn as :func:`draw_fraction` draws,
+        by class, in whole groups, from the run's seed and fold; a class of one row chooses tests.
+    Raises DataError where no row would be left to fill leaves.
+    """
+    growing = _draw(table, division, 1 - share, seed, split, _HONEST_STREAM)
+    others = np.setdiff1d(division.train, growing.train)
+    if not len(others):
+        raise DataError(
+            f"honest={share:g} leaves none of the {len(division.train)} training rows to fill the "
+            "leaves (each class, each group's first, keeps a row that chooses tests); raise it, or "
+            "give more rows"
+        )
+    return growing, others
+
+
+def note_honest(division: Division, others: np.ndarray) -> str:
+    """A sentence on how many rows do what."""
+    return (
+        f"honest leaves: {len(division.train)} of the training rows chose the tests, the other "
+        f"{len(others)} say what leaves predict: weights, labels and numbers of the tree are theirs"
+    )
+
+
+def _draw(
+    table: Table, division: Division, fraction: float, seed: int, split: Split | None, stream: int
+) -> Division:
+    """Return the division with that share of its training rows.   stream : tells draws apart."""
+    key = [abs(seed), stream, abs(int(getattr(split, "fold", 0)))]
     order = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key))).permutation(
         division.train
     )

@@ -58,7 +58,7 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         # the same mass, spread evenly: what its terms are as large as before they cancel
         even = np.repeat(own.sum(axis=1, keepdims=True) / own.shape[1], own.shape[1], axis=1)
     else:
-        own = arrived.totals(objects, _mean(problem))
+        own = arrived.totals(objects, centre_of(problem))
         even = own * [1.0, 0.0, 1.0]
     found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
     slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(
@@ -72,7 +72,7 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     """Check that a node predicts the mean of its objects, or what the impurity, or a solver's
     objective, makes of them.  Returns how much was checked.
     """
-    objects, parts, shift = problem.objects, problem.parts, _mean(problem)
+    objects, parts, shift = problem.objects, problem.parts, centre_of(problem)
     by_impurity = getattr(parts.impurity, "leaf_value", None)
     of_leaf = (parts.solver and getattr(parts.objective, "leaf_value", None)) or by_impurity
     if of_leaf is not None:
@@ -240,7 +240,7 @@ def _one_by_one(
     what : the tree's array, "impurity" or "value".
     ask : (targets about their mean, weights) → (what the node should say, slack).
     """
-    objects, shift, asked = problem.objects, _mean(problem), 0
+    objects, shift, asked = problem.objects, centre_of(problem), 0
     for node in _some(np.arange(tree.n_nodes), arrived.sizes()):
         who, share = arrived.at(node)
         _close(tree, node, what, *ask(objects.y[who] - shift, objects.weight[who] * share))
@@ -248,7 +248,7 @@ def _one_by_one(
     return _share(asked, tree.n_nodes, "nodes")
 
 
-def _mean(problem: Problem) -> float:
+def centre_of(problem: Problem) -> float:
     """What moments are taken about."""
     about = getattr(problem.parts.impurity, "about", None)
     return (

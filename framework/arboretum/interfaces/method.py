@@ -52,7 +52,7 @@ class Parts:
     """The components of one run; None (or empty) where a group is not used.
 
     class_weight : ``balanced``, or class → what a row of it counts; None: 1.
-    train_fraction : share of the split's training rows that teach.
+    train_fraction, honest : share of training rows that teach, and of these that only fill leaves.
     """
 
     method: Method | None
@@ -75,12 +75,11 @@ class Parts:
     tracker: Tracker | None = None
     class_weight: str | Mapping[str, float] | None = None
     train_fraction: float = 1.0
+    honest: float = 0.0
 
     @property
     def fractional_rows(self) -> bool:
-        """Whether ``missing`` is another rule than that of the growth kernels, so that trees
-        grow on fractions of rows.
-        """
+        """Whether trees grow on fractions of rows: ``missing`` is no rule of the kernels."""
         return self.missing is not None and self.missing.kernel != BETTER_SIDE
 
     @property

@@ -358,34 +358,41 @@ class Tree(HasTask):
         if not (marked & ~self.is_leaf).any():
             return self
         stands = self.nearest_kept(nodes) == np.arange(self.n_nodes)
-        inner = stands & ~marked & ~self.is_leaf
+        return self.keep(stands, stands & ~marked & ~self.is_leaf)
+
+    def keep(self, kept: np.ndarray, inner: np.ndarray) -> Tree:
+        """Return the tree of the nodes kept, bool[n_nodes] (the root, and nothing below a
+        node that goes), where those of ``inner``, bool[n_nodes], ask their tests still and the
+        others are leaves; an outcome whose child goes has no branch.  Numbers stay, as in
+        :meth:`cut`.
+        """
         arity = np.diff(self.child_offset)
         edges = inner[self.owner]
         child = self.child[edges]
-        number = np.cumsum(stands) - 1
+        number = np.cumsum(kept) - 1
         surrogates = [one for one in self.surrogates if inner[one.node]]
         used = np.unique([*self.test[inner], *(one.rule for one in surrogates)]).astype(np.int64)
         place = np.full(len(self.rules) + 1, LEAF)
         place[used] = np.arange(len(used))
-        kept = {
-            name: getattr(self, name)[stands]
+        numbers = {
+            name: getattr(self, name)[kept]
             for name in ("weights", "counts", "label", "value", "impurity")
         }
         return attrs.evolve(
             self,
             rules=tuple(self.rules[rule] for rule in used),
-            test=np.where(inner, place[self.test], LEAF)[stands],
-            child_offset=np.concatenate([[0], np.cumsum(np.where(inner, arity, 0)[stands])]),
-            child=np.where(child >= 0, number[child], child),
-            missing_child=np.where(inner, self.missing_child, MISSING_STOPS)[stands],
-            price=np.where(inner, self.price, 0.0)[stands],
-            score=np.where(inner, self.score, np.nan)[stands],
+            test=np.where(inner, place[self.test], LEAF)[kept],
+            child_offset=np.concatenate([[0], np.cumsum(np.where(inner, arity, 0)[kept])]),
+            child=np.where((child >= 0) & kept[child], number[child], NO_CHILD),
+            missing_child=np.where(inner, self.missing_child, MISSING_STOPS)[kept],
+            price=np.where(inner, self.price, 0.0)[kept],
+            score=np.where(inner, self.score, np.nan)[kept],
             surrogates=tuple(
                 attrs.evolve(one, node=int(number[one.node]), rule=int(place[one.rule]))
                 for one in surrogates
             ),
             branch_price=None if self.branch_price is None else self.branch_price[edges],
-            **kept,
+            **numbers,
         )
 
     def _mark_nodes(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -91,16 +91,24 @@ def keeps_rows(tree: Tree) -> np.ndarray:
     return np.asarray(~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0]))
 
 
-def places(tree: Tree, table: Table) -> Places:
+def places(tree: Tree, table: Table, weight: np.ndarray | None = None) -> Places:
     """Return where all rows of a table come to rest.  Raises DataError where a test cannot be asked
     of it.
+
+    weight : float64[n_rows] > 0: rows without an outcome that go down every branch do so in
+        proportion to what the other rows of this table weigh there, as if the tree had been grown
+        from them; None: to what its training objects weigh.
     """
     for name in sorted(
         {name for rule in tree.rules for name in rule.columns}
         - {column.name for column in table.columns}
     ):
         table.column(name)  # refused, with the closest
-    walk, whole, none = _Walk(tree, table), np.zeros(table.n_rows, np.int64), np.zeros(0, np.int64)
+    walk, whole, none = (
+        _Walk(tree, table, weight),
+        np.zeros(table.n_rows, np.int64),
+        np.zeros(0, np.int64),
+    )
     shares = [(none, none, none.astype(np.float64))]
     came: dict[int, list[Some]] = {0: [(np.arange(table.n_rows), None)]}
     for node, leaf in enumerate(tree.is_leaf.tolist()):
@@ -139,9 +147,12 @@ class _Walk:
     surrogates : node → its surrogates, in order.
     """
 
-    def __init__(self, tree: Tree, table: Table) -> None:
-        """``table`` : has all columns that the tree's tests read."""
-        self.tree, self.table, self.policy = tree, table, policies(tree).tolist()
+    def __init__(self, tree: Tree, table: Table, weight: np.ndarray | None = None) -> None:
+        """``table`` : has all columns that the tree's tests read.   weight : as of
+        :func:`places`.
+        """
+        self.tree, self.table, self.weight = tree, table, weight
+        self.policy = (policies(tree) if weight is None else tree.missing_child).tolist()
         self.surrogates = {
             node: tuple(one)
             for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)
@@ -166,9 +177,15 @@ class _Walk:
             yield node if child < 0 else child, (rows[part], None if share is None else share[part])
         if not (outcome < 0).any():
             return
+        heavy = np.array([self.tree.mass[child] if child >= 0 else 0.0 for child in children])
+        if self.weight is not None:
+            mass = self.weight[rows] if share is None else self.weight[rows] * share
+            heavy = _weigh_branches(children, mass, outcome, degrees)
+            if not heavy.any():  # nothing says how much goes where
+                told = np.zeros(len(rows), bool) if degrees is None else degrees.any(axis=1)
+                outcome = np.where((outcome == SPLITS) & ~told, STOPS, outcome)
         stops, split = outcome == STOPS, outcome == SPLITS
         yield node, (rows[stops], None if share is None else share[stops])
-        heavy = np.array([self.tree.mass[child] if child >= 0 else 0.0 for child in children])
         portion = np.tile(
             heavy / max(heavy.sum(), np.finfo(np.float64).tiny), (int(split.sum()), 1)
         )
@@ -197,6 +214,21 @@ class _Walk:
             lost = lost[outcome[lost] == NO_OUTCOME]
         outcome[lost] = self.policy[node]
         return outcome
+
+
+def _weigh_branches(
+    children: list[int], mass: np.ndarray, outcome: np.ndarray, degrees: np.ndarray | None
+) -> np.ndarray:
+    """Return float64[outcomes]: what rows that have an outcome weigh in each branch, 0 without one.
+
+    children : −1 for an outcome without a branch.   mass : float64[k], of the rows that come by.
+    outcome : ints[k], < 0 for what has none, or is split by its degrees, float64[k, outcomes].
+    """
+    whole = outcome >= 0
+    heavy = np.bincount(outcome[whole], mass[whole], len(children))
+    if degrees is not None:
+        heavy += mass[outcome == SPLITS] @ degrees[outcome == SPLITS]
+    return np.where(np.array(children) >= 0, heavy, 0.0)
 
 
 def _whole_outcomes(degrees: np.ndarray) -> np.ndarray:

@@ -111,7 +111,9 @@ def assemble(
                 for field in fields_of(part.__class__)
             )
             raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
-    rows = {key: shared[key] for key in ("class_weight", "train_fraction") if key in shared}
+    rows = {
+        key: shared[key] for key in ("class_weight", "train_fraction", "honest") if key in shared
+    }
     return Parts(**parts, **rows)
 
 
@@ -328,6 +330,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
     "class_weight": "give class_weight=… itself",
     "train_fraction": "give fit the rows that teach",
+    "honest": "give honest=… itself",
     "certify": "only arboretum.run compares with the proven minimum",
     "certifier": "only arboretum.run compares with the proven minimum",
     "skip_finished": "an estimator records nothing; arboretum.run does",

@@ -132,7 +132,7 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
         else:
             choices.setdefault(kind, part.name)
             config[kind] = {"name": part.name, **component_values(part)}
-    for key, unset in (("class_weight", None), ("train_fraction", 1.0)):
+    for key, unset in (("class_weight", None), ("train_fraction", 1.0), ("honest", 0.0)):
         if (value := getattr(parts, key)) != unset:
             config[key] = config_value(value)
     return {**config, "choices": choices}

@@ -58,8 +58,8 @@ def asked_of(record: Record) -> dict[str, object]:
     """Return key → value of all that a run was asked for, as on the command line: choices of
     groups by the group's name, fields with dots.
     """
-    # a record that is older than the setting learned from all training rows
-    flat = {"train_fraction": 1.0, **dict(flatten(record.config))}
+    # a record that is older than these settings learned everything from all training rows
+    flat = {"train_fraction": 1.0, "honest": 0.0, **dict(flatten(record.config))}
     chosen = {key.removeprefix(CHOICES): flat.pop(key) for key in list(flat) if key[:8] == CHOICES}
     named = record.config.get("study") or {}
     return {
