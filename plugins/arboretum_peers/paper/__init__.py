@@ -1,0 +1,1 @@
+"""Optima that others print, proven again or refuted: ``arboretum reproduce records``."""
