@@ -61,6 +61,7 @@ _ABSENT = {
         "every node takes its best test; predicate='random' draws thresholds, "
         "criterion='random' tests"
     ),
+    "monotonic_cst": "name columns: method__increasing=['age'], method__decreasing=['price']",
 }
 """Parameters of scikit-learn's trees that there are none of here, and what comes near."""
 

@@ -47,6 +47,12 @@ class Greedy:
     max_features: int | None = param(
         None, "columns that compete at a node, drawn anew at each by the seed; all by default", ge=1
     )
+    increasing: tuple[str, ...] = param(
+        (), "columns of numbers in which predictions must not fall", converter=tuple
+    )
+    decreasing: tuple[str, ...] = param(
+        (), "columns of numbers in which predictions must not rise", converter=tuple
+    )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         """Return the greedy tree of the run's criterion; where the budget of seconds ends, open
@@ -60,6 +66,8 @@ class Greedy:
             order=self.order.value,
             allow_constant=self.allow_constant,
             max_features=self.max_features,
+            increasing=self.increasing,
+            decreasing=self.decreasing,
         )
 
     def warm_up(self, problem: Problem, context: Context) -> None:

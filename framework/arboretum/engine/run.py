@@ -21,6 +21,7 @@ from arboretum.engine import check, select
 from arboretum.engine.interpreting import interpret_small, or_compiled
 from arboretum.engine.interruptions import hold_signals, mark_interrupted, without_others
 from arboretum.engine.mismatch import Seal
+from arboretum.engine.monotone import asked_of, check_pruned
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.training import one_value, training_rows
@@ -594,6 +595,8 @@ def fit(
             grown = or_compiled(lambda: select.grow_or_tune(problem, context))
             over()
             grown = or_compiled(lambda: select.prune(grown, context))
+            if any(asked_of(parts)) and grown.solution.tree is not None:
+                check_pruned(grown.solution.tree, grown.problem.parts, problem.objects.table)
             solution = legible_solution(grown.solution, problem.objects.table)
             filled = None
             if posed.honest is not None and solution.tree is not None:

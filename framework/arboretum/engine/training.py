@@ -8,6 +8,7 @@ import attrs
 
 from arboretum.engine import check
 from arboretum.engine.class_weights import weigh_classes, weights_of_classes
+from arboretum.engine.monotone import asked_of
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.train_fraction import (
     divide_honest,
@@ -67,6 +68,11 @@ def training_rows(parts: Parts, table: Table, division: Division, seed: int) -> 
 
 def check_honest(parts: Parts) -> None:
     """Raise CapabilityError, naming the part, where other rows cannot say what leaves predict."""
+    if any(asked_of(parts)):
+        raise CapabilityError(
+            "method.increasing and method.decreasing order what the rows that grow the tree say, "
+            "and honest leaves say what other rows do; leave honest, or these, out"
+        )
     if getattr(parts.solver, "constrains_labels", False):
         raise CapabilityError(
             f"{check.label(parts.solver)} chooses labels that keep its constraints on the rows "

@@ -23,6 +23,7 @@ import numpy as np
 
 from arboretum.engine import verify_nodes
 from arboretum.engine.mismatch import Seal, at_every_node, at_most, equal, fail
+from arboretum.engine.monotone import find_fault
 from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError, sure
 from arboretum.interfaces.method import Problem
@@ -114,6 +115,8 @@ def check_limits(tree: Tree, problem: Problem) -> None:
         tree.price_to <= limits.most_paid(tree.depth_of),
         tree.price_to,
     )
+    if fault := find_fault(tree, parts, problem.objects.table):
+        fail(f"predictions are monotone: {fault}")
     if limits.max_depth is not None:
         at_every_node(
             f"max_depth is {limits.max_depth}: depth",

@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
+from arboretum.engine.monotone import held
 from arboretum.errors import sure
 from arboretum.interfaces.impurity import ImpurityOfValues
 from arboretum.interfaces.method import Problem
@@ -85,7 +86,7 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         return _one_by_one(tree, "value", problem, arrived, leaf_value)
     own = arrived.totals(objects, shift)
     spread = np.sqrt(own[:, 2] / own[:, 0])  # at least the mean of |y − shift|
-    mean = own[:, 1] / own[:, 0] + shift
+    mean = held(own[:, 1] / own[:, 0] + shift, tree, parts, objects.table)
     at_every_node(
         "value",
         np.abs(tree.value - mean) <= 2 * arrived.rounding(objects) * (spread + abs(shift)),

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar, cast
 import attrs
 import numpy as np
 
+from arboretum.engine.monotone import Monotone
 from arboretum.engine.search.coded import better_candidate, nan_score_error
 from arboretum.engine.search.compiled_criterion import (
     CompiledCriterion,
@@ -15,7 +16,7 @@ from arboretum.engine.search.compiled_criterion import (
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.workspace import Workspace
-from arboretum.errors import ContractError
+from arboretum.errors import ContractError, sure
 from arboretum.interfaces.criterion import CriterionOptional
 from arboretum.kernels.tables import equal_from
 from arboretum.model.encoded import Encoded, Node, Prices, Tables
@@ -29,7 +30,7 @@ def choose_candidate(
     lowest test; None if there is none.
     """
     prepare_columns(cell, node, scorer, space)
-    if scorer.listing:
+    if scorer.listing or space.monotone is not None:
         return _choose_from_list(engines, cell, node, scorer, space)
     best: Candidate | None = None
     for engine in engines:
@@ -168,17 +169,24 @@ def score_candidates(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Iterable[tuple[Block, np.ndarray]]:
     """Score all candidates of a node; return (block, float64[tests]) pairs, finalised where the
-    criterion has such a rule.
+    criterion has such a rule; −∞ for what would break the order of predictions.
     """
-    found = (
+    found: Iterable[tuple[Block, np.ndarray]] = (
         (block, score_block(block, cell, node, scorer))
         for block in list_candidates(engines, cell, scorer, space)
     )
-    return (
-        finalise_blocks(list(found), node, scorer)
-        if hasattr(scorer.criterion, "finalise_scores")
-        else found
-    )
+    if hasattr(scorer.criterion, "finalise_scores"):
+        found = finalise_blocks(list(found), node, scorer)
+    return found if (order := space.monotone) is None else _refuse_disorder(found, cell, order)
+
+
+def _refuse_disorder(
+    found: Iterable[tuple[Block, np.ndarray]], cell: Cell, order: Monotone
+) -> Iterator[tuple[Block, np.ndarray]]:
+    """Yield the blocks, with −∞ for tests that would break the order of predictions."""
+    for block, scores in found:
+        kept = order.allows(block.tables.weights, sure(block.tables.column), cell.bounds)
+        yield block, np.where(kept, scores, -np.inf)
 
 
 def _choose_from_list(

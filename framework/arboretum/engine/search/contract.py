@@ -8,6 +8,7 @@ compete.  The last is alone, or stands in for the first: predicates say which te
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,6 +33,7 @@ class Cell:
     wanted : its tests will be scored (it is not a leaf at once).
     memo : what engines keep for the node.
     node : its number in a row store, where the rows of the growth lie in one.
+    bounds : least and most that may be predicted here, where predictions are held monotone.
     """
 
     low: int
@@ -43,6 +45,7 @@ class Cell:
     used: tuple[int, ...] = ()
     memo: dict[object, Any] = attrs.field(factory=dict)
     node: int = 0
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def size(self) -> int:

@@ -1,7 +1,9 @@
 """Grow a tree greedily: contingency tables → criterion → best test → stop or recurse."""
 
 import math
+from collections.abc import Sequence
 
+from arboretum.engine.monotone import Monotone
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.fractional import MissingValueGrowth, place_later_rows, without_gaps
 from arboretum.engine.search.growth import Growth
@@ -24,6 +26,8 @@ def grow(
     allow_constant: bool = False,
     max_features: int | None = None,
     compiled: bool = True,
+    increasing: Sequence[str] = (),
+    decreasing: Sequence[str] = (),
 ) -> Solution:
     """Grow a tree greedily.
 
@@ -36,6 +40,9 @@ def grow(
         more at a time until there is a test; None: all.  Not with predicates, nor with shares of
         rows, whose tests are not of one column.
     compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
+    increasing, decreasing : columns of numbers in which what the tree predicts must not fall, or
+        not rise: the number, or the share of the second of two classes
+        (:mod:`arboretum.engine.monotone`).
 
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree
     would keep at most so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test
@@ -56,6 +63,7 @@ def grow(
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     if problem.store is not None:
+        Monotone.of(problem, increasing, decreasing)  # which a store refuses
         return grow_by_levels(
             problem,
             context,
@@ -66,7 +74,13 @@ def grow(
         )
     given, problem = problem, without_gaps(problem)
     growth = (MissingValueGrowth if problem.parts.fractional_rows else Growth).of(
-        problem, context, allow_constant, order, max_features
+        problem,
+        context,
+        allow_constant,
+        order,
+        max_features,
+        increasing=increasing,
+        decreasing=decreasing,
     )
     check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)
     if compiled:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import attrs
 import numpy as np
 
+from arboretum.engine.monotone import Monotone, asked_of
 from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.bounded import BoundedEngine
 from arboretum.engine.search.choose import choose_candidate, list_candidates, prepare_columns
@@ -80,10 +81,13 @@ class Growth:
         allow_constant: bool,
         order: str = "depth",
         max_features: int | None = None,
+        *,
+        increasing: Sequence[str] = (),
+        decreasing: Sequence[str] = (),
     ) -> Growth:
         """Prepare a growth: its components are checked and compiled, its way decided.
 
-        allow_constant, order, max_features : as of :func:`~arboretum.engine.search.grow.grow`.
+        allow_constant, … : as of :func:`~arboretum.engine.search.grow.grow`.
         """
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, parts.criterion, parts.impurity)
@@ -108,6 +112,7 @@ class Growth:
         if max_features is not None:
             columns = sorted({feature.position for feature in objects.all_features})
             space.draw = Draw(max_features, np.array(columns, np.int64), context.seed)
+        space.monotone = Monotone.of(problem, increasing, decreasing)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(
             problem, context, space, scorer, plan, limits, total_mass=float(statistics.weight.sum())
@@ -122,7 +127,16 @@ class Growth:
         order = getattr(method, "order", "depth")
         constant = bool(getattr(method, "allow_constant", False))
         drawn = getattr(method, "max_features", None)
-        return cls.of(problem, context, constant, getattr(order, "value", order), drawn)
+        rising, falling = asked_of(problem.parts)
+        return cls.of(
+            problem,
+            context,
+            constant,
+            getattr(order, "value", order),
+            drawn,
+            increasing=rising,
+            decreasing=falling,
+        )
 
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
@@ -368,11 +382,29 @@ class Growth:
         start = self.divide(cell, candidate)
         below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.evaluate(c) for c in below]
+        if self.space.monotone is not None:
+            self._hold(children, candidate, cell, self.space.monotone)
         for each in self.engines:
             each.split_node(cell, [c for c in below if c is not None], start)
         mass = [0.0 if c is None else c.node.mass for c in children]
         grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
         return children
+
+    def _hold(
+        self, children: list[Open | None], candidate: Candidate, cell: Cell, order: Monotone
+    ) -> None:
+        """Bound what the children may predict; a number is held to that, whatever its sums round
+        to.
+        """
+        weights = [None if child is None else child.node.weights for child in children]
+        position, shift = candidate.place[0], self.space.statistics.shift
+        found = order.bounds_below(weights, position, cell.bounds)
+        for child, bounds in zip(children, found, strict=True):
+            if child is not None:
+                child.cell.bounds = bounds
+                if order.numbers:
+                    low, high = (bound + shift for bound in bounds)
+                    child.grown.value = min(max(child.grown.value, low), high)
 
     def divide(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """Divide the permutation; return int64[arity + 1], as in :meth:`Engine.split_node`."""

@@ -28,6 +28,7 @@ CODED = "histograms of coded columns"
 BINNED = "exact thresholds within bins of raw columns"
 SORTED = "exact thresholds along sorted raw columns"
 NODE_TESTS = "tests made at the node"
+MONOTONE = "monotone predictions look at both branches of every test"
 SHARED = "tables of fractions of rows"
 """The engines."""
 
@@ -137,6 +138,8 @@ def _reasons_for_no_kernel(
         yield "budget.seconds with method.order=best"
     if space.draw is not None:
         yield "method.max_features draws columns at each node"
+    if space.monotone is not None:
+        yield MONOTONE
     for stopping in parts.stopping:
         yield from reasons_for_no_kernel("stopping", stopping)
     judges = [rule.name for rule in parts.stopping if hasattr(rule, "significance")]
@@ -171,6 +174,8 @@ def _reasons_for_no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterato
     """Yield why the best threshold cannot be bounded bin by bin, or why sorting is cheaper."""
     stats, (n, width) = space.statistics, space.objects.raw.shape
     criterion = f"criterion {component_name(scorer.criterion)}"
+    if space.monotone is not None:
+        yield MONOTONE
     if stats.moments:
         yield "bounds are known for classes, and the target is a number"
     elif not scorer.concave:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from arboretum.engine.monotone import asked_of
 from arboretum.engine.search.fractional import without_gaps
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
@@ -33,6 +34,9 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     small = attrs.evolve(problem.parts, stopping=(SHALLOW,), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
+        if any(asked_of(problem.parts)):
+            Growth.of_run(rehearsal, Context()).run("depth")
+            return time.perf_counter() - start
         if not grows_in_one_call(problem):
             grow(rehearsal, Context(), compiled=False)
             growth = Growth.of_run(rehearsal, Context())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
+from arboretum.engine.monotone import Monotone
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.statistics import Statistics
@@ -69,6 +70,7 @@ class Workspace:
     extra_rows : int32[m], those of the node's objects that have a value other than 0 in some
         column.
     draw : of the columns that compete at a node; None: all do.
+    monotone : the order that predictions keep, None without any.
     """
 
     objects: Encoded
@@ -85,6 +87,7 @@ class Workspace:
     coverage_state: CoverageState | None = None
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
     draw: Draw | None = None
+    monotone: Monotone | None = None
 
     @property
     def least(self) -> Least:
