@@ -157,7 +157,7 @@ def test_a_run_keeps_it_says_so_and_why_explains_it(tmp_path):
     words = ["dataset=diabetes", "method=cart", "stopping.standard.max_depth=3", "tracker=none"]
     record = arboretum.run([*words, "method.increasing=[bmi]", "method.decreasing=[s3]"])
     assert record.verified and record.config["method"]["increasing"] == ["bmi"]
-    assert any("monotone predictions look at both branches" in note for note in record.notes)
+    assert any("monotone predictions need the bounds" in note for note in record.notes)
     from arboretum.cli.show import reasons_at
 
     tree = record.tree

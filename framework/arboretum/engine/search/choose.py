@@ -30,7 +30,7 @@ def choose_candidate(
     lowest test; None if there is none.
     """
     prepare_columns(cell, node, scorer, space)
-    if scorer.listing or space.monotone is not None:
+    if scorer.listing:
         return _choose_from_list(engines, cell, node, scorer, space)
     best: Candidate | None = None
     for engine in engines:
@@ -38,7 +38,18 @@ def choose_candidate(
         if found is not None:
             _check_score_of(scorer, cell, found)
             best = better_candidate(best, found, scorer.tie_floor(node))
-    return best
+    if best is None or space.monotone is None or _keeps_order(best, cell, space, space.monotone):
+        return best  # of all tests the best, so it is of those that are allowed
+    return _choose_from_list(engines, cell, node, scorer, space)
+
+
+def _keeps_order(found: Candidate, cell: Cell, space: Workspace, order: Monotone) -> bool:
+    """Return whether the branches of a test keep the order of predictions."""
+    outcome, rows = found.engine.outcomes(cell, found), space.rows[cell.low : cell.high]
+    arity = found.engine.arity(cell, found)
+    weights = [space.statistics.totals(rows[outcome == k])[0] for k in range(arity)]
+    position = np.array([found.engine.position(found.feature)])
+    return bool(order.allows(np.array(weights)[None], position, cell.bounds)[0])
 
 
 def _check_score_of(scorer: CompiledCriterion, cell: Cell, found: Candidate) -> None:

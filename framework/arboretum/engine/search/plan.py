@@ -28,7 +28,7 @@ CODED = "histograms of coded columns"
 BINNED = "exact thresholds within bins of raw columns"
 SORTED = "exact thresholds along sorted raw columns"
 NODE_TESTS = "tests made at the node"
-MONOTONE = "monotone predictions look at both branches of every test"
+MONOTONE = "monotone predictions need the bounds of every node"
 SHARED = "tables of fractions of rows"
 """The engines."""
 
