@@ -376,6 +376,119 @@ ADAPTERS: dict[str, Callable[[], Begin]] = {
 """Distribution, "/" and which of its solvers, where it has several → adapter."""
 
 
+def within(histogram: list[tuple[int, int]], epsilon: float) -> int:
+    """Return how many trees cost at most (1 + ε) times the least: PRAXIS and ArborEnum round that
+    to whole errors, and list what is above it, too.
+
+    histogram : (whole errors with λ · n per leaf, how many trees).
+    """
+    most = (1 + epsilon) * min(cost for cost, _ in histogram) * (1 + 1e-12)
+    return sum(int(count) for cost, count in histogram if cost <= most)
+
+
+def treefarms() -> Begin:
+    """TreeFARMS: float32; leaves out, unless told otherwise, trees with a test both of whose leaves
+    say the same.
+    """
+    frames, library = (importlib.import_module(name) for name in ("pandas", "treefarms"))
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        names = [f"x{column}" for column in range(x.shape[1])]
+        table, label = frames.DataFrame(x.astype(int), columns=names), frames.Series(y, name="y")
+        model = library.TREEFARMS(
+            {
+                "regularization": job["lam"],
+                "rashomon_bound_multiplier": job.get("epsilon", 0.1),
+                "rashomon_ignore_trivial_extensions": False,
+                "depth_budget": (job["depth"] or -1) + 1,  # counts levels of nodes; 0: any
+                "worker_limit": 1,
+            }
+        )
+        return (
+            lambda: model.fit(table, label),
+            lambda: {"trees": int(model.get_tree_count()), "least": None},
+        )
+
+    return begin
+
+
+def praxis(exact: bool) -> Begin:
+    """PRAXIS: λ · n and the bound are rounded to whole errors; a leaf has its majority's label
+    here, as in the others.
+
+    exact : its proxy looks ahead to the bottom, so that nothing is missed; else by one test.
+    """
+    library = importlib.import_module("praxis")
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        model = library.PRAXIS()
+
+        def fit() -> None:
+            model.fit(
+                x,
+                y,
+                lambda_reg=job["lam"],
+                depth_budget=job["depth"],
+                rashomon_mult=job.get("epsilon", 0.1),
+                lookahead_k=job["depth"] - 1 if exact else 1,
+                key_mode="exact" if exact else "hash",
+                majority_leaf_only=True,
+            )
+
+        return fit, lambda: {
+            "trees": within(model.get_root_histogram(), job.get("epsilon", 0.1)),
+            "listed": int(model.count_trees()),
+            "least": model.get_min_objective() / len(y),
+        }
+
+    return begin
+
+
+def arborenum() -> Begin:
+    """ArborEnum, exact, numeric columns with all their thresholds; λ · n is rounded as well."""
+    library = importlib.import_module("arborenum")
+
+    def begin(x: np.ndarray, y: np.ndarray, job: Named) -> Begun:
+        """Return ``fit`` and ``read`` for a job (see :func:`serve`)."""
+        model = library.ArborEnum()
+
+        def fit() -> None:
+            model.fit(
+                x,
+                y,
+                proxy_mode="continuous",
+                lambda_reg=job["lam"],
+                depth_budget=job["depth"],
+                rashomon_mult=job.get("epsilon", 0.1),
+                lookahead_k=job["depth"] - 1,
+                key_mode="exact",
+                majority_leaf_only=True,
+            )
+
+        return fit, lambda: {
+            "trees": within(model.get_root_histogram(), job.get("epsilon", 0.1)),
+            "listed": int(model.count_trees()),
+            "least": model.get_min_objective() / len(y),
+        }
+
+    return begin
+
+
+COUNTERS: dict[str, Callable[[], Begin]] = {
+    "treefarms": treefarms,
+    "tree-praxis/exact": partial(praxis, exact=True),
+    "tree-praxis/near": partial(praxis, exact=False),
+    "arborenum": arborenum,
+}
+"""The same for those that answer another question, how many trees are nearly as good as the best,
+of at most (1 + ε) times the least errors / n + λ · leaves.  A job has ``epsilon`` besides; what
+they ``read`` has ``trees``, how many there are, ``listed``, how many the peer says, and ``least``,
+the value of the best, in place of nodes.
+"""
+
+
 def name_and_version(name: str) -> str:
     """Return a peer's name and the version of its distribution.   name : a key of ADAPTERS."""
     return f"{name} {version(name.partition('/')[0])}"
@@ -479,4 +592,4 @@ def answer(begin: Begin, job: Named, begun: Callable[[], None] = lambda: None) -
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], ADAPTERS[sys.argv[1]])
+    serve(sys.argv[1], {**ADAPTERS, **COUNTERS}[sys.argv[1]])

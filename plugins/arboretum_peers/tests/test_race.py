@@ -114,3 +114,57 @@ def test_what_contradicts_what_is_told_and_what_agrees_is_not():
         and "15" in text
         and not found
     )
+
+
+def test_columns_that_divide_rows_alike_stand_once_for_sets_of_trees():
+    import rashomon
+
+    x = np.array([[0, 1, 0, 1, 0], [1, 0, 1, 1, 0], [1, 0, 0, 1, 1]], np.uint8)
+    # the second is the contrary of the first, the fourth divides nothing
+    assert rashomon.distinct(x).tolist() == x[:, [0, 2, 4]].tolist()
+
+
+def test_ours_counts_the_trees_that_there_are():
+    import rashomon
+
+    draw = np.random.default_rng(3)
+    x, y = draw.integers(2, size=(20, 3)).astype(np.uint8), draw.integers(2, size=20)
+    x = rashomon.distinct(x)
+    question = rashomon.Question("toy@binary", 20, 0.05, 2, 0.3)
+
+    def values(rows, depth):
+        """Of all trees, in errors + leaves (λ · n is 1); a test divides its rows."""
+        counts = np.bincount(y[rows], minlength=2)
+        found = [int(counts.min()) + 1]
+        for column in x.T if depth else ():
+            low, high = rows[column[rows] == 0], rows[column[rows] == 1]
+            if len(low) and len(high):
+                found += [a + b for a in values(low, depth - 1) for b in values(high, depth - 1)]
+        return found
+
+    every = values(np.arange(20), 2)
+    near = sum(value <= 1.3 * min(every) + 1e-9 for value in every)
+    assert near > 2
+    for count_alone in (False, True):
+        found = rashomon.ours(question, x, y, 20.0, count_alone=count_alone)
+        assert found["trees"] == near and found["least"] == pytest.approx(min(every) / 20)
+
+
+def test_what_is_listed_above_the_bound_is_not_counted():
+    import rashomon
+
+    from arboretum_peers.worker import within
+
+    histogram = [(100, 3), (108, 4), (109, 5), (110, 6)]  # of 1.09 · 100, some list up to 110
+    assert within(histogram, 0.09) == 12 and within(histogram, 0.0899) == 7
+    rows = [
+        {"problem": "t", "λ": 0.1, "depth": 3, "ε": 0.1, "who": who, "trees": trees}
+        for who, trees in (
+            ("ours", 7),
+            ("treefarms", 7),
+            ("arborenum", 8),
+            ("tree-praxis/near", 5),
+            ("tree-praxis/exact", None),
+        )
+    ]
+    assert rashomon.contradictions(rows) == ["t, λ = 0.1: arborenum counts 8, ours 7"]

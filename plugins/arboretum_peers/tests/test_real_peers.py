@@ -8,12 +8,15 @@ import math
 import time
 
 import attrs
+import numpy as np
 import pytest
 from test_peers import Rule, StandIn, problem_of
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.tables import TreeParts, toy_table
+from arboretum_peers.process import WORKER, PeerProcess
 from arboretum_peers.solvers import PEERS
+from arboretum_peers.worker import COUNTERS
 
 pytestmark = pytest.mark.slow  # one of them compiles for a minute
 
@@ -81,3 +84,31 @@ def test_a_peer_keeps_its_limits(peer):
         solution.value == problem.parts.objective.value(solution.tree, problem)
         and solution.lower_bound <= solution.value
     )
+
+
+@pytest.mark.parametrize("name", [name for name in COUNTERS if name != "tree-praxis/near"])
+def test_who_counts_good_trees_counts_as_many_as_there_are(name):
+    process = PeerProcess(WORKER, name)
+    try:
+        process.ready()
+    except CapabilityError as error:
+        pytest.skip(str(error))
+    x = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 5, np.uint8)
+    y = (x[:, 0] & x[:, 1]).astype(np.int64)
+    y[:4] = 1 - y[:4]
+    job = {"lam": 0.05, "depth": 3, "epsilon": 0.35, "seconds": 60.0, "bytes": None}
+    found = process.ask(x, y, time.monotonic() + 60.0, **job)
+
+    def values(rows, depth):
+        """Of all trees, in errors + 2 · leaves (λ · n is 2)."""
+        counts = np.bincount(y[rows], minlength=2)
+        costs = [int(counts.min()) + 2]
+        for column in x.T if depth else ():
+            low, high = rows[column[rows] == 0], rows[column[rows] == 1]
+            if len(low) and len(high):
+                costs += [a + b for a in values(low, depth - 1) for b in values(high, depth - 1)]
+        return costs
+
+    every = values(np.arange(40), 3)
+    assert found["trees"] == sum(value <= 1.35 * min(every) + 1e-9 for value in every) > 5
+    assert found["least"] is None or math.isclose(found["least"], min(every) / 40)
