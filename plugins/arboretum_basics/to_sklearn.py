@@ -180,7 +180,7 @@ def _refuse_tree(tree: Tree) -> None:
                 f"scikit-learn reads column {name!r} as float32, which has no number {where}; {way}"
             )
     odd = (
-        np.flatnonzero(tree.label != tree.weights.argmax(axis=1))
+        np.flatnonzero(tree.label != tree.distribution().argmax(axis=1))
         if tree.is_classification
         else np.zeros(0)
     )

@@ -5,9 +5,8 @@ A test of such a column is refused where its branches are in the wrong order, or
 beyond its node's bounds; below it, the mean of what its two branches predict bounds both.  So do
 scikit-learn's ``monotonic_cst`` and the basic method of Auguste, Smirnov & Malory (2020), "A better
 method to enforce monotonic constraints in regression and classification trees".  Below tests of
-other columns a number beyond its bounds becomes the bound, as there; classes are what their rows
-are, so a test of any column that would lead beyond the bounds is refused.  Whatever is cut off, a
-node keeps its bounds.
+other columns what lies beyond its bounds becomes the bound.  Whatever is cut off, a node keeps its
+bounds.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ from arboretum.model.table import Table
 from arboretum.model.tree import NO_CHILD, Tree
 
 RISING, FALLING = 1, -1
-ROUNDING = 1e-12
-"""Shares of a class that differ by less are sums of the same weights in other orders."""
 WAY = "leave method.increasing and method.decreasing out"
 
 
@@ -67,6 +64,8 @@ class Monotone:
         directions = dict.fromkeys(increasing, RISING) | dict.fromkeys(decreasing, FALLING)
         for name in directions:
             _refuse_categories(problem.objects, name)
+        if problem.objects.n_classes == 1:  # there is nothing to order
+            return None
         return Monotone(
             {columns.index(name): way for name, way in directions.items()},
             problem.objects.is_regression,
@@ -77,8 +76,9 @@ class Monotone:
         where nothing weighs.   weights : float64[…, classes], or moments.
         """
         mass = weights[..., 0] if self.numbers else weights.sum(axis=-1)
-        amount = weights[..., 1] if weights.shape[-1] > 1 else np.zeros_like(mass)
-        found: np.ndarray = np.divide(amount, mass, out=np.full(mass.shape, np.nan), where=mass > 0)
+        found: np.ndarray = np.divide(
+            weights[..., 1], mass, out=np.full(mass.shape, np.nan), where=mass > 0
+        )
         return found
 
     def allows(
@@ -91,8 +91,7 @@ class Monotone:
         """
         values, (low, high) = self.predicted(weights), bounds
         kept = np.asarray(~((values < low) | (values > high)).any(axis=1))
-        if self.numbers:
-            kept |= ~np.isin(position, list(self.directions))
+        kept |= ~np.isin(position, list(self.directions))
         for column, way in self.directions.items():
             mine = position == column
             kept[mine] &= ~((values[mine, 1] - values[mine, 0]) * way < 0)
@@ -145,6 +144,11 @@ def _refuse_parts(problem: Problem) -> None:
             f"impurity {impurity.name} predicts from the values of a leaf, and monotone "
             f"growth orders means; choose impurity=variance, or {WAY}"
         )
+    if parts.objective is not None and hasattr(parts.objective, "weigh"):
+        raise CapabilityError(
+            f"objective {parts.objective.name} says what leaves predict, and monotone growth does, "
+            f"too; leave it out, or {WAY}"
+        )
     if problem.store is not None:
         raise CapabilityError(
             f"monotone growth looks at each node's tests with its bounds; use rows=memory, or {WAY}"
@@ -166,10 +170,10 @@ def _refuse_categories(objects: Encoded, name: str) -> None:
 
 
 def held(values: np.ndarray, tree: Tree, parts: Parts, table: Table) -> np.ndarray:
-    """Return float64[n_nodes]: the means of a tree's nodes, each held to the bounds that tests of
-    ordered columns above it set; for verification.
+    """Return float64[n_nodes]: the means, or shares, of a tree's nodes, each held to the bounds
+    that tests of ordered columns above it set; for verification.
 
-    table : as of :func:`find_fault`.
+    values : float64[n_nodes], before.   table : as of :func:`find_fault`.
     """
     directions = _directions_of(parts)
     if not directions:
@@ -203,11 +207,7 @@ def find_fault(tree: Tree, parts: Parts, table: Table) -> str:
     directions = _directions_of(parts)
     if not directions:
         return ""
-    if tree.is_regression:
-        said = [(tree.value, 0.0)]
-    else:
-        share = tree.distribution()[:, 1] if len(tree.classes) > 1 else np.zeros(tree.n_nodes)
-        said = [(tree.label.astype(np.float64), 0.0), (share, ROUNDING)]
+    said = [tree.value] if tree.is_regression else [tree.label, tree.distribution()[:, -1]]
     for node in tree.inner.tolist():
         rule = tree.rule(node)
         name = next((name for name in rule.columns if name in directions), None)
@@ -220,8 +220,8 @@ def find_fault(tree: Tree, parts: Parts, table: Table) -> str:
         if len(sides) != 2 or len(rule.columns) != 1:
             return f"node {node} asks {rule.describe()!r}, which does not divide {name!r} in two"
         low, high = sides if directions[name] == RISING else sides[::-1]
-        for values, slack in said:
-            if values[low].max() > values[high].min() + slack:
+        for values in said:
+            if values[low].max() > values[high].min():
                 return (
                     f"node {node} asks {rule.describe()!r}, and predictions below do not keep the "
                     f"order asked for in {name!r}"
@@ -247,7 +247,12 @@ def _from_low_to_high(tree: Tree, node: int, table: Table) -> list[int]:
 
 def check_pruned(tree: Tree, parts: Parts, table: Table) -> None:
     """Raise CapabilityError, naming the pruner, for a tree that pruning took out of order."""
-    if parts.pruner is not None and (fault := find_fault(tree, parts, table)):
+    if parts.pruner is None:
+        return
+    fault = find_fault(tree, parts, table)
+    if np.isnan(tree.value).any() and len(tree.classes) != 1:
+        fault = fault or "what they are held to is lost"
+    if fault:
         raise CapabilityError(
             f"pruner {parts.pruner.name} moved rows to other branches, so that predictions are not "
             f"monotone any more ({fault}); choose pruner=cost_complexity, or {WAY}"

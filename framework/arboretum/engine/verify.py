@@ -79,6 +79,8 @@ def verify(
     if "covering_cost" in metrics:
         known["covering_cost"] = covering_cost(tree, problem, arrived)
     regression = objects.is_regression
+    if not regression:
+        verify_nodes.check_shares(tree, problem, arrived)
     terms = max(len(arrived.node), int(objects.count.sum()))
     slack = 8 * (terms + tree.n_nodes) * EPS
     for name in (same := [name for name in known if name in metrics]):
@@ -419,6 +421,8 @@ def check_objects(
     # a label is right if no class outweighs it, or costs less, by more than the rounding of the
     # sums
     if classes:
+        if not np.isnan(tree.value).all():  # they predict other shares than those of their weights
+            own = tree.distribution() * own.sum(axis=1, keepdims=True)
         cost = -own if label_costs is None else label_costs(own)
         unit = (
             1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
-from arboretum.engine.monotone import held
+from arboretum.engine.monotone import asked_of, held
 from arboretum.errors import sure
 from arboretum.interfaces.impurity import ImpurityOfValues
 from arboretum.interfaces.method import Problem
@@ -94,6 +94,23 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         mean,
     )
     return "every node"
+
+
+def check_shares(tree: Tree, problem: Problem, arrived: Arrivals) -> None:
+    """Check that nodes predict the shares of their own weights; where the run holds predictions
+    monotone, as far as their bounds let them.
+    """
+    if len(tree.classes) == 1 or not any(asked_of(problem.parts)):
+        at_every_node("the weights say what is predicted", np.isnan(tree.value), tree.value)
+        return
+    own = arrived.totals(problem.objects)
+    share = held(own[:, -1] / own.sum(axis=1), tree, problem.parts, problem.objects.table)
+    at_every_node(
+        "share of the second class",
+        np.abs(tree.value - share) <= 4 * arrived.rounding(problem.objects),
+        tree.value,
+        share,
+    )
 
 
 def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) -> str:

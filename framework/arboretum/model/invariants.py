@@ -130,6 +130,11 @@ def check_numbers(tree: Tree) -> None:
     paid = (tree.edge_price >= 0) & (tree.edge_price <= tree.price[tree.owner])
     _demand(paid.all(), "branch_price must lie between 0 and the price of its node")
     _demand(tree.is_classification or np.isfinite(tree.value).all(), "value must be finite")
+    shares = tree.value[~np.isnan(tree.value)] if tree.is_classification else tree.value[:0]
+    _demand(
+        not len(shares) or (len(tree.classes) == 2 and 0 <= shares.min() <= shares.max() <= 1),
+        "value of a tree of classes must be none, or of two a share from 0 to 1",
+    )
 
 
 def _demand(holds: bool | np.bool_, what: str) -> None:

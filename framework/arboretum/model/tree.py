@@ -126,7 +126,8 @@ class Tree(HasTask):
     counts : float64[n_nodes], number of training rows that come by; of a row in shares, its share.
     label : int32[n_nodes], the class predicted (the heaviest, or of least loss by what a solver
         minimised; ties: smallest index); zeros for regression.
-    value : float64[n_nodes], the number predicted (regression), NaN for classification.
+    value : float64[n_nodes], the number predicted (regression); NaN for classification, or of two
+        classes the share of the second that is predicted in place of that of the weights.
     price : float64[n_nodes], what asking the node's test costs on its path (the most, where
         branches differ, and what a row pays that stops there); 0 at a leaf.
     impurity : float64[n_nodes], by the impurity the tree was grown with; NaN if it had none.
@@ -410,13 +411,16 @@ class Tree(HasTask):
     # -- use ---------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """Return float64[n_nodes, n_classes]: class shares of each node, by ``prior``
-        (classification); its label where it is empty.
+        """Return float64[n_nodes, n_classes]: class shares of each node, by ``prior``, or
+        ``value`` where there is one (classification); its label where it is empty.
         """
         weights = self.weights + self.prior
         mass = weights.sum(axis=1)[:, None]
         alone = np.eye(len(self.classes))[self.label]
-        return np.asarray(np.divide(weights, mass, out=alone, where=mass > 0))
+        shares = np.asarray(np.divide(weights, mass, out=alone, where=mass > 0))
+        if (said := ~np.isnan(self.value)).any():
+            shares[said] = np.column_stack([1 - self.value, self.value])[said]
+        return shares
 
     def plain_impurity(self) -> np.ndarray:
         """Return float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever

@@ -181,7 +181,7 @@ def to_tree(root: Grown, objects: Encoded | Table, statistics: Statistics | None
         counts=join_nodes([node.count for node in nodes], "count")[order],
         label=weights.argmax(axis=1) if classes else np.zeros(len(order)),
         value=np.full(len(order), np.nan)
-        if classes
+        if classes and root.value != root.value
         else join_nodes([node.value for node in nodes], "value")[order],
         price=join_nodes([node.price for node in nodes], "price")[order],
         impurity=join_nodes([node.impurity for node in nodes], "impurity")[order],

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import attrs
+
 from arboretum.engine.monotone import Monotone
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.fractional import MissingValueGrowth, place_later_rows, without_gaps
@@ -88,6 +90,8 @@ def grow(
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
     tree = place_later_rows(tree, given) if given is not problem else tree
+    if growth.space.monotone is not None and tree.is_classification:
+        tree = attrs.evolve(tree, label=tree.distribution().argmax(axis=1))
     return Solution(
         tree=tree,
         value=math.nan,

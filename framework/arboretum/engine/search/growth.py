@@ -251,13 +251,13 @@ class Growth:
 
     def leaf_value(self, weights: np.ndarray, cell: Cell) -> float:
         """Return what a leaf predicts: the impurity's ``leaf_value``, by default the weighted mean;
-        NaN for classes.
+        NaN for classes, or the share of the second where predictions are monotone.
 
-        weights : float64[3], moments of the node.
+        weights : float64[3], moments of the node, or of its classes.
         """
-        statistics = self.space.statistics
+        statistics, order = self.space.statistics, self.space.monotone
         if not statistics.moments:
-            return math.nan
+            return math.nan if order is None else float(order.predicted(weights))
         if (leaf_value := getattr(self.scorer.impurity, "leaf_value", None)) is not None:
             value = leaf_value(statistics.y[self.rows_of(cell)], self.weight_of(cell))
         else:
@@ -393,18 +393,15 @@ class Growth:
     def _hold(
         self, children: list[Open | None], candidate: Candidate, cell: Cell, order: Monotone
     ) -> None:
-        """Bound what the children may predict; a number is held to that, whatever its sums round
-        to.
-        """
+        """Bound what the children may predict, and hold them to it."""
         weights = [None if child is None else child.node.weights for child in children]
         position, shift = candidate.place[0], self.space.statistics.shift
         found = order.bounds_below(weights, position, cell.bounds)
         for child, bounds in zip(children, found, strict=True):
             if child is not None:
                 child.cell.bounds = bounds
-                if order.numbers:
-                    low, high = (bound + shift for bound in bounds)
-                    child.grown.value = min(max(child.grown.value, low), high)
+                low, high = (bound + shift for bound in bounds)
+                child.grown.value = min(max(child.grown.value, low), high)
 
     def divide(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """Divide the permutation; return int64[arity + 1], as in :meth:`Engine.split_node`."""
