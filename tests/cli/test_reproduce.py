@@ -317,6 +317,15 @@ def test_results_do_not_depend_on_the_number_of_workers(command):
     assert kept[0] == kept[1]
 
 
+def test_where_no_launcher_is_installed_this_process_works(call, here, monkeypatch):
+    monkeypatch.setattr("arboretum.cli.reproduce.JOBLIB_PACKAGE", "not_installed.launcher")
+    (here / "coins.py").write_text(COINS)
+    argv = ("reproduce", "coins", "--plugin", "coins.py", "tracker=none")
+    assert call(*argv).status == 0
+    refused = call(*argv, "--workers", "2", "--out", "two")
+    assert refused.status != 0 and "pip install 'arboretum[joblib]'" in refused.error
+
+
 @pytest.mark.cold
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_reproduction_keeps_what_is_finished_and_goes_on(command, workers):

@@ -396,7 +396,7 @@ def _launcher_words(arguments: argparse.Namespace, n_pieces: int) -> list[str]:
                 f"--workers is joblib's; launcher {arguments.launcher} takes what it has "
                 "(hydra.launcher.… sets it)"
             )
-    elif arguments.workers == 1 or n_pieces <= 1 or find_spec(JOBLIB_PACKAGE) is None:
+    elif arguments.workers == 1 or n_pieces <= 1 or not _is_installed(JOBLIB_PACKAGE):
         if (arguments.workers or 1) > 1 and n_pieces > 1:
             raise ConfigError(
                 "--workers above 1 needs joblib's launcher; pip install 'arboretum[joblib]' brings "
@@ -408,6 +408,14 @@ def _launcher_words(arguments: argparse.Namespace, n_pieces: int) -> list[str]:
     if launcher == JOBLIB and not any(word.startswith("hydra.launcher.n_jobs=") for word in given):
         words.append(f"hydra.launcher.n_jobs={arguments.workers or _count_cores()}")
     return words
+
+
+def _is_installed(module: str) -> bool:
+    """Return whether ``module`` can be found; one whose own parent is missing cannot."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _launch_with(words: Sequence[str], job: Job, folder: Path, registry: Registry) -> Launch | None:
