@@ -47,6 +47,8 @@ def node_arrays(tree: Tree) -> Facts:
             "label": tree.label.tolist(),
             "weights": [*map(short, tree.weights)],
         }
+        if not np.isnan(tree.value).any():  # shares that are held to bounds
+            answers["held"] = short(tree.value)
     else:
         answers = {"value": short(tree.value), "spread": short(tree.deviation())}
     surrogates: dict[int, list[tuple[int, tuple[int, ...]]]] = {}

@@ -18,7 +18,7 @@ from arboretum.engine.run import fit, measure
 from arboretum.engine.verify import verify
 from arboretum.errors import CapabilityError, ConfigError, VerificationError
 from arboretum.model.tree import Tree
-from arboretum.plugin.assemble import assemble
+from arboretum.plugin.assemble import assemble, exported
 from arboretum.plugin.discovery import load_registry
 
 REGISTRY = load_registry()
@@ -239,6 +239,10 @@ def test_a_tree_of_held_shares_is_stored_exported_and_cut_as_it_predicts():
     np.testing.assert_allclose(model.to_sklearn().predict_proba(x), shares)
     np.testing.assert_array_equal(model.to_sklearn().predict(x), model.predict(x))
     np.testing.assert_array_equal(model.predict(x), shares.argmax(axis=1))
+    for form in ("page", "questionnaire"):
+        assert '"held":[' in exported(tree, form)
+        free = TreeClassifier(max_depth=2).fit(x, y).tree_
+        assert '"held"' not in exported(free, form)
     columns = tuple(Column(f"x{k}", ColumnKind.continuous, x[:, k]) for k in range(3))
     target = Target("y", Task.classification, y.astype(np.int32), tree.classes)
     cut = tree.cut(tree.inner[3:])
