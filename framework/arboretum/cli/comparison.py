@@ -468,9 +468,12 @@ def _names_of_study(records: Sequence[Record]) -> list[dict[str, str]]:
 
 
 def _share_of(record: Record) -> dict[str, str]:
-    """The share of the training rows that teach, where it is not all."""
-    share = record.config.get("train_fraction", 1.0)
-    return {} if share == 1.0 else {"train_fraction": f"{share:g}"}
+    """The shares of the training rows that teach, where it is not all, and that only fill leaves,
+    where some do.
+    """
+    unset = {"train_fraction": 1.0, "honest": 0.0}
+    asked = {key: record.config.get(key, value) for key, value in unset.items()}
+    return {key: f"{share:g}" for key, share in asked.items() if share != unset[key]}
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
