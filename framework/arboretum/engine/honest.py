@@ -47,14 +47,14 @@ class Filled:
 
     problem : of the rows that filled them: an object per row, without tests.
     grown : the tree before.
-    solution : the grown tree's, around this tree, and around those beside it, filled too.
+    others : the trees that a solver lists beside it, filled too.
     notes : what the user should know of it, a sentence each.
     """
 
     tree: Tree
     problem: Problem
     grown: Tree
-    solution: Solution
+    others: tuple[Tree, ...]
     notes: tuple[str, ...]
 
     @property
@@ -79,7 +79,7 @@ def fill(solution: Solution, problem: Problem, rows: Table) -> Filled:
             f"honest leaves: no row that fills reaches {lost} of the {grown.n_nodes} nodes; they "
             "are left out, and a row that would come there gets its nearest ancestor's estimate"
         )
-    return Filled(tree, own, grown, attrs.evolve(solution, tree=tree, others=others), tuple(notes))
+    return Filled(tree, own, grown, others, tuple(notes))
 
 
 def problem_of_rows(problem: Problem, rows: Table) -> Problem:
@@ -198,7 +198,7 @@ def verify_filled(filled: Filled, train: Table, metrics: Mapping[str, float]) ->
         known["covering_cost"] = verify.covering_cost(own, problem, arrived)
     for name in (name for name in known if name in metrics):
         equal(f"reported {name}", metrics[name], known[name], slack)
-    for other in filled.solution.others:
+    for other in filled.others:
         # which grown tree it was, nobody says; its own numbers are checked
         _check_nodes(verify.check_structure(other), None, problem, verify.LEAST_IN_PYTHON)
     return (

@@ -144,8 +144,12 @@ class Fit(select.Grown):
 
     @property
     def reported(self) -> Solution:
-        """The solution with the tree that the run reports: filled, where it asks for that."""
-        return self.solution if self.filled is None else self.filled.solution
+        """The solution with the trees that the run reports: filled, where it asks for that."""
+        if (filled := self.filled) is None:
+            return self.solution
+        # a signal may have ended the wait for those beside
+        others = filled.others[: len(self.solution.others)]
+        return attrs.evolve(self.solution, tree=filled.tree, others=others)
 
 
 @blaming()
@@ -387,6 +391,7 @@ def verify_and_record(
             tree = filled.tree
             metrics = or_compiled(functools.partial(measure, tree, fitted, table, filled.problem))
             with clock(timings, "verify"):
+                filled = attrs.evolve(filled, others=fitted.reported.others)
                 checked["honest leaves"] = verify_filled(filled, fitted.train, metrics)
             notes = (*notes, *filled.notes)
     solution = attrs.evolve(

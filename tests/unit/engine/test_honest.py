@@ -330,6 +330,22 @@ def test_a_certificate_and_a_value_are_of_the_tree_as_it_was_grown():
     assert record.certificate.complexities["n_leaves"].value >= record.metrics["n_leaves"]
 
 
+def test_trees_beside_are_filled_and_what_ends_a_search_is_kept():
+    words = {"dataset": "monk1-full", "method": "rashomon", "objective.lam": 0.05}
+    fitted, _ = _grow(words)
+    others, filled = fitted.solution.others, fitted.filled
+    assert len(others) == len(filled.others) > 0 and fitted.reported.others == filled.others
+    for tree in filled.others:
+        assert tree.counts[0] == filled.problem.objects.n_objects
+    engine.verify_filled(filled, fitted.train, {})
+    wrong = attrs.evolve(filled, others=others)
+    with pytest.raises(VerificationError):
+        engine.verify_filled(wrong, fitted.train, {})
+    ended = attrs.evolve(fitted, solution=attrs.evolve(fitted.solution, others=(), finished=False))
+    assert not ended.reported.finished and ended.reported.others == ()
+    assert ended.reported.tree is filled.tree
+
+
 def test_what_cannot_be_honest_is_refused_by_name():
     def refused(error: type[Exception], text: str, *words: str) -> None:
         with pytest.raises(error, match=text):
