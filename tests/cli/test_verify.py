@@ -144,9 +144,10 @@ def test_a_proof_knows_the_class_weights_of_its_run(table, call):
     assert done.out.strip().endswith("(optimal)")
 
 
-def test_a_proof_knows_which_rows_were_drawn(table, call):
-    drawn = ("train_fraction=0.5", "encoder=onehot", "objective.lam=0.05")
-    assert call(*RUN, "method=gosdt", *drawn, "solver.proof=p.proof").status == 0
+@pytest.mark.parametrize("drawn", ["train_fraction=0.5", "honest=0.4"])
+def test_a_proof_knows_which_rows_were_drawn(table, call, drawn):
+    more = ("encoder=onehot", "objective.lam=0.05")
+    assert call(*RUN, "method=gosdt", drawn, *more, "solver.proof=p.proof").status == 0
     done = call("verify", "p.proof")
     assert done.status == 0, done.err
     assert done.out.strip().endswith("(optimal)")

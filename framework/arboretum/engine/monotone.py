@@ -89,12 +89,12 @@ class Monotone:
         weights : float64[tests, outcomes, classes], or moments.   position : int64[tests], of the
         column that each reads.   bounds : least and most that the node may predict.
         """
-        values, (low, high) = self.predicted(weights), bounds
-        kept = np.asarray(~((values < low) | (values > high)).any(axis=1))
-        kept |= ~np.isin(position, list(self.directions))
+        kept, (low, high) = np.ones(len(position), np.bool_), bounds
         for column, way in self.directions.items():
-            mine = position == column
-            kept[mine] &= ~((values[mine, 1] - values[mine, 0]) * way < 0)
+            mine = np.flatnonzero(position == column)
+            values = self.predicted(weights[mine])
+            beyond = ((values < low) | (values > high)).any(axis=1)
+            kept[mine] = ~(beyond | ((values[:, 1] - values[:, 0]) * way < 0))
         return kept
 
     def bounds_below(

@@ -15,6 +15,7 @@ from arboretum import TreeClassifier, TreeRegressor
 from arboretum.api import Column, ColumnKind, Context, Table, Target, Task, grow
 from arboretum.engine import monotone as engine
 from arboretum.engine.run import fit, measure
+from arboretum.engine.search import choose, growth
 from arboretum.engine.verify import verify
 from arboretum.errors import CapabilityError, ConfigError, VerificationError
 from arboretum.model.tree import Tree
@@ -111,6 +112,24 @@ def _check_by_hand(tree: Tree) -> None:
         (name,), (low, high) = tree.rule(node).columns, tree.children(node)[:2]
         if name in ("x0", "x1"):
             assert (amount[high] - amount[low]) * (1 if name == "x0" else -1) >= -1e-12
+
+
+@pytest.mark.parametrize("encoder", ["auto", "midpoints", "mixed"])
+@pytest.mark.parametrize("regression", [True, False])
+def test_kernels_and_lists_choose_the_tests_that_lists_alone_choose(
+    encoder, regression, monkeypatch
+):
+    def rules(seed: int) -> list[str]:
+        table = _table(seed, 150, regression, gaps=seed % 2 == 0)
+        values = {**ASKED, "stopping.standard.max_depth": 6}
+        choices = {"method": "greedy", "encoder": encoder}
+        parts = assemble(REGISTRY, choices, values, without=("dataset", "split"))
+        tree = fit(parts, table, 0).solution.tree
+        return [tree.rule(node).describe() for node in tree.inner]
+
+    quick = [rules(seed) for seed in range(8)]
+    monkeypatch.setattr(growth, "choose_candidate", choose._choose_from_list)
+    assert [rules(seed) for seed in range(8)] == quick
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -32,15 +32,33 @@ def choose_candidate(
     prepare_columns(cell, node, scorer, space)
     if scorer.listing:
         return _choose_from_list(engines, cell, node, scorer, space)
+    best, order = _choose_by_kernels(engines, cell, node, scorer), space.monotone
+    # of all tests the best, so it is of those that are allowed
+    if best is None or order is None or _keeps_order(best, cell, space, order):
+        return best
+    ordered = np.zeros(len(space.objects.table.columns), np.bool_)
+    ordered[list(order.directions)] = True
+    try:
+        space.competing = ordered
+        best = _choose_from_list(engines, cell, node, scorer, space)
+        space.competing = ~ordered  # of these, any test is allowed
+        other = _choose_by_kernels(engines, cell, node, scorer)
+    finally:
+        space.competing = None
+    return best if other is None else better_candidate(best, other, scorer.tie_floor(node))
+
+
+def _choose_by_kernels(
+    engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion
+) -> Candidate | None:
+    """Return the best test of all engines by a criterion in kernel form, None without any."""
     best: Candidate | None = None
     for engine in engines:
         found = engine.best(cell, node, scorer)
         if found is not None:
             _check_score_of(scorer, cell, found)
             best = better_candidate(best, found, scorer.tie_floor(node))
-    if best is None or space.monotone is None or _keeps_order(best, cell, space, space.monotone):
-        return best  # of all tests the best, so it is of those that are allowed
-    return _choose_from_list(engines, cell, node, scorer, space)
+    return best
 
 
 def _keeps_order(found: Candidate, cell: Cell, space: Workspace, order: Monotone) -> bool:

@@ -139,7 +139,7 @@ class PresortedEngine(RawColumns):
             cell.low,
         )
 
-    def _sorted_rows(self, some: slice, low: int, high: int) -> np.ndarray:
+    def _sorted_rows(self, some: slice | np.ndarray, low: int, high: int) -> np.ndarray:
         """Return int64[columns, high − low]: the objects of sorted runs, places low … high of the
         permutation; entries hold them in their lowest bits.   some : of the columns.
         """
@@ -193,8 +193,9 @@ class PresortedEngine(RawColumns):
         space, stats, price = self._space, self._space.statistics, self._prices_at(cell)
         self._sort_columns(cell)
         step = max(1, LISTED_ENTRIES // (2 * cell.size * stats.width))
-        for start in range(0, len(self._features), step):
-            some = slice(start, start + step)
+        competing = np.flatnonzero(price < np.inf)
+        for start in range(0, len(competing), step):
+            some = competing[start : start + step]
             rows = self._sorted_rows(some, cell.low, cell.high)
             values = np.take_along_axis(self._values[some], rows, axis=1)
             lost = np.isnan(values)
@@ -220,20 +221,18 @@ class PresortedEngine(RawColumns):
                         [costs[column, form, position], costs[column, form + 1, position + 1]],
                         axis=1,
                     )[:, :, None]
-                kept = stats.are_allowed(weights, counts, space.least) & (
-                    price[start + column] < np.inf
-                )
+                kept = stats.are_allowed(weights, counts, space.least)
                 weights, counts, extra, column, position, side = (
                     each[kept] for each in (weights, counts, extra, *cut)
                 )
                 tables = scorer.tables(
                     weights,
                     counts,
-                    price[start + column],
+                    price[some[column]],
                     extra,
                     np.arange(first, first + len(side)),
                 )
-                yield Block(self, tables, start + column, position, side)
+                yield Block(self, tables, some[column], position, side)
                 first += len(side)
 
     def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:

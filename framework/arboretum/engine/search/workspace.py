@@ -71,6 +71,7 @@ class Workspace:
         column.
     draw : of the columns that compete at a node; None: all do.
     monotone : the order that predictions keep, None without any.
+    competing : bool[columns of the raw table], which compete for now; None: all do.
     """
 
     objects: Encoded
@@ -88,6 +89,7 @@ class Workspace:
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
     draw: Draw | None = None
     monotone: Monotone | None = None
+    competing: np.ndarray | None = None
 
     @property
     def least(self) -> Least:
@@ -137,11 +139,13 @@ class Workspace:
 
     def compete(self, cell: Cell, features: Sequence[Feature | RawFeature]) -> np.ndarray:
         """Return bool[k]: whether features compete at a node."""
-        if self.draw is None:
+        if self.draw is None and self.competing is None:
             return np.ones(len(features), np.bool_)
-        return self.draw.are_drawn(
-            cell, np.array([feature.position for feature in features], np.int64)
-        )
+        position = np.array([feature.position for feature in features], np.int64)
+        some = np.ones(len(features), np.bool_)
+        if self.competing is not None:
+            some &= self.competing[position]
+        return some if self.draw is None else some & self.draw.are_drawn(cell, position)
 
     def set_own_columns(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep the criterion's own columns of a node, by object.
