@@ -211,7 +211,8 @@ LOADED_BY_SWEEPS = {
 }
 LOADED_LATE = {
     "numba": lambda m: (
-        m.room == "kernels" or m.path.stem in ("kernels", "lanes", "pair_counts", "packing")
+        m.room == "kernels"
+        or m.path.stem in ("kernels", "lanes", "pair_counts", "masked_counts", "packing")
     ),
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,

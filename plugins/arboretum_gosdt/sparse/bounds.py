@@ -15,8 +15,8 @@ propagated by::
     raise_bounds_of_supersets:
         from the children of the node that was solved, to those of its parent
     bound_three_leaves:
-        for every cell with or without f that can be a leaf beside a divided one: the least loss
-        of that leaf + of the best two leaves for the rest
+        where tests have prices, for every cell with or without f that can be a leaf beside a
+        divided one: the least loss of that leaf + of the best two leaves for the rest
 
 What B.10 takes off has a path's price for the mass of T ∖ S added where tests have prices; the
 second bound then pays for the test that divides T.  It asks one level more than the tree for S, so
@@ -79,12 +79,15 @@ def inherit_bounds_from_parent(data, levels, scratch, d):
     found = scratch.cells
     lane = levels.lane[d]
     upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
+    never = np.int64(scratch.never[0])
     for side in range(2):
         gone = 0 if side == 1 else 2 * wide
         for f in range(n):
             old, place = lane[f], side * stride + f
             loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
             less = p + q * loss if saved >= support else q * (loss + saved)
+            two = levels.two[d - 1, side * wide + old]
+            levels.two[d, place] = two if two == never else max(two - (loss + saved), 0)
             if has_prices(data.price):
                 less = q * (loss + saved) + path * scratch.gone[old if side == 1 else wide + old]
                 if support != NEVER:
@@ -207,7 +210,7 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
         if levels.alive[d, f] != 0:
             loss = np.int64(found[f]) + np.int64(found[2 * stride + f])
             best = min(best, q * loss + data.price[levels.features[d, f]] * mass)
-    levels.seen[d, i] &= ~np.uint8(TWO_1 if side == 1 else TWO_0)
+    levels.seen[d, i] &= ~np.uint16(TWO_1 if side == 1 else TWO_0)
     levels.many[d, place] = max(levels.many[d, place], levels.more[d, place])
     return best + 2 * p
 
@@ -215,28 +218,23 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
 @inner
 def bound_three_leaves(data, levels, scratch, d, i, side, most):
     """Return a lower bound of the trees of three leaves for child (side, i), above the cost of
-    three leaves and one test of the lowest price, and the work it took.
+    three leaves and one test of the lowest price, and the work it took; where tests have prices
+    (:mod:`.few_leaves` does it where they have none).
 
     most : the caller wants to know only whether such a tree costs at most this, counted the same
         way.
     From the node's own words, without entering the child: one feature makes a leaf, another divides
-    what is left.  The bound is the least cost itself where tests have no price, if it is at most
-    ``most``; above ``most`` it says only that no such tree is cheaper.  The work is negative, and
-    the bound says nothing, where there is more to do than ``numbers.three_work``.  Overwrites
-    ``scratch.cells``, ``fits``, ``child``, ``mask`` and ``some``.
+    what is left.  Above ``most`` the bound says only that no such tree is cheaper.  The work is
+    negative, and the bound says nothing, where there is more to do than ``numbers.three_work``.
+    Overwrites ``scratch.cells``, ``fits``, ``child``, ``mask`` and ``some``.
     """
     q, p, stride = data.numbers.q, data.numbers.p, levels.node[d].stride
     planes = data.numbers.planes
-    priced = has_prices(data.price)
-    cheapest = levels.node[d].cheapest
-    size = np.int64(0)
+    cheapest, size = levels.node[d].cheapest, levels.mass[d, side * stride + i]
     work = np.int64(0)
     words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
-    least_saved = levels.upper[d, side * stride + i] - 2 * p
-    if priced:
-        size = levels.mass[d, side * stride + i]
-        least_saved -= data.max_path_cost[1] * size
+    least_saved = levels.upper[d, side * stride + i] - 2 * p - data.max_path_cost[1] * size
     evaluate_cells_of_child(data, levels, scratch, d, i, side)
     found = scratch.cells
     lanes = data.numbers.lanes
@@ -256,10 +254,9 @@ def bound_three_leaves(data, levels, scratch, d, i, side, most):
             f = vector // 2 * lanes + lowest_bit(bits)
             bits &= bits - 1
             at = 2 * without * stride + f
-            loss, saved, test_cost = np.int64(found[at]), np.int64(found[stride + at]), np.int64(0)
-            if priced:
-                rest = scratch.gone[f if without == 1 else stride + f]
-                test_cost = (data.price[levels.features[d, f]] - cheapest) * size + cheapest * rest
+            loss, saved = np.int64(found[at]), np.int64(found[stride + at])
+            rest = scratch.gone[f if without == 1 else stride + f]
+            test_cost = (data.price[levels.features[d, f]] - cheapest) * size + cheapest * rest
             allowed = (most - test_cost) // q
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
@@ -287,4 +284,4 @@ def bound_three_leaves(data, levels, scratch, d, i, side, most):
             )
             if rest != never:  # which times q may not fit
                 most = min(most, q * (loss + rest) + test_cost - 1)
-    return (most + 1 if priced else (most // q + 1) * q), work
+    return most + 1, work

@@ -112,6 +112,7 @@ def bound_by_features(data, levels, scratch, d):
     for place in range(2 * stride):
         upper[place] = q * np.int64(scratch.cells[place]) + p
         low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
+        levels.two[d, place] = 0
     if priced and depth > 1:
         for place in range(2 * stride):
             low[place] = min(upper[place], 2 * p + node.cheapest * levels.mass[d, place])
@@ -202,6 +203,7 @@ def raise_bounds_from_pairs(data, levels, scratch, d):
     for place in range(2 * stride):
         f = place if place < stride else place - stride
         if levels.seen[d, f] & OPEN != 0:
+            levels.two[d, place] = scratch.two[place]
             two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
             floor = node.cheapest * levels.mass[d, place] if priced else 0
             two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER

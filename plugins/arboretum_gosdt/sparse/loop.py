@@ -19,7 +19,9 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             limit ≥ 5 p, or prices, or no bound ``three``: for all features with
                 test_bound ≤ limit, ask the memo for both children      (look_up_children, B.8)
             if both children are solved: test_bound[i] = NEVER
-            the best tree of three leaves of a child that is not solved (tighten_by_three_leaves)
+            the best trees of three leaves, or of three and four, of a child that is not solved, if
+                its budget is below 4 p, or 5 p (tighten_by_few_leaves; with prices a bound of those
+                of three: tighten_by_three_leaves)
             push a child that is not solved, of two that with the lower ub, with the budget
                 min(limit − test_cost(i) − lb(other child), ub(child) − 1)         (push_child)
         else:
@@ -70,8 +72,12 @@ from arboretum_gosdt.sparse.bounds import (
     raise_bounds_of_supersets,
 )
 from arboretum_gosdt.sparse.expand import bound_by_features, bound_by_pairs, count_pairs
+from arboretum_gosdt.sparse.few_leaves import least_losses_of_few_leaves
 from arboretum_gosdt.sparse.node import (
     COUNTING,
+    FOUR,
+    FOUR_0,
+    FOUR_1,
     FRESH,
     MEMO,
     NEVER,
@@ -301,8 +307,8 @@ def push_child(data, levels, scratch, d, i, side, budget):
 
 @inner
 def tighten_by_three_leaves(data, levels, scratch, d, i, side):
-    """Tighten the bounds of child (side, i) by the least cost of its trees of three leaves (where
-    tests have prices, by a bound of it); returns the work that took, 0 where nothing was looked
+    """Tighten the bounds of child (side, i) by the least cost of its trees of three leaves where
+    tests have prices, by a bound of it; returns the work that took, 0 where nothing was looked
     for: a tree of three leaves costs 3p and a test at least, which the child cannot afford.
 
     A tree that has not three leaves or fewer has four or more, and costs ``4 p + floor`` at least;
@@ -311,21 +317,101 @@ def tighten_by_three_leaves(data, levels, scratch, d, i, side):
     Sets THREE_1 or THREE_0 in ``levels.seen[d, i]``, so that it is done once for each child, also
     where it was too much work.
     """
-    p, priced, place = data.numbers.p, has_prices(data.price), side * levels.node[d].stride + i
+    p, place = data.numbers.p, side * levels.node[d].stride + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
-    floor = levels.node[d].cheapest * levels.mass[d, place] if priced else 0
+    floor = levels.node[d].cheapest * levels.mass[d, place]
     cap = min(levels.upper[d, place], 4 * p + floor) - 1
     if cap < 3 * p + floor or levels.many[d, place] > cap:
         return np.int64(0)
     cost, work = bound_three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
     if work < 0:
         return -work
-    cost += 3 * p + floor
-    upper = levels.upper[d, place]
-    if cost <= cap and not priced:
-        upper = min(upper, cost)
-    tighten_bounds_of_child(data, levels, d, i, side, lower=min(4 * p + floor, cost), upper=upper)
+    tighten_bounds_of_child(
+        data,
+        levels,
+        d,
+        i,
+        side,
+        lower=min(4 * p + floor, cost + 3 * p + floor),
+        upper=levels.upper[d, place],
+    )
     return work + 1
+
+
+@inner(wraps=True)
+def enter_bound_of_child(data, levels, memo, state, d, i, side):
+    """Enter the lower bound of child (side, i) into the memo, where there is room beside that of
+    the nodes on the stack.
+
+    ``levels.keys[d, i]`` must be there.
+    """
+    room = state.known + levels.node.shape[0] + 1
+    if room >= memo.lower.shape[0] or 2 * room >= memo.slots.shape[0]:
+        return
+    one, two = levels.keys[d, i, 0], levels.keys[d, i, 1]
+    if side == 0:
+        one, two = levels.node_key[d, 0] - one, levels.node_key[d, 1] - two
+    one = key_with_depth(one, depth_below(levels.node[d].depth))
+    bound = levels.low[d, side * levels.node[d].stride + i]
+    bound += equivalent_cost_of_child(data, levels, d, i, side)
+    number = find_or_enter(memo.slots, one, two, state.known)
+    if number == state.known:
+        state.known += 1
+        memo.lower[number], memo.upper[number], memo.test[number] = bound, NEVER, NO_TREE
+    else:
+        memo.lower[number] = max(memo.lower[number], min(bound, memo.upper[number]))
+
+
+@inner
+def tighten_by_few_leaves(data, levels, scratch, memo, state, d, i, side, budget):
+    """Tighten the bounds of child (side, i) by the least cost of its trees of three leaves, or of
+    three and of four; returns the work that took, 0 where nothing was looked for, as it is known.
+
+    budget : what a tree for the child may cost to matter.  From 4 p to 5 p trees of three leaves
+        and of four are looked for up to it, else only those of three, up to 4 p.
+    memo, state : what is found of four leaves is entered, for other nodes that have the child's
+        rows.
+
+    What has more leaves costs 4 p or 5 p at least.  Sets THREE_1, FOUR_1 … in
+    ``levels.seen[d, i]``, so that each is done once for each child, also where it was too much
+    work.
+    """
+    p, q, place = data.numbers.p, data.numbers.q, side * levels.node[d].stride + i
+    if not 4 * p <= budget < 5 * p or data.numbers.bounds & FOUR == 0:
+        leaves, cap = 4, min(levels.upper[d, place], 4 * p) - 1
+    else:
+        leaves, cap = 5, min(min(levels.upper[d, place] - 1, budget), 5 * p - 1)
+        levels.seen[d, i] |= FOUR_1 if side == 1 else FOUR_0
+    levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
+    if cap < (leaves - 1) * p or levels.many[d, place] > cap:
+        return np.int64(0)
+    three, four, work = least_losses_of_few_leaves(
+        data,
+        levels,
+        scratch,
+        d,
+        i,
+        side,
+        (cap - 3 * p) // q,
+        (cap - 4 * p) // q if leaves == 5 else np.int64(-1),
+    )
+    if three >= 0:
+        cost, upper = 3 * p + q * three, levels.upper[d, place]
+        lower = min(leaves * p, cost)
+        if leaves == 5:  # a tree that was found is laid out by entering the child
+            lower = min(lower, 4 * p + q * max(four, 0))
+        tighten_bounds_of_child(
+            data,
+            levels,
+            d,
+            i,
+            side,
+            lower=lower,
+            upper=min(upper, cost) if leaves == 4 and cost <= cap else upper,
+        )
+        if leaves == 5 and levels.seen[d, i] & QUERIED != 0:
+            enter_bound_of_child(data, levels, memo, state, d, i, side)
+    return work + 400
 
 
 @inner
@@ -348,7 +434,7 @@ def most_balanced_feature(levels, d, limit):
 
 
 @inner
-def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
+def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
     """Take one step for feature i: ask the memo, look for small trees, or say which child is to be
     solved and with which budget.
 
@@ -356,7 +442,8 @@ def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
     again, with the work that took for a budget.
 
     limit : what a tree that asks it first may cost to matter, the test's own cost included.
-    memo : read only.  ``test_bound[i]`` becomes NEVER where both children are solved.
+    memo, state : written, bounds are entered.  ``test_bound[i]`` becomes NEVER where both children
+        are solved.
     """
     stride = levels.node[d].stride
     low = levels.low[d]
@@ -397,20 +484,23 @@ def take_step_for_feature(data, levels, scratch, memo, d, limit, i):
         side = np.int64(1) if upper[stride + i] < upper[i] else np.int64(0)
     else:
         side = np.int64(1) if open_1 else np.int64(0)
+    deep, p = levels.node[d].depth >= 3 and use & THREE != 0, data.numbers.p
     for turn in range(2):
         one = side if turn == 0 else 1 - side
-        untested = (
-            seen[i] & (THREE_1 if one == 1 else THREE_0) == 0
-            and levels.node[d].depth >= 3
-            and use & THREE != 0
-        )
-        if untested and (open_1 if one == 1 else open_0):
-            place = one * stride + i
-            if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers.p:
-                took = tighten_by_three_leaves(data, levels, scratch, d, i, one)
-                if took > 0:
-                    propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
-                    return np.int64(-1), took
+        place = one * stride + i
+        budget = min(limit - low[(1 - one) * stride + i], upper[place] - 1)
+        untested = seen[i] & (THREE_1 if one == 1 else THREE_0) == 0
+        if budget >= 4 * p and budget < 5 * p and use & FOUR != 0 and not priced:
+            untested = seen[i] & (FOUR_1 if one == 1 else FOUR_0) == 0
+        if deep and untested and budget >= 3 * p and (open_1 if one == 1 else open_0):
+            took = (
+                tighten_by_three_leaves(data, levels, scratch, d, i, one)
+                if priced
+                else tighten_by_few_leaves(data, levels, scratch, memo, state, d, i, one, budget)
+            )
+            if took > 0:
+                propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
+                return np.int64(-1), took
     if seen[i] & QUERIED == 0:  # who enters a child needs its fingerprint
         seen[i] |= NEWLY
         return again
@@ -459,7 +549,7 @@ def search(data, levels, scratch, memo, state, work):
         limit = min(node.budget, node.best - 1 + (state.beyond if d == 0 else 0))
         i = most_balanced_feature(levels, d, limit) if node.least <= limit else np.int64(-1)
         if i >= 0:
-            side, budget = take_step_for_feature(data, levels, scratch, memo, d, limit, i)
+            side, budget = take_step_for_feature(data, levels, scratch, memo, state, d, limit, i)
             if side >= 0:
                 push_child(data, levels, scratch, d, i, side, budget)
                 state.level = d + 1

@@ -87,6 +87,7 @@ NUMBERS = np.dtype(
     ]
 )
 SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
+FOUR = 1 << 9
 
 
 class SparseLevels(NamedTuple):
@@ -99,6 +100,8 @@ class SparseLevels(NamedTuple):
     features : int32, of the table.
     totals, counts, both : see ``count_pairs_of_feature``.
     alive : 1 for features that divide the rows as no feature before them.
+    two : by literal, least loss of two leaves where the feature's pairs are counted, else a bound
+        of it; the largest number: there are none.
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of
         three leaves and more.
     test_bound : int64, bound of the trees that ask the feature first, other than those whose cost
@@ -109,7 +112,7 @@ class SparseLevels(NamedTuple):
     rank : int64, the larger the sooner a feature is tried.
     lane : int32, of a feature on the level above.
     keys : uint64[…, 2], of child (1, f).
-    seen : uint8, what was done for a feature.
+    seen : uint16, what was done for a feature.
     node : records of NODE.
     node_key : uint64[2].
     """
@@ -124,6 +127,7 @@ class SparseLevels(NamedTuple):
     counts: np.ndarray
     both: np.ndarray
     alive: np.ndarray
+    two: np.ndarray
     upper: np.ndarray
     low: np.ndarray
     many: np.ndarray
@@ -177,9 +181,10 @@ class SparseScratch(NamedTuple):
 
     row : one word of every feature of the table.
     two, three : by literal.
-    mask, child : words. some : [planes].
+    mask, child, rest : words. some, totals, left : [planes].
     least : see ``count_pairs_of_feature``.
-    cells : see ``fill_losses_of_cells``.
+    cells, part : see ``fill_losses_of_cells``. counts, counted : [k · stride + f] of planes.
+    fits, fitting : int64, and allowed : [2], see ``mark_small_trees``.
     gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
     """
 
@@ -195,11 +200,20 @@ class SparseScratch(NamedTuple):
     gone: np.ndarray
     fits: np.ndarray
     never: np.ndarray
+    rest: np.ndarray
+    totals: np.ndarray
+    left: np.ndarray
+    part: np.ndarray
+    counts: np.ndarray
+    counted: np.ndarray
+    fitting: np.ndarray
+    allowed: np.ndarray
 
 
-TWO_0, TWO_1, OPEN, WHOLE = 8, 16, 32, 64
+TWO_0, TWO_1, OPEN, WHOLE, FOUR_0, FOUR_1 = 8, 16, 32, 64, 256, 512
 """Bits of ``SparseLevels.seen``: two leaves of a side may cost less than is known; the feature's
-pairs are counted; row i of ``both`` is there for all features, not only from i's vector on.
+pairs are counted; row i of ``both`` is there for all features, not only from i's vector on; trees
+of four leaves were asked for, by side.
 """
 
 
@@ -237,6 +251,18 @@ def words_of_level(data, levels, d):
 
 
 @inner
+def complete_row_of_pairs(data, levels, d, i):
+    """Complete row i of ``levels.both[d]``, where it was counted only from i's vector on."""
+    planes, stride, lanes = data.numbers.planes, levels.node[d].stride, data.numbers.lanes
+    both = levels.both[d]
+    if levels.seen[d, i] & WHOLE == 0:
+        levels.seen[d, i] |= WHOLE
+        for k in range(planes):
+            for f in range(i // lanes * lanes):
+                both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
+
+
+@inner
 def evaluate_cells_of_child(data, levels, scratch, d, i, side):
     """Write what child (side, i) loses and saves with and without each feature into
     ``scratch.cells``, and the mass of these cells into ``scratch.gone``.
@@ -247,14 +273,10 @@ def evaluate_cells_of_child(data, levels, scratch, d, i, side):
     summed = data.numbers.summed
     planes = data.numbers.planes
     stride = levels.node[d].stride
-    lanes = data.numbers.lanes
-    both, counts, totals = levels.both[d], levels.counts[d], levels.totals[d]
-    if levels.seen[d, i] & WHOLE == 0:
-        levels.seen[d, i] |= WHOLE
-        for k in range(planes):
-            for f in range(i // lanes * lanes):
-                both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
-    row, found = both[i * planes * stride : (i + 1) * planes * stride], scratch.cells
+    planes = data.numbers.planes
+    counts, totals = levels.counts[d], levels.totals[d]
+    complete_row_of_pairs(data, levels, d, i)
+    row, found = levels.both[d, i * planes * stride : (i + 1) * planes * stride], scratch.cells
     fill_losses_of_cells(
         found,
         stride,

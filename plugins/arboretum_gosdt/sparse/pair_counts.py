@@ -461,6 +461,34 @@ def count_pairs_of_feature(v, node, i, begin, totals, counts, least, both, two, 
         v.put(b.select(b.icmp_unsigned("<", smallest, old), smallest, old), out, place)
 
 
+def store_losses(
+    v: Lanes,
+    cells: Value,
+    stride: Value,
+    at: Value,
+    weights: tuple[Value, Value],
+    least: tuple[Value, Value],
+) -> None:
+    """Write a vector of the six rows of ``cells``, see ``fill_losses_of_cells``.
+
+    weights : of the cells with and without each feature, all of it and that of the best class.
+    least : what a leaf must save, and the least loss of a cell that may be split, in every lane.
+    """
+    b, (sums, saved), (enough, least_loss) = v.builder, weights, least
+    losses = [b.sub(total, most) for total, most in zip(sums, saved, strict=True)]
+    valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
+    with_leaf, without_leaf = (
+        b.and_(valid, b.icmp_unsigned(">=", loss, least_loss)) for loss in reversed(losses)
+    )
+    mask = b.add(
+        b.select(with_leaf, v.all(1), v.all(0)), b.select(without_leaf, v.all(2), v.all(0))
+    )
+    for number, value in enumerate(
+        (losses[0], saved[0], losses[1], saved[1], b.select(valid, v.all(1), v.all(0)), mask)
+    ):
+        v.store(value, cells, b.add(b.mul(v.index(number), stride), at))
+
+
 @lanes_kernel()
 def fill_losses_of_cells(
     v, cells, stride, classes, summed, both, counts, totals, i, absent, saving, least_loss
@@ -492,18 +520,7 @@ def fill_losses_of_cells(
             return with_f, b.sub(size, with_f)
 
         sums, saved = weights_of_cells(v, classes, summed, cells_of_plane)
-        losses = [b.sub(total, most) for total, most in zip(sums, saved, strict=True)]
-        valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
-        with_leaf, without_leaf = (
-            b.and_(valid, b.icmp_unsigned(">=", loss, least_loss)) for loss in reversed(losses)
-        )
-        mask = b.add(
-            b.select(with_leaf, v.all(1), v.all(0)), b.select(without_leaf, v.all(2), v.all(0))
-        )
-        for number, value in enumerate(
-            (losses[0], saved[0], losses[1], saved[1], b.select(valid, v.all(1), v.all(0)), mask)
-        ):
-            v.store(value, cells, b.add(b.mul(v.index(number), stride), part.i))
+        store_losses(v, cells, stride, part.i, (sums, saved), (enough, least_loss))
 
 
 @lanes_kernel()

@@ -14,25 +14,23 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import DTypeLike
 
 from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.plain import fewer
-from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL, unpack_bits
+from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
     EXPANDED_NODE,
+    FOUR,
     INHERIT,
     MEMO,
     NEVER,
-    NODE,
     NUMBERS,
-    PART,
     SELECT,
     SHAPE,
     SIMILAR,
@@ -43,7 +41,6 @@ from arboretum_gosdt.sparse.node import (
     ClosedSets,
     Data,
     SparseLevels,
-    SparseScratch,
 )
 from arboretum_gosdt.sparse.pair_counts import feature_of_lane
 from arboretum_gosdt.sparse.rows import BITS, count_rows_of_groups, stack_planes, write_root_rows
@@ -64,6 +61,7 @@ BOUNDS = {
     "parent": INHERIT,
     "superset": SUPERSET,
     "three": THREE,
+    "four": FOUR,
     "shape": SHAPE,
     "memo": MEMO,
     "select": SELECT,
@@ -76,6 +74,7 @@ divided : also with the rows that only the one has as a leaf.
 parent : what is known of a literal's rows above bounds them here.
 superset : more rows cost no less.
 three : the best trees of three leaves of a child, before it is entered.
+four : the same of four leaves.
 shape : three leaves cost at least the cheapest leaf beside a divided cell.
 memo : sets of rows met again.
 select : only pairs of features that may be asked first.
@@ -91,83 +90,6 @@ EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
-
-
-def allocate_levels(
-    kind: type,
-    levels: int,
-    stride: int,
-    n_words: int,
-    positions: int,
-    n_planes: int,
-    groups: int,
-    priced: bool,
-) -> Arrays:
-    """Return the arrays of ``SparseLevels``, by name, uninitialised.
-
-    kind : dtype of a lane, uint16 or uint32.
-    levels : how many; 0 to see what one takes.
-    stride : lanes of a level, a multiple of PART.
-    n_words, positions : words of a feature, and rows that a level can hold.
-    n_planes, groups : of the weights, see :mod:`.pair_counts`.
-    priced : whether tests have prices; without them the arrays of prices are empty.
-    """
-    prices = stride if priced else 0
-
-    def level(kind_of: DTypeLike, *shape: int) -> np.ndarray:
-        return np.empty((levels, *shape), kind_of)
-
-    return Arrays(
-        {
-            "words": level(kind, n_words * stride),
-            "full": level(kind, n_words),
-            "rows": level(np.uint32, stride // PART * positions),
-            "sums": level(np.uint64, 2 * positions),
-            "starts": level(np.int64, groups + 1),
-            "features": level(np.int32, stride),
-            "totals": level(kind, n_planes),
-            "counts": level(kind, n_planes * stride),
-            "both": level(kind, stride * n_planes * stride),
-            "alive": level(kind, stride),
-            "upper": level(np.int64, 2 * stride),
-            "low": level(np.int64, 2 * stride),
-            "many": level(np.int64, 2 * stride),
-            "test_bound": level(np.int64, stride),
-            "test_cost": level(np.int64, prices),
-            "mass": level(np.int64, 2 * prices),
-            "more": level(np.int64, 2 * prices),
-            "rank": level(np.int64, stride),
-            "lane": level(np.int32, stride),
-            "keys": level(np.uint64, stride, 2),
-            "seen": level(np.uint8, stride),
-            "node": level(NODE),
-            "node_key": level(np.uint64, 2),
-        },
-        tables=(),
-    )
-
-
-def allocate_scratch(
-    kind: type, lanes: int, stride: int, n_words: int, n_planes: int
-) -> SparseScratch:
-    """Return the arrays of ``SparseScratch``, uninitialised but for ``never``.
-
-    lanes : of a vector; other arguments as of ``allocate_levels``.
-    """
-    return SparseScratch(
-        row=np.empty(stride, kind),
-        two=np.empty(2 * stride, kind),
-        three=np.empty(2 * stride, kind),
-        mask=np.empty(n_words, kind),
-        child=np.empty(n_words, kind),
-        some=np.empty(n_planes, kind),
-        least=np.empty(2, kind),
-        alive=np.empty(stride, kind),
-        cells=np.empty(6 * stride, kind),
-        gone=np.empty(2 * stride, np.int64),
-        fits=np.empty(2 * stride // lanes, np.int64),
-        never=np.array([np.iinfo(kind).max], kind),
-    )
 
 
 def number_of_levels(level_bytes: int, subproblem: SubProblem, memory_bytes: int | None) -> int:

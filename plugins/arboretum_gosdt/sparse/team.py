@@ -69,7 +69,7 @@ def share_bounds(levels, memo, state, other_levels, other_memo, other_state):
             other_levels.test_bound[d, f] = max(
                 other_levels.test_bound[d, f], levels.test_bound[d, f]
             )
-            other_levels.seen[d, f] &= ~np.uint8(QUERIED)
+            other_levels.seen[d, f] &= ~np.uint16(QUERIED)
         other.least = max(other.least, node.least)
         if node.best < other.best:
             other.best, other.best_feature = node.best, node.best_feature

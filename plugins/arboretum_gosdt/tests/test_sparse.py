@@ -216,6 +216,28 @@ def test_children_whose_trees_of_three_leaves_are_too_much_to_do_are_entered(mon
         assert len(costs) == 1, (seed, costs)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_trees_of_four_leaves_of_a_child_are_bounded_before_it_is_entered(classes):
+    """Tables of many rows and dear leaves, where most budgets are of four or five."""
+    entered = dict.fromkeys([(), ("four",)], 0)
+    for seed in range(12):
+        draw = np.random.default_rng([seed, 44, classes])
+        has, weights = draw.random((70, 9)) < 0.5, np.zeros((70, classes), np.int64)
+        label = (has[:, 0] & has[:, 1]) ^ (draw.random(70) < 0.25)
+        label = np.where(draw.random(70) < 0.2, draw.integers(0, classes, 70), label)
+        weights[np.arange(70), label] = draw.integers(1, 4, 70)
+        bits = np.packbits(np.pad(has, ((0, 0), (0, 23))), axis=1, bitorder="little")
+        p, q = int(draw.integers(6, 13)), 2
+        best = least_cost(has, weights, p, q, None, np.zeros(70, int), np.zeros(9, int))
+        for without in entered:
+            search = SparseSearch(bits.view(np.uint32), weights, 9, p, q, without=without)
+            assert search.run(None, None, lambda low, value: None) == ""
+            assert best == search.lower == search.upper, (seed, without)
+            assert cost_of(search.tree(), has, weights, p, q)[0] == best
+            entered[without] += search.subproblems
+    assert entered[()] < 0.9 * entered["four",], entered
+
+
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
     monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", 1e-6)
