@@ -92,7 +92,7 @@ def _write_results(lanes: Lanes, out: Value, values: list[Value]) -> None:
 
 
 @lanes_kernel()
-def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, out):
+def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, span, blocks, room, out):
     """Write, for two classes, the largest and the smallest sum of signs of the first rows of any
     column, and the sum of all rows: out[:3] of the rows with rank <= cut, out[3:6] of the rest.
 
@@ -110,42 +110,57 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, blocks, 
     width = lanes.index(lanes.count)
     zero = lanes.all(0)
     ranked = lanes.words[1]
-    wide = lanes.words[7]
+    wide = lanes.words[8]
     low = lanes.all(_limit_of_word(lanes.word, -1))
     high = lanes.all(_limit_of_word(lanes.word, 1))
     limit, columns = lanes.spread(cut, ranked), b.udiv(width, blocks)
+    wide_zero = lanes.all(0, wide)
     unknown = [
         lanes.all(_limit_of_word(wide, -1), wide),
         lanes.all(_limit_of_word(wide, 1), wide),
-        lanes.all(0, wide),
+        wide_zero,
     ]
     with lanes.loop(lanes.index(0), vectors, unknown * 2) as loop:
         first = b.mul(loop.i, steps)
-        with lanes.loop(lanes.index(0), steps, [zero, low, high] * 2) as row:
-            at = b.add(first, row.i)
-            place = b.mul(at, width)
-            sign, end = lanes.load(signs, place), _mask_of_bits(lanes, ends, at)
-            left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
-            s, most, least, t, other_most, other_least = row.now
-            s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
-            row.next = [
-                s2,
-                b.select(end, lanes.call("smax", most, s2), most),
-                b.select(end, lanes.call("smin", least, s2), least),
-                t2,
-                b.select(end, lanes.call("smax", other_most, t2), other_most),
-                b.select(end, lanes.call("smin", other_least, t2), other_least),
-            ]
+        parts = b.udiv(b.sub(b.add(steps, span), lanes.index(1)), span)
+        with lanes.loop(lanes.index(0), parts, [wide_zero, *unknown[:2]] * 2) as part:
+            begin = b.mul(part.i, span)
+            end = b.add(begin, span)
+            end = b.select(b.icmp_signed("<", end, steps), end, steps)
+            with lanes.loop(begin, end, [zero, low, high] * 2) as row:
+                at = b.add(first, row.i)
+                place = b.mul(at, width)
+                sign, last = lanes.load(signs, place), _mask_of_bits(lanes, ends, at)
+                left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
+                s, most, least, t, other_most, other_least = row.now
+                s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
+                row.next = [
+                    s2,
+                    b.select(last, lanes.call("smax", most, s2), most),
+                    b.select(last, lanes.call("smin", least, s2), least),
+                    t2,
+                    b.select(last, lanes.call("smax", other_most, t2), other_most),
+                    b.select(last, lanes.call("smin", other_least, t2), other_least),
+                ]
+            part.next = []
+            for side in (0, 1):
+                total, most, least = part.now[3 * side : 3 * side + 3]
+                more, high_in, low_in = (
+                    _widen(lanes, row.after[3 * side + k], wide, edge)
+                    for k, edge in enumerate((None, -1, 1))
+                )
+                # saturating: a block without the end of a value keeps the extreme numbers that it
+                # began with
+                part.next += [
+                    b.add(total, more),
+                    lanes.call("smax", most, lanes.call("sadd.sat", high_in, total)),
+                    lanes.call("smin", least, lanes.call("sadd.sat", low_in, total)),
+                ]
         found = []
         for side in (0, 1):
-            total, most, least = (
-                _widen(lanes, row.after[3 * side + k], wide, edge)
-                for k, edge in enumerate((None, -1, 1))
-            )
+            total, most, least = part.after[3 * side : 3 * side + 3]
             running = _sum_over_blocks(lanes, total, columns, room)
             before = b.sub(running, total)
-            # saturating: a block without the end of a value keeps the extreme numbers that it began
-            # with
             most = lanes.call("sadd.sat", most, before)
             least = lanes.call("sadd.sat", least, before)
             found += [

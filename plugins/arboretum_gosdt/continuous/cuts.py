@@ -11,6 +11,15 @@ max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).  W
     closed by b:      t with r(t) ≥ r(b) − (L(b) + R(b) − ub)
     choose_cut:       of the others the hint, if there is one, or the middle by number if a quarter
                       of their weight lies on either side, else by weight
+
+With e the loss of strips wholly between two cuts (:mod:`.strips`), L(a) + e(a, t) stands for L(a)
+at a cut t, and R(b) + e(t, b) for R(b)::
+
+    bound of t:       max(L(a) + e(a, t) + R(b) + e(t, b),  L(b) + R(a) − (r(b) − r(a)),
+                          L(a) + e(a, t) + R(a) − (r(t) − r(a)),
+                          L(b) + R(b) + e(t, b) − (r(b) − r(t)))
+    for the cuts of one fine block after the other: closed as above, with the e of that block's ends
+    choose_among_blocks:  where half the weight of what is open lies on either side
     start_column:     nodes at −1 (L = 0, R = own) and at the last cut (L = own, R = 0), between
                       them those cuts that lists close
 
@@ -33,9 +42,16 @@ from arboretum_gosdt.continuous.parts import (
     table_level,
     weight_up_to,
 )
+from arboretum_gosdt.continuous.strips import (
+    blocks_from,
+    blocks_up_to,
+    first_block_above,
+    is_divided,
+    lost_between,
+)
 
 
-@inner
+@inline
 def add_node(state, top, column, cut, mass, left, right):
     """Add a node to the frame's nodes, which follows none yet, and return its place in
     ``state.nodes``.
@@ -69,14 +85,44 @@ def bound_between(a, b):
 
 
 @inner
-def keep_interval(state, top, a, b, hint):
+def bound_with_strips(plan, tables, state, top, a, b):
+    """Return a bound that no cut between two nodes loses less than, with what strips lose.
+
+    a, b : records of NODE of one column, a at the lower cut.
+    """
+    frame, level = state.frames[top], table_level(plan, top)
+    levels, column, least = plan.depth - top, a.column, np.int64(1) << 40
+    found = bound_between(a, b)
+    if not is_divided(plan, tables, frame, levels, level):
+        return found
+    after = first_block_above(plan, tables, level, column, a.cut)
+    before = blocks_up_to(plan, tables, level, column, b.cut)
+    near, far = a.low_left + a.low_right, b.low_left + b.low_right
+    first, last = a.cut + 1, b.cut - 1
+    while first <= last:
+        block, beyond, end = blocks_from(plan, tables, levels, level, column, first, last)
+        left = lost_between(plan, tables, frame, levels, level, column, after, block)
+        right = lost_between(plan, tables, frame, levels, level, column, beyond, before)
+        near_end = weight_up_to(plan, tables, top, column, end) - a.mass
+        far_end = b.mass - weight_up_to(plan, tables, top, column, first)
+        low = max(found, a.low_left + left + b.low_right + right)
+        least = min(least, max(low, near + left - near_end, far + right - far_end))
+        first = end + 1
+    return max(found, least)
+
+
+@inline
+def keep_interval(plan, tables, state, top, a, b, hint):
     """Keep an interval that is still open, or take its bound into the frame's.
 
     a, b : places of its nodes in ``state.nodes``; hint : a cut to try first, or −1.
     An interval is open where its bound is below ``frame.ub``.
     """
     frame = state.frames[top]
-    low = bound_between(state.nodes[a], state.nodes[b])
+    if top == 0:
+        low = bound_with_strips(plan, tables, state, top, state.nodes[a], state.nodes[b])
+    else:
+        low = bound_between(state.nodes[a], state.nodes[b])
     if low >= frame.ub:
         frame.lb = min(frame.lb, low)
     else:
@@ -85,7 +131,7 @@ def keep_interval(state, top, a, b, hint):
         frame.open += 1
 
 
-@inner
+@inline
 def start_column(plan, tables, state, top):
     """Make nodes of the frame's column as far as bounds are known, and its intervals.
 
@@ -111,17 +157,17 @@ def start_column(plan, tables, state, top):
             q = add_node(state, top, column, seed.cut, seed.mass, seed.low_left, seed.low_right)
         if held >= 0 and (hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame.ub):
             state.nodes[a].after = held
-            keep_interval(state, top, a, held, NOTHING)
+            keep_interval(plan, tables, state, top, a, held, NOTHING)
             a = held
         if hint >= 0 or k == n or bound_between(state.nodes[a], state.nodes[q]) < frame.ub:
             state.nodes[a].after = q
-            keep_interval(state, top, a, q, hint)
+            keep_interval(plan, tables, state, top, a, q, hint)
             a, held, hint = q, NOTHING, NOTHING
         else:
             held = q
 
 
-@inner
+@inline
 def choose_cut(plan, tables, state, top, a, b, hint):
     """Return the cut of an interval to judge next, the middle by weight of those that its ends do
     not close; -1 if they close all.
@@ -129,20 +175,24 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     a, b : records of NODE at its ends; hint : a cut to try first, if it is not closed; −1: none.
     Takes the bounds of what is closed into ``frame.lb``, and leaves ``frame.slack``.
     """
-    frame = state.frames[top]
+    frame, level = state.frames[top], table_level(plan, top)
     column, first, last = a.column, a.cut + 1, b.cut - 1
-    upper = frame.ub
+    levels, upper = plan.depth - top, frame.ub
     near, far = a.low_left + a.low_right, b.low_left + b.low_right
+    counts = tables.counts[data_level(plan, top)]
+    starts = tables.last[level][tables.starts[column] :]
+    if is_divided(plan, tables, frame, levels, level):
+        _, _, end = blocks_from(plan, tables, levels, level, column, first, last)
+        if end < last:
+            return choose_among_blocks(plan, tables, state, top, a, b, hint)
     # cuts of weight <= most and of >= least are closed
     most, least = a.mass + near - upper, b.mass - (far - upper)
-    counts = tables.counts[data_level(plan, top)]
-    starts = tables.last[table_level(plan, top)][tables.starts[column] :]
     low = first_cut_above(counts, starts, first, last + 1, most)
     high = first_cut_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:
-        frame.lb = min(frame.lb, near - (weight_up_to(plan, tables, top, column, low - 1) - a.mass))
+        frame.lb = min(frame.lb, near - (weight_up_to_cut(counts, starts, low - 1) - a.mass))
     if high < last:
-        frame.lb = min(frame.lb, far - (b.mass - weight_up_to(plan, tables, top, column, high + 1)))
+        frame.lb = min(frame.lb, far - (b.mass - weight_up_to_cut(counts, starts, high + 1)))
     if low > high:
         return NOTHING
     heavy, light = weight_up_to_cut(counts, starts, high), weight_up_to_cut(counts, starts, low)
@@ -154,6 +204,82 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     if 4 * min(mass - light, heavy - mass) >= heavy - light:
         return middle
     return first_cut_above(counts, starts, low, high, (light + heavy) // 2 - 1)
+
+
+@inner
+def choose_among_blocks(plan, tables, state, top, a, b, hint):
+    """Return the cut of an interval of several fine blocks to judge next, as ``choose_cut`` does,
+    which calls it.
+    """
+    frame, level = state.frames[top], table_level(plan, top)
+    column, first, last = a.column, a.cut + 1, b.cut - 1
+    levels, upper = plan.depth - top, frame.ub
+    both, parts, weight = bound_between(a, b), np.int64(0), np.int64(0)
+    near, far = a.low_left + a.low_right, b.low_left + b.low_right
+    after = first_block_above(plan, tables, level, column, a.cut)
+    before = blocks_up_to(plan, tables, level, column, b.cut)
+    counts = tables.counts[data_level(plan, top)]
+    starts = tables.last[level][tables.starts[column] :]
+    while first <= last:
+        block, beyond, end = blocks_from(plan, tables, levels, level, column, first, last)
+        left = lost_between(plan, tables, frame, levels, level, column, after, block)
+        right = lost_between(plan, tables, frame, levels, level, column, beyond, before)
+        all_of = max(both, a.low_left + left + b.low_right + right)
+        mass_low = weight_up_to_cut(counts, starts, first)
+        mass_high = weight_up_to_cut(counts, starts, end)
+        # cuts of weight <= most and of >= least are closed
+        most, least = a.mass + near + left - upper, b.mass - (far + right - upper)
+        if all_of >= upper or mass_high <= most or mass_low >= least:
+            frame.lb = min(
+                frame.lb,
+                max(all_of, near + left - (mass_high - a.mass), far + right - (b.mass - mass_low)),
+            )
+        else:
+            low, high = first, end
+            if mass_low <= most:
+                low = first_cut_above(counts, starts, first, end + 1, most)
+            if mass_high >= least:
+                high = first_cut_above(counts, starts, low, end + 1, least - 1) - 1
+            if low > first:
+                mass = weight_up_to_cut(counts, starts, low - 1) - a.mass
+                frame.lb = min(frame.lb, max(all_of, near + left - mass))
+            if high < end:
+                mass = b.mass - weight_up_to_cut(counts, starts, high + 1)
+                frame.lb = min(frame.lb, max(all_of, far + right - mass))
+            if low <= high:
+                part = state.parts[parts]
+                part.low, part.high = low, high
+                part.mass_low = weight_up_to_cut(counts, starts, low)
+                part.mass_high = weight_up_to_cut(counts, starts, high)
+                if parts > 0 and state.parts[parts - 1].high + 1 == low:
+                    weight += part.mass_high - state.parts[parts - 1].mass_high
+                    state.parts[parts - 1].high, state.parts[parts - 1].mass_high = (
+                        high,
+                        part.mass_high,
+                    )
+                else:
+                    weight += part.mass_high - part.mass_low
+                    parts += 1
+        first = end + 1
+    if parts == 0:
+        return NOTHING
+    frame.slack = state.parts[parts - 1].mass_high - state.parts[0].mass_low
+    if state.parts[0].low <= hint <= state.parts[parts - 1].high:
+        return hint
+    # the part in which half of the open weight is
+    half, k = weight >> 1, np.int64(0)
+    while k < parts - 1 and half > state.parts[k].mass_high - state.parts[k].mass_low:
+        half -= state.parts[k].mass_high - state.parts[k].mass_low
+        k += 1
+    low, high = state.parts[k].low, state.parts[k].high
+    mass_low, mass_high = state.parts[k].mass_low, state.parts[k].mass_high
+    middle = (low + high) >> 1
+    mass = weight_up_to_cut(counts, starts, middle)
+    if parts == 1:
+        if 4 * min(mass - mass_low, mass_high - mass) >= mass_high - mass_low:
+            return middle
+        half = (mass_high - mass_low) // 2
+    return first_cut_above(counts, starts, low, high, mass_low + half - 1)
 
 
 @inline

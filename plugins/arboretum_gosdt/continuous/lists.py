@@ -21,9 +21,14 @@ too.
 
 import numpy as np
 
-from arboretum.kernels.jit import inner
-from arboretum_gosdt.continuous.parts import (
-    weight_up_to,
+from arboretum.kernels.jit import inline, inner
+from arboretum_gosdt.continuous.parts import table_level, weight_up_to
+from arboretum_gosdt.continuous.strips import (
+    blocks_up_to,
+    first_block_above,
+    is_divided,
+    loss_of_new_rows,
+    lost_between,
 )
 
 
@@ -45,7 +50,7 @@ def start_list(plan, state, top):
         lists[fill + 1] = parent.used
 
 
-@inner
+@inline
 def list_nodes_of_column(plan, state, top, column):
     """Write the nodes of a column to the frame's list, and go on without a list where they do
     not fit.
@@ -74,7 +79,7 @@ def list_nodes_of_column(plan, state, top, column):
     parent.used = fill
 
 
-@inner
+@inline
 def collect_bounds(plan, tables, state, top, column):
     """Collect bounds for the frame's rows from the lists of a subset and a superset, in state.seeds
     by rank; returns how many.
@@ -88,6 +93,12 @@ def collect_bounds(plan, tables, state, top, column):
     frame, seeds, n = state.frames[top], state.seeds, 0
     if top == 0:
         return 0
+    if frame.part >= 0:
+        pair = frame.part * plan.columns + column
+        if frame.part == column:
+            frame.within = pair * 2 * plan.coarse + plan.coarse - 1
+        else:
+            frame.within = -1 if frame.side_row < 0 else pair * 2 * plan.coarse + frame.side_row
     lists, total = state.lists[top - 1], frame.weight
     i = end_i = j = end_j = more = np.int64(0)
     if frame.sub >= 0:
@@ -97,6 +108,9 @@ def collect_bounds(plan, tables, state, top, column):
         j = np.int64(lists[frame.super + 1 + column])
         end_j = np.int64(lists[frame.super + 2 + column])
         more = lists[frame.super] - total
+    level = table_level(plan, top)
+    divided = is_divided(plan, tables, frame, plan.depth - top, level)
+    fresh = divided and frame.first_new < frame.last_new
     low, far = np.int64(0), np.int64(1) << 40
     while i < end_i or j < end_j:
         cut = min(
@@ -104,7 +118,11 @@ def collect_bounds(plan, tables, state, top, column):
         )
         mass, right = weight_up_to(plan, tables, top, column, cut), np.int64(0)
         if i < end_i and lists[i] == cut:
-            low, right = max(low, np.int64(lists[i + 2])), np.int64(lists[i + 3])
+            low_left, right = np.int64(lists[i + 2]), np.int64(lists[i + 3])
+            if fresh:
+                low_left += loss_of_new_rows(plan, tables, frame, level, column, cut, 0)
+                right += loss_of_new_rows(plan, tables, frame, level, column, cut, 1)
+            low = max(low, low_left)
             i += 4
         if j < end_j and lists[j] == cut:
             lost = lists[j + 1] - mass
@@ -117,6 +135,31 @@ def collect_bounds(plan, tables, state, top, column):
             n += 1
         seed = seeds[n - 1]
         seed.low_left, seed.low_right = low, max(seed.low_right, right)
-    for k in range(n - 2, -1, -1):
-        seeds[k].low_right = max(seeds[k].low_right, seeds[k + 1].low_right)
+    if divided:
+        carry_over_strips(plan, tables, state, top, column, n)
+    else:
+        for k in range(n - 2, -1, -1):
+            seeds[k].low_right = max(seeds[k].low_right, seeds[k + 1].low_right)
     return n
+
+
+@inner
+def carry_over_strips(plan, tables, state, top, column, n):
+    """Carry bounds of one cut over to the next one, with what is lost between them.
+
+    n : how many entries ``state.seeds`` has, all of a column.
+    """
+    frame, seeds = state.frames[top], state.seeds
+    level, levels = table_level(plan, top), plan.depth - top
+    low = after = np.int64(0)
+    for k in range(n):
+        up_to = blocks_up_to(plan, tables, level, column, seeds[k].cut)
+        low += lost_between(plan, tables, frame, levels, level, column, after, up_to)
+        low = seeds[k].low_left = max(low, seeds[k].low_left)
+        after = first_block_above(plan, tables, level, column, seeds[k].cut)
+    low, after = np.int64(0), plan.fine
+    for k in range(n - 1, -1, -1):
+        above = first_block_above(plan, tables, level, column, seeds[k].cut)
+        low += lost_between(plan, tables, frame, levels, level, column, above, after)
+        low = seeds[k].low_right = max(low, seeds[k].low_right)
+        after = blocks_up_to(plan, tables, level, column, seeds[k].cut)

@@ -67,7 +67,14 @@ from arboretum_gosdt.continuous.parts import (
     cut_above_all,
     measure_sides,
     push_side,
+    table_level,
     weight_up_to,
+)
+from arboretum_gosdt.continuous.strips import (
+    blocks_up_to,
+    first_block_above,
+    make_strips,
+    strips_are_missing,
 )
 
 
@@ -89,7 +96,9 @@ def search_intervals(plan, tables, state, limit):
         top = now.top
         frame = state.frames[top]
         phase = frame.phase
-        if phase == PICK:
+        if strips_are_missing(plan, tables, table_level(plan, top)):
+            make_strips(plan, tables, state, table_level(plan, top))
+        elif phase == PICK:
             work_off_intervals(plan, tables, state, top, limit)
         elif phase == JUDGE:
             solve_sides_of_cut(plan, tables, state, top)
@@ -122,7 +131,7 @@ def enter_frame(plan, tables, state, top):
         start_with_loss(state, top, state.out[0])
 
 
-@inner
+@inline
 def start_with_loss(state, top, value):
     """Begin a frame's bounds with ``value``, the loss with one level less, or a bound that is no
     less than the budget.
@@ -135,7 +144,7 @@ def start_with_loss(state, top, value):
         close_frame(state, top)
 
 
-@inner
+@inline
 def close_frame(state, top):
     """Pop the frame, and leave its parent (``now.value``) the loss if it is less than the budget,
     else a bound that is not.
@@ -155,7 +164,7 @@ def close_frame(state, top):
             now.given = frame.list
 
 
-@inner
+@inline
 def next_column(plan, tables, state, top):
     """Go on to the next column of frame ``top``, or to what comes after the last one.
 
@@ -179,7 +188,7 @@ def next_column(plan, tables, state, top):
     start_column(plan, tables, state, top)
 
 
-@inner
+@inline
 def work_off_intervals(plan, tables, state, top, limit):
     """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
     measured at once, above it is judged.
@@ -222,7 +231,7 @@ def work_off_intervals(plan, tables, state, top, limit):
             return
         measure_sides(plan, tables, state, top, a.column, cut, mass)
         frame.low[0], frame.low[1] = state.out[0], state.out[1]
-        add_cut(state, top)
+        add_cut(plan, tables, state, top)
     frame.phase = NEXT
     if top == 0:
         close_frame(state, top)
@@ -259,10 +268,15 @@ def solve_sides_of_cut(plan, tables, state, top):
         push_side(plan, tables, state, top, state.nodes[i].column, frame.cut, 1 - side, budget)
         child = state.frames[top + 1]
         child.sub, child.super = lists_of_side(state, i, j, side)
+        if child.part >= 0 and plan.fine > 0:
+            level, column = table_level(plan, top + 1), state.nodes[i].column
+            near, far = (frame.cut, state.nodes[j].cut) if side else (state.nodes[i].cut, frame.cut)
+            child.first_new = first_block_above(plan, tables, level, column, near)
+            child.last_new = blocks_up_to(plan, tables, level, column, far)
         start_list(plan, state, top + 1)
         return
     frame.phase = PICK
-    add_cut(state, top)
+    add_cut(plan, tables, state, top)
 
 
 @inline
@@ -278,7 +292,7 @@ def lists_of_side(state, i, j, side):
 
 
 @inline
-def add_cut(state, top):
+def add_cut(plan, tables, state, top):
     """Make the cut that was judged or measured a node between two new intervals.
 
     ``frame.a``, ``b``, ``cut``, ``massed``, ``low`` and ``given`` describe it.  A better sum of
@@ -298,8 +312,8 @@ def add_cut(state, top):
     if found < frame.ub:
         frame.ub = found
         join_trees(state, top, column, frame.cut)
-    keep_interval(state, top, i, new, NOTHING)
-    keep_interval(state, top, new, j, NOTHING)
+    keep_interval(plan, tables, state, top, i, new, NOTHING)
+    keep_interval(plan, tables, state, top, new, j, NOTHING)
 
 
 @inner

@@ -35,6 +35,11 @@ from arboretum_gosdt.continuous.column_passes import (
     measure_many_classes,
     measure_two_classes,
 )
+from arboretum_gosdt.continuous.strips import (
+    blocks_up_to,
+    first_block_above,
+    side_of_blocks,
+)
 from arboretum_gosdt.continuous.tables import ranks_of_column, write_rows_of_side
 
 FRAME = np.dtype(
@@ -63,6 +68,13 @@ FRAME = np.dtype(
         ("given", "i8", 2),  # where the lists of the sides begin,
         ("slack", "i8"),  # how much more than needed is to be proven,
         ("massed", "i8"),  # weight up to it
+        ("part", "i8"),  # column of its parent's cut, or −1,
+        ("first_block", "i8"),  # fine blocks of it that the frame has wholly: from this
+        ("last_block", "i8"),  # to that before this
+        ("side_row", "i8"),  # the side that they are in strips of a pair, −1: none
+        ("within", "i8"),  # the strips of the column at work, −1: none
+        ("first_new", "i8"),  # those of them that the subset with a list has not: from this
+        ("last_new", "i8"),  # to that before this
     ],
     align=True,
 )
@@ -96,6 +108,11 @@ SEED = np.dtype(
 )
 """As of a node, what lists say."""
 
+PART = np.dtype(
+    [("low", "i8"), ("high", "i8"), ("mass_low", "i8"), ("mass_high", "i8")], align=True
+)
+"""Neighbouring cuts that are not closed: the first, the last, and the weights up to them."""
+
 UNBORN = -2
 """As the uppermost frame: nothing is begun.  -1: everything is done."""
 
@@ -115,7 +132,7 @@ NOW = np.dtype(
 
 NOTHING = np.int64(-1)
 
-State = namedtuple("State", "frames nodes open lists seeds best sides now out order")
+State = namedtuple("State", "frames nodes open lists seeds parts best sides now out order")
 """What a search knows.
 
 frames : FRAME[levels].
@@ -124,6 +141,7 @@ open : INTERVAL[…].
 lists : int32[levels, …]: bounds of the sets that a frame has solved below, see
     :mod:`.lists`.
 seeds : SEED[…].
+parts : PART[…].
 best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels in heap order, of
     the children last solved.
 now : NOW[1].
@@ -163,7 +181,7 @@ def cut_above_all(plan):
     return np.int64((1 << 15) - 1 if plan.lanes > 16 else (1 << 31) - 1)
 
 
-@inner
+@inline
 def measure_sides(plan, tables, state, top, column, cut, mass):
     """Measure the losses of both sides of a cut with one more split each, into state.out[:2].
 
@@ -178,10 +196,20 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
     rest = state.frames[top].weight - mass
     state.now[0].measured += 1
     state.now[0].work += plan.vectors * steps * plan.classes
+    tables.spent[table, 0] += plan.vectors * steps * plan.classes
     signs, ranks = tables.signs[data], tables.ranks[at]
     if plan.two:
         measure_two_classes(
-            signs, ranks, ends, cut, plan.vectors, steps, plan.blocks, tables.sums, out
+            signs,
+            ranks,
+            ends,
+            cut,
+            plan.vectors,
+            steps,
+            plan.span,
+            plan.blocks,
+            tables.sums,
+            out,
         )
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
@@ -214,7 +242,7 @@ def push_side(plan, tables, state, top, column, cut, left, budget):
     """
     child = top + 1
     source = table_level(plan, top) if top >= 0 else np.int64(0)
-    data, at, side = data_level(plan, child), np.int64(0), left
+    data, at, side, mine = data_level(plan, child), np.int64(0), left, cut
     # then all of the child's table is kept, whatever the ranks
     if top < 0 or plan.depth - child > 2:
         if top >= 0:
@@ -238,6 +266,15 @@ def push_side(plan, tables, state, top, column, cut, left, budget):
     )
     state.now[0].work += plan.vectors * steps
     start_frame(plan, tables, state, child, budget)
+    if top >= 0 and plan.depth - child == 2:
+        frame = state.frames[child]
+        frame.part, frame.first_block, frame.last_block = column, 0, plan.fine
+        if plan.fine > 0:
+            if left == 1:
+                frame.last_block = blocks_up_to(plan, tables, source, column, mine)
+            else:
+                frame.first_block = first_block_above(plan, tables, source, column, mine)
+            frame.side_row = side_of_blocks(plan, frame.first_block, frame.last_block)
 
 
 @inner
@@ -257,3 +294,5 @@ def start_frame(plan, tables, state, top, budget):
     frame.weight = weight_up_to(plan, tables, top, 0, tables.starts[1] - 1)
     frame.list = frame.sub = frame.super = frame.whole = -1
     frame.used = frame.kept = frame.nodes = frame.open = 0
+    frame.part = -1
+    frame.first_new = frame.last_new = 0

@@ -5,7 +5,8 @@ each.  Above, a cut is judged by solving its sides.  What is known at two cuts o
 all cuts between them, so that most are never looked at (Mazumder, Meng & Wang, Quant-BnB, ICML
 2022, and Briţa, van der Linden & Demirović, ConTree, AAAI 2025, bound intervals of cuts, too); the
 bounds that a set of rows leaves at the cuts of its own columns are handed to the sets between which
-it lies (see :mod:`.lists`).
+it lies (see :mod:`.lists`).  What rows between two cuts lose by themselves is known of many of
+them, and more is closed by it (see :mod:`.strips`).
 """
 
 import math
@@ -13,16 +14,46 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.api import sure
 
 STEPS = 1 << 21
 """Steps of vectors between two looks at the clock: some 10 milliseconds."""
-LISTS = 1 << 20
+LISTS = 1 << 22
 """Numbers that the lists of bounds of a level may take; sets beyond leave none."""
+STRIPS = 128
+"""Of a column, at most; a power of 2 up to 256."""
+ROWS_OF_STRIP = 48
+"""In a strip of all rows, at least, on average."""
+STEPS_WITHOUT_STRIPS = 1 << 10
+"""Where a pass has fewer, it costs no more than what strips save."""
+PATIENCE = 1.0
+"""How long passes take before strips are made, by what making them takes, of two classes."""
+PATIENCE_OF_MANY = 8.0
+"""The same of more classes, where strips save less."""
+STRIP_BYTES = 1 << 27
+"""For strips, where no budget is given."""
 RANK_BYTES = 1 << 29
 """For ranks of one column in the order of another, where no budget is given."""
+
+
+@attrs.frozen
+class _Strips:
+    """What strips take (see :mod:`.strips`); without them everything is 0.
+
+    fine, coarse : blocks of a column.
+    ends : of the parts of ``Tables.strips`` at a level, see there.
+    sums : for ``Tables.strip_sums``, with the sides of coarse blocks.
+    bytes : of all levels.
+    """
+
+    fine: int
+    coarse: int
+    ends: list[int]
+    sums: np.ndarray
+    bytes: int
 
 
 class IntervalSearch:
@@ -181,6 +212,35 @@ class IntervalSearch:
             )
         return place
 
+    def _plan_strips(self, rows: int, steps: int, most_bytes: int) -> _Strips:
+        """Return what strips take, as many as there are rows for; without any where a pass is
+        short, or there is no room.
+
+        steps : of vectors in a pass.
+        """
+        strip = np.dtype(np.int16 if self.total < 2**15 else np.int32)
+        if self.depth < 3 or steps < STEPS_WITHOUT_STRIPS:
+            return _Strips(0, 0, [0] * 5, np.zeros(0, strip), 0)
+        columns, classes = len(self.used), self.weights.shape[1]
+        coarse, fine = 32 // strip.itemsize, STRIPS
+        while fine > 2 and ROWS_OF_STRIP * fine > rows:
+            fine //= 2
+        sides = np.arange(coarse)
+        member = np.hstack([sides[:, None] <= sides, sides <= sides[:, None]])
+        room = 2 * coarse * (3 * fine if classes <= 2 else (classes + 2) * fine + rows)
+        sizes = [
+            sum(self.highest) + columns,
+            columns * fine,
+            columns * columns * 2 * coarse * (fine + 1),
+            columns * rows,
+            2 * rows + fine + 2 * coarse * fine,
+        ]
+        needed = 4 * (self.depth - 2) * sum(sizes) + strip.itemsize * (room + member.size)
+        if needed > most_bytes:
+            return _Strips(0, 0, [0] * 5, np.zeros(0, strip), 0)
+        sums = np.concatenate([-member.astype(strip).ravel(), np.zeros(room, strip)])
+        return _Strips(fine, coarse, list(accumulate(sizes)), sums, needed)
+
     def _allocate(self, memory_bytes: int | None) -> bool:
         """Make the arrays, with the ranks of as many columns at once as there is room for; False
         where there is no room for one.
@@ -210,6 +270,12 @@ class IntervalSearch:
         ) + places * (4 + item)
         # as they came, of different objects, of used columns
         fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.ranks.nbytes
+        strips = self._plan_strips(
+            rows,
+            vectors * -(-rows // blocks) * classes,
+            STRIP_BYTES if memory_bytes is None else (memory_bytes - fixed) // 8,
+        )
+        fixed += strips.bytes
         left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
         slots = min(columns, left // max(1, places * item * tables))
         if memory_bytes is not None and slots < 1:
@@ -218,6 +284,7 @@ class IntervalSearch:
         lists = (
             LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
         )
+        span = _steps_that_fit(np.cumsum(np.sort(each)[::-1]), sign) if sign.itemsize == 1 else rows
         self.plan = layouts.Plan(
             columns=columns,
             classes=classes,
@@ -227,6 +294,14 @@ class IntervalSearch:
             two=int(two),
             depth=self.depth,
             slots=slots,
+            span=span,
+            fine=strips.fine,
+            coarse=strips.coarse,
+            patience=PATIENCE if two else PATIENCE_OF_MANY,
+            finals=strips.ends[0],
+            losses=strips.ends[1],
+            sorted=strips.ends[2],
+            keys=strips.ends[3],
         )
         ends = vectors * -(-rows // blocks)
         total = np.dtype(np.int16) if sign.itemsize == 1 else np.dtype(np.int32) if two else sign
@@ -247,6 +322,9 @@ class IntervalSearch:
             labels=np.empty((1 if two else tables, 1 if two else places), word),
             room=np.zeros(2 * lanes, np.int32),
             sums=np.zeros((2 + 4 * classes) * lanes, total),
+            strips=np.empty((tables, strips.ends[-1]), np.int32),
+            strip_sums=strips.sums,
+            spent=np.zeros((tables, 2), np.int64),
         )
         total_nodes = sum(node_rows)
         self.state = parts.State(
@@ -255,6 +333,7 @@ class IntervalSearch:
             open=np.empty(total_nodes, parts.INTERVAL),
             lists=np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
             seeds=np.empty(2 * most + 2, parts.SEED),
+            parts=np.empty(strips.fine + 1, parts.PART),
             best=np.full((levels, heap, 2), -1, np.int64),
             sides=np.full((levels, 2, heap, 2), -1, np.int64),
             now=np.zeros(1, parts.NOW),
@@ -273,6 +352,14 @@ class IntervalSearch:
         return True
 
 
+def _steps_that_fit(sums: np.ndarray, sign: np.dtype) -> int:
+    """Return of how many rows the weights fit into a lane together, whichever they are; at least 1.
+
+    sums : int64[rows], of the greatest weights.
+    """
+    return max(1, int(np.searchsorted(sums, np.iinfo(sign).max, "right")))
+
+
 def _choose_layout(
     columns: int, each: np.ndarray, classes: int, highest: list[int]
 ) -> tuple[np.dtype, int]:
@@ -286,6 +373,7 @@ def _choose_layout(
     """
     rows, heaviest = len(each), np.cumsum(np.sort(each)[::-1])
     total = int(heaviest[-1])
+    span = _steps_that_fit(heaviest, np.dtype(np.int8))
     found: tuple[float, np.dtype, int] = (math.inf, np.dtype(np.int32), 1)
     signs: list[np.dtype] = [np.dtype(kind) for kind in (np.int8, np.int16, np.int32)]
     for sign in signs:
@@ -298,10 +386,13 @@ def _choose_layout(
             vectors = -(-columns // (lanes // blocks))
             steps = -(-rows // blocks)
             rounds = blocks.bit_length() - 1
-            if (heaviest[steps - 1] if classes <= 2 else total) <= most:
+            # of 8 bits, sums are put into wider lanes before they could be more
+            heavy = heaviest[0] if sign.itemsize == 1 else heaviest[steps - 1]
+            if (heavy if classes <= 2 else total) <= most:
                 if classes <= 2:
                     cost = vectors * (
-                        steps * (1.3 if sign.itemsize == 1 else 1.0) + (8 + 4 * rounds) * 2
+                        steps * (1.3 + 16 / span if sign.itemsize == 1 else 1.0)
+                        + (8 + 4 * rounds) * 2
                     )
                 else:
                     cost = classes * vectors * (steps * (3 if blocks > 1 else 2) + 8 + 4 * rounds)

@@ -27,16 +27,25 @@ import numpy as np
 
 from arboretum.kernels.jit import inner, jit
 
-Plan = namedtuple("Plan", "columns classes lanes blocks vectors two depth slots")
+Plan = namedtuple(
+    "Plan",
+    "columns classes lanes blocks vectors two depth slots span fine coarse patience "
+    "finals losses sorted keys",
+)
 """What does not change in a search, as numbers.
 
 lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
 blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+span : steps whose weights of a block fit into a lane.
+fine, coarse : blocks of a column, see :mod:`.strips`; 0: there are no strips.
+patience : how long passes take before strips are made, by what making them takes.
+finals, losses, sorted, keys : where parts of ``strips`` begin.
 """
 
 Tables = namedtuple(
     "Tables",
-    "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums",
+    "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums "
+    "strips strip_sums spent",
 )
 """Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.
 
@@ -56,7 +65,20 @@ counts : int32[levels + 1, places], weights of the column up to a place.
 labels : [levels, places], of more than two classes.
 room : int32[2 · lanes], the first half zeros.
 sums : int16/32, vectors, the first of zeros.
+strips : int32[levels, …]: from 0 on, of every rank, which of BLOCKS blocks of about as many rows;
+    from ``plan.finals``, [columns, fine], the last rank up to the end of every
+    fine block; from ``plan.losses``,
+    [columns, columns, 2 · coarse, fine + 1], losses of strips; from ``plan.sorted``, [columns,
+    rows], 2 · the row, + 1 where it begins a value, in the order of each column; from ``plan.keys``
+    what :mod:`.strips` needs while it makes them: [rows] keys, [rows] signs, [fine] the last value,
+    [fine, 2 · coarse] losses.
+strip_sums : int16/32: the sides of coarse blocks, and sums, while strips are made.
+spent : int64[levels, 2]: steps of passes over the level's rows; pairs of columns whose strips are
+    there.
 """
+
+BLOCKS = 256
+"""Blocks that ``block`` tells apart; fine and coarse ones are so many of them."""
 
 
 @jit(borrow=True)
@@ -77,6 +99,7 @@ def write_layout(plan, tables, level, n, order):
     tables.slot[level, :] = -1
     tables.owner[level, : plan.slots] = -1
     tables.owner[level, plan.slots] = 0
+    tables.spent[level, 0] = tables.spent[level, 1] = 0
     labels = tables.labels[min(level, len(tables.labels) - 1)]
     for g in range(plan.columns):
         rank = tables.rank[level, g * (n + 1) :]
@@ -91,6 +114,10 @@ def write_layout(plan, tables, level, n, order):
         for r in range(n):
             order[last[rank[r]]] = r
             last[rank[r]] += 1
+        if plan.fine > 0:
+            for p in range(n):
+                begins = p == 0 or rank[order[p]] != rank[order[p - 1]]
+                tables.strips[level, plan.sorted + g * n + p] = 2 * order[p] + begins
         for block in range(plan.blocks):
             place = first * plan.lanes + block * per + lane
             for p in range(block * steps, min(n, (block + 1) * steps)):
@@ -104,9 +131,16 @@ def write_layout(plan, tables, level, n, order):
                 if not plan.two:
                     labels[place] = tables.label[level, r]
                 place += plan.lanes
-        before, end = np.int32(0), np.int32(-1)
+        before, end, filled = np.int32(0), np.int32(-1), np.int64(0)
         # from how many rows have ranks up to u to the place of the last of them
         for u in range(len(last)):
+            if plan.fine > 0:
+                block = min(np.int64(before), n - 1) * BLOCKS // max(1, n)
+                tables.strips[level, tables.starts[g] + u] = block
+                fine = block * plan.fine // BLOCKS
+                while filled < fine:
+                    tables.strips[level, plan.finals + g * plan.fine + filled] = u - 1
+                    filled += 1
             if last[u] > before:
                 before, p = last[u], last[u] - 1
                 end = np.int32((first + p % steps) * plan.lanes + (p // steps) * per + lane)
@@ -114,6 +148,8 @@ def write_layout(plan, tables, level, n, order):
                     (p // steps) * per + lane
                 )
             last[u] = end
+        finals = plan.finals + g * plan.fine
+        tables.strips[level, finals + filled : finals + plan.fine] = len(last) - 1
 
 
 @inner

@@ -143,6 +143,117 @@ def test_the_value_is_the_same_whatever_is_held(seed, classes, monkeypatch):
             assert value_of(ranks, weights, depth) == found
 
 
+@pytest.fixture
+def strips_at_once(monkeypatch):
+    """Strips of few rows, made before the first cut is looked at."""
+    for name, value in (
+        ("STEPS_WITHOUT_STRIPS", 0),
+        ("PATIENCE", 0.0),
+        ("PATIENCE_OF_MANY", 0.0),
+        ("ROWS_OF_STRIP", 2),
+    ):
+        monkeypatch.setattr(intervals, name, value)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("seed", range(tries(60)))
+def test_least_loss_of_all_trees_with_strips(seed, strips_at_once):
+    strips_at_once.setattr(intervals, "STRIPS", (2, 8, 256)[seed % 3])
+    strips_at_once.setattr(intervals, "ROWS_OF_STRIP", 1 + seed % 2)
+    check(seed, (3, 4))
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_least_loss_with_strips_of_thousands_of_tables(strips_at_once):
+    for seed in range(5000, 5000 + tries(2000)):
+        strips_at_once.setattr(intervals, "STRIPS", (2, 8, 256)[seed % 3])
+        strips_at_once.setattr(intervals, "ROWS_OF_STRIP", 1 + seed % 2)
+        check(seed, (3, 4))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(12))
+def test_strips_change_no_value_and_save_passes(seed, strips_at_once):
+    classes, values = (2, 2, 3, 5)[seed % 4], (8, 40, 1000)[seed % 3]
+    ranks, weights = middle_table(seed, 400, 4, classes, values)
+    if seed > 8:
+        weights = weights * 40000  # lanes of 32 bits
+    found = {}
+    for strips in (True, False):
+        strips_at_once.setattr(intervals, "STRIP_BYTES", 1 << 27 if strips else 0)
+        search = IntervalSearch(ranks, weights, 3)
+        assert search.run(None, None, nothing) == ""
+        assert search.upper == loss_of(ranks, weights, search.tree())
+        assert (search.plan.fine > 0) == strips
+        found[strips] = search.upper, search.measured
+    assert found[True][0] == found[False][0]
+    assert found[True][1] < found[False][1] or values == 8
+
+
+def least_loss_with_one_split(ranks, weights):
+    """Over all cuts of all columns, of sets of rows."""
+    best = weights.sum() - weights.sum(0).max(initial=0)
+    for column in ranks.T:
+        for cut in np.unique(column):
+            left = column <= cut
+            sides = weights[left].sum(0), weights[~left].sum(0)
+            best = min(best, weights.sum() - sum(side.max(initial=0) for side in sides))
+    return int(best)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 2), (2, 3), (3, 6)])
+def test_strips_have_the_least_loss_of_their_rows(seed, classes, strips_at_once):
+    strips_at_once.setattr(intervals, "STRIPS", 4)
+    ranks, weights = middle_table(seed, 90, 3, classes, (7, 60)[seed % 2])
+    search = IntervalSearch(ranks, weights, 3)
+    assert search.run(None, None, nothing) == ""
+    plan, tables, columns = search.plan, search.tables, 3
+    assert plan.fine == 4
+    assert tables.spent[0, 1] == columns * columns
+    n, strips = int(tables.shape[0, 0]), tables.strips[0]
+    rank = tables.rank[0].reshape(columns, n + 1)[:, :n].T
+    rows = np.zeros((n, classes), np.int64)
+    rows[np.arange(n), tables.label[0]] = tables.weight[0]
+    block = strips[tables.starts[:columns] + rank]
+    width, sides = plan.fine + 1, 2 * plan.coarse
+    losses = strips[plan.losses : plan.losses + columns * columns * sides * width]
+    losses = np.diff(losses.reshape(columns, columns, sides, width))
+    coarse, fine = block * plan.coarse // 256, block * plan.fine // 256
+    assert all(np.ptp(np.bincount(f, minlength=4)) <= 30 for f in fine.T)
+    for f in range(columns):
+        for g in range(columns):
+            for side in (0, 3, plan.coarse - 1, plan.coarse, plan.coarse + 7, sides - 1):
+                if side < plan.coarse:
+                    mine = coarse[:, f] <= side
+                else:
+                    mine = coarse[:, f] >= side - plan.coarse
+                for j in range(plan.fine):
+                    inside = mine & (fine[:, g] == j)
+                    assert losses[f, g, side, j] == least_loss_with_one_split(
+                        rank[inside], rows[inside]
+                    )
+
+
+@pytest.mark.compiled
+def test_sums_of_8_bits_are_put_into_wider_lanes_before_they_are_too_large():
+    # one class first: sums of a block grow to all of its weight
+    generator = np.random.default_rng(11)
+    label = (np.arange(4000) >= 2000).astype(int)
+    ranks = np.column_stack([np.arange(4000), generator.permutation(4000)]).astype(np.int32)
+    weights = np.zeros((4000, 2), np.int64)
+    weights[np.arange(4000), label ^ (generator.random(4000) < 0.1)] = generator.integers(
+        1, 4, 4000
+    )
+    search = IntervalSearch(ranks, weights, 2)
+    assert search.run(None, None, nothing) == ""
+    assert search.layout[0] == np.int8
+    assert search.plan.span < search.tables.shape[0, 1]
+    assert search.upper == loss_of(ranks, weights, search.tree())
+    assert search.upper == value_of(ranks, 40000 * weights, 2) // 40000
+
+
 def test_a_search_stops_and_goes_on(monkeypatch):
     ranks, weights = middle_table(7)
     whole = value_of(ranks, weights, 3)
