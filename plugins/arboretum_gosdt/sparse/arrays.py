@@ -8,57 +8,59 @@ from arboretum_gosdt.sparse.masked_counts import KINDS
 from arboretum_gosdt.sparse.node import NODE, PART, SparseScratch
 
 
-def allocate_levels(
+def shapes_of_level(
     kind: type,
-    levels: int,
     stride: int,
     n_words: int,
     positions: int,
     n_planes: int,
     groups: int,
     priced: bool,
-) -> Arrays:
-    """Return the arrays of ``SparseLevels``, by name, uninitialised.
+) -> dict[str, tuple[DTypeLike, tuple[int, ...]]]:
+    """Return dtype and shape of a level's part of each array of ``SparseLevels``, by name.
 
     kind : dtype of a lane, uint16 or uint32.
-    levels : how many; 0 to see what one takes.
     stride : lanes of a level, a multiple of PART.
     n_words, positions : words of a feature, and rows that a level can hold.
     n_planes, groups : of the weights, see :mod:`.pair_counts`.
     priced : whether tests have prices; without them the arrays of prices are empty.
     """
     prices = stride if priced else 0
+    return {
+        "words": (kind, (n_words * stride,)),
+        "full": (kind, (n_words,)),
+        "rows": (np.uint32, (stride // PART * positions,)),
+        "sums": (np.uint64, (2 * positions,)),
+        "starts": (np.int64, (groups + 1,)),
+        "features": (np.int32, (stride,)),
+        "totals": (kind, (n_planes,)),
+        "counts": (kind, (n_planes * stride,)),
+        "both": (kind, (stride * n_planes * stride,)),
+        "alive": (kind, (stride,)),
+        "two": (kind, (2 * stride,)),
+        "upper": (np.int64, (2 * stride,)),
+        "low": (np.int64, (2 * stride,)),
+        "many": (np.int64, (2 * stride,)),
+        "test_bound": (np.int64, (stride,)),
+        "test_cost": (np.int64, (prices,)),
+        "mass": (np.int64, (2 * prices,)),
+        "more": (np.int64, (2 * prices,)),
+        "rank": (np.int64, (stride,)),
+        "lane": (np.int32, (stride,)),
+        "keys": (np.uint64, (stride, 2)),
+        "seen": (np.uint16, (stride,)),
+        "node": (NODE, ()),
+        "node_key": (np.uint64, (2,)),
+    }
 
-    def level(kind_of: DTypeLike, *shape: int) -> np.ndarray:
-        return np.empty((levels, *shape), kind_of)
 
+def allocate_levels(levels: int, shapes: dict[str, tuple[DTypeLike, tuple[int, ...]]]) -> Arrays:
+    """Return the arrays of ``SparseLevels``, by name, uninitialised.
+
+    levels : how many.   shapes : of a level (:func:`shapes_of_level`).
+    """
     return Arrays(
-        {
-            "words": level(kind, n_words * stride),
-            "full": level(kind, n_words),
-            "rows": level(np.uint32, stride // PART * positions),
-            "sums": level(np.uint64, 2 * positions),
-            "starts": level(np.int64, groups + 1),
-            "features": level(np.int32, stride),
-            "totals": level(kind, n_planes),
-            "counts": level(kind, n_planes * stride),
-            "both": level(kind, stride * n_planes * stride),
-            "alive": level(kind, stride),
-            "two": level(kind, 2 * stride),
-            "upper": level(np.int64, 2 * stride),
-            "low": level(np.int64, 2 * stride),
-            "many": level(np.int64, 2 * stride),
-            "test_bound": level(np.int64, stride),
-            "test_cost": level(np.int64, prices),
-            "mass": level(np.int64, 2 * prices),
-            "more": level(np.int64, 2 * prices),
-            "rank": level(np.int64, stride),
-            "lane": level(np.int32, stride),
-            "keys": level(np.uint64, stride, 2),
-            "seen": level(np.uint16, stride),
-            "node": level(NODE),
-            "node_key": level(np.uint64, 2),
-        },
+        {name: np.empty((levels, *shape), dtype) for name, (dtype, shape) in shapes.items()},
         tables=(),
     )
 
@@ -68,7 +70,7 @@ def allocate_scratch(
 ) -> SparseScratch:
     """Return the arrays of ``SparseScratch``, uninitialised but for ``never``.
 
-    lanes : of a vector; other arguments as of ``allocate_levels``.
+    lanes : of a vector; other arguments as of :func:`shapes_of_level`.
     """
     return SparseScratch(
         row=np.empty(stride, kind),

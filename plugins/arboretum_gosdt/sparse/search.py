@@ -21,7 +21,7 @@ from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL, unpack_bits
-from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch
+from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch, shapes_of_level
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
@@ -178,14 +178,14 @@ class SparseSearch:
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
         sizes_of = classes, summed, n_planes, word_bits, positions, lanes
-        numbers = np.rec.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS)[0]
+        numbers = np.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS).view(np.recarray)[0]
         # no path asks more than there are rows
-        max_path_cost = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])
-        shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
-        level = sum(
-            math.prod(one.shape[1:]) * one.itemsize
-            for one in allocate_levels(kind, 0, *shape).values()
+        max_path_cost = np.zeros(1 + min(len(price), len(bits)), np.int64)
+        np.cumsum(np.sort(price)[::-1][: len(bits)], out=max_path_cost[1:])
+        shapes = shapes_of_level(
+            kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         )
+        level = sum(math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in shapes.values())
         levels = number_of_levels(level, self.subproblem, memory_bytes)
         self._data = Data(
             of_class=of_class,
@@ -195,7 +195,7 @@ class SparseSearch:
             max_path_cost=max_path_cost,
             numbers=numbers,
         )
-        self._levels = allocate_levels(kind, levels, *shape)
+        self._levels = allocate_levels(levels, shapes)
         self._scratch = allocate_scratch(kind, lanes, stride, n_words, n_planes)
         made = SparseLevels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
@@ -224,28 +224,22 @@ class SparseSearch:
         weights, data = self.subproblem.weights, self._data
         stride = self._levels["features"].shape[1]
         total = int(weights.max(axis=1).sum())
-        numbers = data.numbers.copy()
-        node = self._levels["node"]
-        numbers.q, numbers.p = q, p
-        numbers.support = p // q + 1 if numbers.bounds & SUPPORT_BOUND else 1
-        self._data = data._replace(
-            numbers=numbers,
-            saving=np.minimum([numbers.support], self._scratch.never[0]).astype(data.saving.dtype),
-        )
+        numbers, node = data.numbers.copy(), self._levels["node"][0]
+        # by name in brackets: attributes of records take a hundred times as long
+        support = p // q + 1 if int(numbers["bounds"]) & SUPPORT_BOUND else 1
+        numbers["q"], numbers["p"], numbers["support"] = q, p, support
+        saving = np.array([min(support, int(self._scratch.never[0]))], data.saving.dtype)
+        self._data = data._replace(numbers=numbers, saving=saving)
         self._laid: np.ndarray | None = None
         self._slices = 0
         self._given = np.empty((0, 4), np.int64)
         self._log = np.empty((0, 3), np.uint64)
         self._memo = MemoArrays({"lower": np.int64, "upper": np.int64, "test": np.int32})
         self._state = np.zeros(1, STATE).view(np.recarray)[0]
-        node[0], self._levels["node_key"][0] = 0, 0
-        node[["n_features", "stride", "weight", "budget", "depth"]][0] = (
-            self.subproblem.n_features if len(data.price) else stride,
-            stride,
-            total,
-            NEVER,
-            self.subproblem.depth,
-        )
+        self._levels["node"][0], self._levels["node_key"][0] = 0, 0
+        node["n_features"] = self.subproblem.n_features if len(data.price) else stride
+        node["stride"], node["weight"], node["budget"] = stride, total, NEVER
+        node["depth"] = self.subproblem.depth
         self._equivalent_loss = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         self.lower = self._equivalent_loss
         self.upper = self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p
@@ -262,7 +256,7 @@ class SparseSearch:
     @property
     def subproblems(self) -> int:
         """Number of sets of rows that were expanded, as often as each was."""
-        return int(self._state.expanded)
+        return int(self._state["expanded"])
 
     @property
     def bytes_used(self) -> int:
@@ -435,8 +429,8 @@ class SparseSearch:
         memory_bytes : of levels and memo together, at most; None: no limit.  Arrays may be moved,
             so that ``kernel_arguments`` of before are stale.
         """
-        level = int(self._state.level)
-        known = int(self._state.known) + max(level + 3, len(self._levels["node"])) + 1 + more
+        level = int(self._state["level"])
+        known = int(self._state["known"]) + max(level + 3, len(self._levels["node"])) + 1 + more
         left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
         if not self._memo.room_for(known, left):
             return False
@@ -450,7 +444,7 @@ class SparseSearch:
             budget (``search_below``) proves.
         Until then ``lower`` never falls.  Before the root is expanded nothing changes.
         """
-        if not self._state.expanded:
+        if not self._state["expanded"]:
             return
         node = self._levels["node"][0]
         best = int(node["best"])
@@ -540,7 +534,7 @@ class SparseSearch:
         with self.moved_by(until):
             run_slices(self._run_slice, lambda: self.make_room(memory_bytes), until, report)
         words, slots = self.memo_for_proof()[1:3]
-        end, (levels, memo, _) = int(self._state.known), self.kernel_arguments()
+        end, (levels, memo, _) = int(self._state["known"]), self.kernel_arguments()
         n, stride = (
             levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
         )
@@ -591,7 +585,7 @@ class SparseSearch:
 
     def literals_to_node(self) -> list[tuple[int, int]]:
         """Return the literals (feature, outcome) from the root to where the search stands."""
-        levels = range(int(self._state.level))
+        levels = range(int(self._state["level"]))
         node, features = self._levels["node"], self._levels["features"]
         return [(int(features[d, node[d]["child"]]), int(node[d]["side"])) for d in levels]
 
