@@ -14,12 +14,13 @@ in an array of its own.  Of two classes, for the cut of one column::
     for every vector, for its steps i, lane by lane:
         the row is at or below the cut: s = s + its weight;  else t = t + its weight
         the row is the last of its value: most = max(most, s), least = min(least, s); so for t
+    after every ``span`` steps: s, most and least are put into wider lanes; so are those of t
     for every block: add s of the blocks before it to most and least (saturating); so for t
     out = greatest most, least least and s of all rows; the same of t          (measure_two_classes)
 
 Invariants: a row that a set lacks has weight 0, so a pass needs no list of rows.  Bits of ``ends``
-stand only after the last row of a value, as no cut can divide equal values.  Sums within a block
-fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0
+stand only after the last row of a value, as no cut can divide equal values.  Sums within
+``span`` steps fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0
 (``_sum_over_blocks`` reads it in place of the blocks before the first).
 """
 
@@ -33,6 +34,10 @@ from arboretum_gosdt.simd.lanes import Lanes, lanes_kernel
 
 if TYPE_CHECKING:
     from llvmlite.ir import Value
+
+
+TOGETHER = 4
+"""Classes whose sums of blocks are counted at once."""
 
 
 def _mask_of_bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
@@ -96,12 +101,13 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, span, bl
     """Write, for two classes, the largest and the smallest sum of signs of the first rows of any
     column, and the sum of all rows: out[:3] of the rows with rank <= cut, out[3:6] of the rest.
 
-    signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they
-        hold.
+    signs : int8/16/32[vectors · steps · lanes]; no ``span`` steps of a block add up to more than
+        they hold.
     ranks : int16/32.
     ends : uint64[vectors · steps], bit set after the last row of a value.
     cut : a rank.
     vectors, steps, blocks : the layout (see above), numbers.
+    span : steps whose weights of a block fit into a lane.
     room : int16/32, wide enough for all weights together: two vectors, the first of zeros, the
         second overwritten.
     out : int64[6], written.
@@ -191,42 +197,54 @@ def measure_many_classes(
 
     weights, labels, ranks : int16/32[vectors · steps · lanes].
     ends, cut, vectors, steps, blocks : as of :func:`measure_two_classes`.
-    room : 2 + 4 · classes vectors, the first of zeros, the others overwritten.
+    room : 2 + 4 · (classes, and as many as are missing to a multiple of TOGETHER) vectors, the
+        first of zeros, the others overwritten.
     out : int64[2], written.
     """
     b, width, zero, one = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.index(1)
     limit, columns = lanes.spread(cut), b.udiv(width, blocks)
     sums = b.gep(room, [b.mul(lanes.index(2), width)])
     # after the sums of both sides of each class: those of all rows
-    total_of = b.mul(b.mul(classes, lanes.index(2)), width)
+    padded = b.mul(
+        b.udiv(b.add(classes, lanes.index(TOGETHER - 1)), lanes.index(TOGETHER)),
+        lanes.index(TOGETHER),
+    )
+    total_of = b.mul(b.mul(padded, lanes.index(2)), width)
     last = b.trunc(b.sub(width, columns), ir.IntType(32))
     with lanes.loop(lanes.index(0), vectors, [zero, zero]) as loop:
         first = b.mul(loop.i, steps)
         needed = b.or_(b.icmp_signed("==", loop.i, lanes.index(0)), b.icmp_signed(">", blocks, one))
-        with lanes.loop(lanes.index(0), classes) as kind:
-            label, place = lanes.spread(kind.i), b.mul(b.mul(kind.i, lanes.index(2)), width)
-            # with one block a column, nothing stands before it, and the sums of all rows are the
-            # first vector's
-            with lanes.loop(
-                lanes.index(0), b.select(needed, steps, lanes.index(0)), [zero, zero]
-            ) as row:
+        # with one block a column, nothing stands before it, and the sums of all rows are the first
+        # vector's
+        needed = b.select(needed, steps, lanes.index(0))
+        with lanes.loop(lanes.index(0), classes, step=TOGETHER) as kind:
+            labels_here = [
+                lanes.spread(b.add(kind.i, lanes.index(each))) for each in range(TOGETHER)
+            ]
+            with lanes.loop(lanes.index(0), needed, [zero] * (2 * TOGETHER)) as row:
                 at = b.mul(b.add(first, row.i), width)
-                mine = b.icmp_signed("==", lanes.load(labels, at), label)
-                weight = b.select(mine, lanes.load(weights, at), zero)
+                named, weight = lanes.load(labels, at), lanes.load(weights, at)
                 left = b.icmp_signed("<=", lanes.load(ranks, at), limit)
-                s, t = row.now
-                row.next = [
-                    b.select(left, b.add(s, weight), s),
-                    b.select(left, t, b.add(t, weight)),
-                ]
-            for side in (0, 1):
-                mine = b.add(place, lanes.index(side * lanes.count))
-                running = _sum_over_blocks(lanes, row.after[side], columns, room)
-                lanes.store(b.sub(running, row.after[side]), sums, mine)
-                known = lanes.load(sums, b.add(total_of, mine))
-                full = lanes.spread(b.extract_element(running, last))
-                is_first = b.icmp_signed("==", loop.i, lanes.index(0))
-                lanes.store(b.select(is_first, full, known), sums, b.add(total_of, mine))
+                here = b.select(left, weight, zero)
+                row.next = []
+                for each, label in enumerate(labels_here):
+                    mine = b.icmp_signed("==", named, label)
+                    s, both = row.now[2 * each : 2 * each + 2]
+                    row.next += [
+                        b.select(mine, b.add(s, here), s),
+                        b.select(mine, b.add(both, weight), both),
+                    ]
+            for each in range(TOGETHER):
+                s, both = row.after[2 * each : 2 * each + 2]
+                place = b.mul(b.add(kind.i, lanes.index(each)), lanes.index(2 * lanes.count))
+                for side, total in enumerate((s, b.sub(both, s))):
+                    mine = b.add(place, lanes.index(side * lanes.count))
+                    running = _sum_over_blocks(lanes, total, columns, room)
+                    lanes.store(b.sub(running, total), sums, mine)
+                    known = lanes.load(sums, b.add(total_of, mine))
+                    full = lanes.spread(b.extract_element(running, last))
+                    is_first = b.icmp_signed("==", loop.i, lanes.index(0))
+                    lanes.store(b.select(is_first, full, known), sums, b.add(total_of, mine))
         with lanes.loop(lanes.index(0), steps, loop.now) as row:
             at = b.add(first, row.i)
             place = b.mul(at, width)

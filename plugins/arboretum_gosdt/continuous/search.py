@@ -321,7 +321,8 @@ class IntervalSearch:
             counts=np.empty((tables + 1, places), np.int32),
             labels=np.empty((1 if two else tables, 1 if two else places), word),
             room=np.zeros(2 * lanes, np.int32),
-            sums=np.zeros((2 + 4 * classes) * lanes, total),
+            # four classes at a time, see column_passes.TOGETHER
+            sums=np.zeros((2 + 16 * -(-classes // 4)) * lanes, total),
             strips=np.empty((tables, strips.ends[-1]), np.int32),
             strip_sums=strips.sums,
             spent=np.zeros((tables, 2), np.int64),
