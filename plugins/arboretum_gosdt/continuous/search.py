@@ -304,7 +304,8 @@ class IntervalSearch:
             keys=strips.ends[3],
         )
         ends = vectors * -(-rows // blocks)
-        total = np.dtype(np.int16) if sign.itemsize == 1 else np.dtype(np.int32) if two else sign
+        narrow = sign.itemsize == 1 and self.total < 2**15
+        total = np.dtype(np.int16 if narrow else np.int32) if two else sign
         self.tables = tables_ = layouts.Tables(
             starts=starts,
             shape=np.zeros((tables, 2), np.int64),
@@ -380,7 +381,7 @@ def _choose_layout(
     for sign in signs:
         most, lanes, blocks = np.iinfo(sign).max, 64 // sign.itemsize, 1
         if (sign.itemsize < 4 and max(highest) >= 2**15 - 1) or (
-            sign.itemsize == 1 and (classes > 2 or total >= 2**15)
+            sign.itemsize == 1 and classes > 2
         ):
             continue
         while blocks <= lanes:

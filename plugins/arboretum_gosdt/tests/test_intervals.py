@@ -237,21 +237,24 @@ def test_strips_have_the_least_loss_of_their_rows(seed, classes, strips_at_once)
 
 
 @pytest.mark.compiled
-def test_sums_of_8_bits_are_put_into_wider_lanes_before_they_are_too_large():
+@pytest.mark.parametrize("rows", [4000, 40000])
+def test_sums_of_8_bits_are_put_into_wider_lanes_before_they_are_too_large(rows):
     # one class first: sums of a block grow to all of its weight
     generator = np.random.default_rng(11)
-    label = (np.arange(4000) >= 2000).astype(int)
-    ranks = np.column_stack([np.arange(4000), generator.permutation(4000)]).astype(np.int32)
-    weights = np.zeros((4000, 2), np.int64)
-    weights[np.arange(4000), label ^ (generator.random(4000) < 0.1)] = generator.integers(
-        1, 4, 4000
+    label = (np.arange(rows) >= rows // 2).astype(int)
+    ranks = np.column_stack([np.arange(rows), generator.permutation(rows)]).astype(np.int32)
+    ranks //= max(1, rows // 8000)  # ranks of 16 bits
+    weights = np.zeros((rows, 2), np.int64)
+    weights[np.arange(rows), label ^ (generator.random(rows) < 0.1)] = generator.integers(
+        1, 4, rows
     )
     search = IntervalSearch(ranks, weights, 2)
     assert search.run(None, None, nothing) == ""
     assert search.layout[0] == np.int8
     assert search.plan.span < search.tables.shape[0, 1]
+    assert (search.tables.sums.dtype == np.int32) == (search.total >= 2**15)
     assert search.upper == loss_of(ranks, weights, search.tree())
-    assert search.upper == value_of(ranks, 40000 * weights, 2) // 40000
+    assert search.upper == value_of(ranks, 200 * weights, 2) // 200
 
 
 def test_a_search_stops_and_goes_on(monkeypatch):
