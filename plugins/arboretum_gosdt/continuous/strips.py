@@ -23,11 +23,13 @@ Invariants: blocks rise with the ranks.  Strips of a pair (f, g) are made togeth
 before those of f + 1; before all are made, nothing is bounded by them, and none is read.  They are
 made when the passes of their level took ``patience`` times as long as making them will.
 
-What they were worth, in passes at depth 3, without and with them: eeg 131,241 and 65,788, magic
-158,625 and 109,650, avila 44,864 and 25,567, page 22,571 and 18,749, fault 66,859 and 54,965, htru
-596,285 and 556,355, bean 31,832 and 27,504.  Disjoint cells of 2 to 8 coarse blocks in place of all
-first and all last ones bound little (eeg 103,753 to 115,983), and so do cuts only at the ends of
-blocks, where an interval has one (magic 96,951 passes, in the same time).
+What they were worth, in passes at depth 3, without and with them, where passes and making them took
+the same time before they were made: eeg 131,241 and 65,788, magic 158,625 and 109,650, avila 44,864
+and 25,567, page 22,571 and 18,749, fault 66,859 and 54,965, htru 596,285 and 556,355, bean 31,832
+and 27,504.  Of more than two classes making them takes what they save (bean, fault), so that they
+wait longer there.  Disjoint cells of 2 to 8 coarse blocks in place of all first and all last ones
+bound little (eeg 103,753 to 115,983), and so do cuts only at the ends of blocks, where an interval
+has one (magic 96,951 passes, in the same time).
 """
 
 import numpy as np
