@@ -22,7 +22,7 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             the best trees of three leaves, or of three and four, of a child that is not solved, if
                 its budget is below 4 p, or 5 p (tighten_by_few_leaves; with prices a bound of those
                 of three: tighten_by_three_leaves)
-            push a child that is not solved, of two that with the lower ub, with the budget
+            push a child that is not solved (of two: child_solved_first), with the budget
                 min(limit − test_cost(i) − lb(other child), ub(child) − 1)         (push_child)
         else:
             lb(s) = min(ub(s), max(node.least, min over f of test_bound[f]))
@@ -434,6 +434,21 @@ def most_balanced_feature(levels, d, limit):
 
 
 @inner
+def child_solved_first(data, levels, d, i):
+    """Return the side of the child of feature i that is solved first, of two that are open: what it
+    costs limits the other.
+
+    That of which fewer leaves are proven, or if these are as many, the one that can cost less
+    (always that one: 4 % more sets and 6 % more time on thirteen problems of the sparse suite).
+    """
+    p, one, other = data.numbers.p, levels.node[d].stride + i, i
+    few, many = levels.low[d, one] // p, levels.low[d, other] // p
+    if few != many:
+        return np.int64(1) if few < many else np.int64(0)
+    return np.int64(1) if levels.upper[d, one] < levels.upper[d, other] else np.int64(0)
+
+
+@inner
 def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
     """Take one step for feature i: ask the memo, look for small trees, or say which child is to be
     solved and with which budget.
@@ -480,8 +495,7 @@ def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
         levels.test_bound[d, i] = NEVER
         return again
     if open_0 and open_1:
-        # the child that can cost less is solved first, and what it costs limits the other
-        side = np.int64(1) if upper[stride + i] < upper[i] else np.int64(0)
+        side = child_solved_first(data, levels, d, i)
     else:
         side = np.int64(1) if open_1 else np.int64(0)
     deep, p = levels.node[d].depth >= 3 and use & THREE != 0, data.numbers.p
