@@ -33,6 +33,8 @@ PATIENCE = 1.0
 """How long passes take before strips are made, by what making them takes, of two classes."""
 PATIENCE_OF_MANY = 8.0
 """The same of more classes, where strips save less."""
+LINE_BYTES = 64
+"""Of a line of the cache."""
 STRIP_BYTES = 1 << 27
 """For strips, where no budget is given."""
 RANK_BYTES = 1 << 29
@@ -323,7 +325,7 @@ class IntervalSearch:
             labels=np.empty((1 if two else tables, 1 if two else places), word),
             room=np.zeros(2 * lanes, np.int32),
             # four classes at a time, see column_passes.TOGETHER
-            sums=np.zeros((2 + 16 * -(-classes // 4)) * lanes, total),
+            sums=_zeros_in_lines((2 + 16 * -(-classes // 4)) * lanes, total),
             strips=np.empty((tables, strips.ends[-1]), np.int32),
             strip_sums=strips.sums,
             spent=np.zeros((tables, 2), np.int64),
@@ -352,6 +354,15 @@ class IntervalSearch:
         tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
         layouts.write_layout(self.plan, tables_, 0, rows, self.state.order)
         return True
+
+
+def _zeros_in_lines(size: int, dtype: np.dtype) -> np.ndarray:
+    """Return zeros that begin where a line of the cache does: a vector that was just written is
+    read again without a wait.
+    """
+    room = np.zeros(size + LINE_BYTES // dtype.itemsize, dtype)
+    first = -room.ctypes.data % LINE_BYTES // dtype.itemsize
+    return room[first : first + size]
 
 
 def _steps_that_fit(sums: np.ndarray, sign: np.dtype) -> int:
