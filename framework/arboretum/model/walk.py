@@ -86,8 +86,7 @@ def keeps_rows(tree: Tree) -> np.ndarray:
     """Return bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as
     weights may be smaller than the rounding of others.
     """
-    kept = tree.counts.copy()
-    np.subtract.at(kept, tree.parent[1:], tree.counts[1:])
+    kept = tree.counts - np.bincount(tree.parent[1:], tree.counts[1:], tree.n_nodes)
     return np.asarray(~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0]))
 
 

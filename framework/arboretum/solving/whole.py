@@ -31,6 +31,11 @@ def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray,
 
     most : what the whole numbers together stay below.
     """
+    if len(numbers) > 1 and (numbers == numbers[0]).all():  # as weights often are
+        if numbers[0] == 1 and len(numbers) < most:
+            return np.ones(len(numbers), np.int64), Fraction(1)
+        one = whole_numbers(numbers[:1], most / len(numbers))
+        return None if one is None else (np.full(len(numbers), one[0][0]), one[1])
     for places in range(23):  # the powers of ten that are exact
         whole = np.rint(numbers * 10.0**places)
         if np.abs(whole).max(initial=0.0) >= LONG:

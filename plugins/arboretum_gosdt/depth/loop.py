@@ -431,13 +431,13 @@ def search_limited(task, limit):
     so much work (PAUSED).
 
     task : Task, written; a later call goes on where this one stopped.
-    limit : vectors · words to work; below 0: count only the rows of level 0, with arrays that no
-        search uses any more: at −2 their features, at −1 their pairs, too, for ``scratch.key``.  A
-        kernel of its own would take as long to compile as half of this one.
+    limit : vectors · words to work; below 0: count only the pairs of the rows of level 0, with
+        arrays that no search uses any more, for ``scratch.key``.  A kernel of its own would take as
+        long to compile as half of this one.
     """
     if limit < 0:
         open_set(task, 0)
-        while limit == -1 and task.levels.frame[0].at < task.layout.features:
+        while task.levels.frame[0].at < task.layout.features:
             count_pairs_of_set(task, 0)
         correct_of_depth_two(task, 0, Side(task.levels.margin[0], task.levels.whole[0]), 0)
         return FINISHED

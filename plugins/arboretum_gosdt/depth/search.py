@@ -15,7 +15,7 @@ from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
 from arboretum_gosdt.depth import arrays
 from arboretum_gosdt.problem.prepared import unpack_bits
-from arboretum_gosdt.problem.tree_kernels import best_cut, sum_weights
+from arboretum_gosdt.problem.tree_kernels import best_test, sum_weights
 
 FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
@@ -302,15 +302,6 @@ class LimitedSearch:
         task.state["cells"] = kernels.move_cells(self._cells, cells)
         self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
 
-    def _best_split(self, rows: np.ndarray) -> int:
-        """Return the feature of the best tree of depth 1; −1: a leaf is as good.
-
-        rows : int64, numbers of the rows.
-        """
-        return int(
-            best_cut(unpack_bits(self.bits, self.features).astype(np.int32), self.weights, rows)[0]
-        )
-
     def tree(self) -> np.ndarray:
         """Return the best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node
         of outcome 0), root first.
@@ -326,12 +317,17 @@ class LimitedSearch:
             leaf.
         rows : int64, numbers of the rows.
         """
-        whole = sum_weights(self.weights, rows)
-        number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
-        nodes.append([-1, 0, -1, -1])
+        whole: list[int] = sum_weights(self.weights, rows).tolist()
+        number, before, leaf = len(nodes), sum(whole) - max(whole), [-1, 0, -1, -1]
+        nodes.append(leaf)
         if not (before and depth and self.features):
             return before
-        feature, left = self._first_feature(rows, depth)
+        feature, left = self._first_feature(rows, depth) if depth > 1 else (arrays.LEAF, 0)
+        if left == 0:
+            feature, right = best_test(self.bits, self.weights, rows, self.features)
+            if feature >= 0:
+                nodes[number:] = [int(feature), 0, number + 1, number + 2], leaf, leaf
+            return sum(whole) - int(right)
         if feature < 0:
             return before
         inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
@@ -349,15 +345,16 @@ class LimitedSearch:
         """Return (feature, −1 for a leaf; depth of what is below it) of the best tree known of that
         depth on these rows.
 
-        What the memory does not have, depths 1 and 2 among it, is counted anew; that changes
-        neither ``subproblems`` nor what a search that goes on has on its levels.
-        rows : int64, numbers of the rows; depth : at least 1.
+        What the memory does not have, depth 2 among it, is counted anew; that changes neither
+        ``subproblems`` nor what a search that goes on has on its levels.
+        rows : int64, numbers of the rows; depth : at least 2.
         """
         from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
-        if task is None:
-            return self._best_split(rows), 0
+        finished = task.state["level"][0] < 0
+        if finished and depth == self.depth == 2:  # these pairs were counted last
+            return int(task.scratch.key[: self.features].argmax()), 1
         chosen = np.zeros(len(self.weights), bool)
         chosen[rows] = True
         mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
@@ -372,22 +369,16 @@ class LimitedSearch:
             if feature != arrays.PAIR:
                 return feature, depth - 1
         small = task
-        if task.state["level"][0] >= 0:  # the search is to go on with its arrays
+        if not finished:  # the search is to go on with its arrays
             self._small = small = self._small or task._replace(
                 levels=arrays.allocate_levels(task.table, task.layout, task.setting, 1),
                 scratch=arrays.allocate_scratch(task.table, task.layout, task.setting),
             )
         levels, opened = small.levels, task.state["opened"][0]
         levels.rows[0, : len(mine)], levels.frame["rows"][0] = mine, len(mine)
-        kernels.search_limited(small, -1 if depth > 1 else -2)
+        kernels.search_limited(small, -1)
         task.state["opened"] = opened
-        if depth > 1:
-            return int(small.scratch.key[: self.features].argmax()), 1
-        inside = (
-            levels.margin[0].reshape(-1, task.layout.stride)[:, : self.features].astype(np.int64)
-        )
-        outside = levels.whole[0][:, None].astype(np.int64) - inside
-        return int((abs(inside).max(axis=0) + abs(outside).max(axis=0)).argmax()), 0
+        return int(small.scratch.key[: self.features].argmax()), 1
 
 
 def _key_at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:

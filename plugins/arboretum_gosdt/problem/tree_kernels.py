@@ -60,6 +60,34 @@ def sum_weights(weights, rows):
 
 
 @jit
+def best_test(bits, weights, rows, features):
+    """Return (feature, weight) of the test with which the labels of both sides save most, and what
+    that is; feature −1: none saves more than a leaf.
+
+    bits : uint32[rows, words], as searches over binary tests read them.
+    weights : int64[rows, classes].
+    rows : int64, some of them.
+    """
+    whole, classes = sum_weights(weights, rows), weights.shape[1]
+    inside = np.zeros((classes, 32 * bits.shape[1]), np.int64)
+    for r in rows:
+        for k in range(classes):
+            weight = weights[r, k]
+            for w in range(bits.shape[1] if weight else 0):
+                word, lanes = bits[r, w], inside[k, 32 * w : 32 * w + 32]
+                for f in range(32):
+                    lanes[f] += weight & -np.int64(word >> np.uint32(f) & np.uint32(1))
+    most, feature = whole.max(), np.int64(-1)
+    for f in range(features):
+        low, high = np.int64(0), np.int64(0)
+        for k in range(classes):
+            low, high = max(low, whole[k] - inside[k, f]), max(high, inside[k, f])
+        if low + high > most:
+            most, feature = low + high, np.int64(f)
+    return feature, most
+
+
+@jit
 def best_cut(ranks, weights, rows):
     """Return (column, cut) of the split "rank <= cut" with which the labels of both sides save
     most; column -1: none saves more than a leaf.

@@ -25,7 +25,17 @@ def test_more_digits_than_add_up_exactly_are_none(values):
     assert whole_numbers(np.array(values)) is None
 
 
+@given(st.integers(-(10**6), 10**6), st.integers(0, 6), st.integers(1, 9))
+def test_equal_numbers_are_as_one_of_them(number, places, n):
+    whole, unit = whole_numbers(np.full(n, number / 10**places))
+    assert (whole == whole[0]).all() and len(whole) == n and whole.dtype == np.int64
+    assert Fraction(number, 10**places) == int(whole[0]) * unit and abs(whole[0]) <= 1
+    assert whole_numbers(np.full(n, math.pi)) is None
+
+
 def test_what_they_may_add_up_to_can_be_said():
+    assert whole_numbers(np.ones(5), 5) is None and whole_numbers(np.full(5, 0.3), 5) is None
+    assert whole_numbers(np.ones(4), 5) is not None
     assert whole_numbers(np.array([3.0, 2.0]), 5) is None
     whole, unit = whole_numbers(np.array([-0.5, 2.5]), math.inf)
     assert whole.tolist() == [-1, 5] and unit == Fraction(1, 2)
