@@ -91,10 +91,28 @@ from arboretum.model.spelling import (
     speller,
     spelling,
 )
-from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import (
+    COSTS,
+    EVENT,
+    OUTCOME,
+    PROPENSITY,
+    Column,
+    ColumnKind,
+    Table,
+    Target,
+    Task,
+    cost_role,
+)
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
 from arboretum.rows.values import Distinct, adds_exactly, bins_of
+from arboretum.solving.additive import (
+    AdditiveObjective,
+    Price,
+    costs_of_groups,
+    exact_weights,
+    whole_costs,
+)
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
@@ -178,7 +196,8 @@ GROUPS = {
     "every plugin": "hookimpl param Capability unknown",
     "errors": """ArboretumError BudgetError CapabilityError ConfigError ContractError DataError
         OutOfTime PluginError StoreError TrackerError VerificationError""",
-    "data sets": """Table Column ColumnKind Target Task MISSING by_code is_missing moment
+    "data sets": """Table Column ColumnKind Target Task EVENT OUTCOME PROPENSITY COSTS cost_role
+        MISSING by_code is_missing moment
         fitting_unit in_unit refuse_close canonical positions speller spelling refuse_merged EXACT
         TRUTH""",
     "splits": "Division",
@@ -188,7 +207,7 @@ GROUPS = {
         CodedTests NO_OUTCOME midpoints spell""",
     "impurities, criteria, coverages": "Node Tables lint not_admissible",
     "costs": "Prices",
-    "complexities and objectives": "Form form_of value_of Shape shape_of",
+    "complexities and objectives": "Form form_of value_of Shape shape_of AdditiveObjective Price",
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
@@ -199,7 +218,7 @@ GROUPS = {
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers
-        WHOLE""",
+        WHOLE exact_weights whole_costs costs_of_groups""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -10,7 +10,10 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    EVENT,
     MISSING,
+    OUTCOME,
+    PROPENSITY,
     TRUTH,
     CapabilityError,
     ColumnKind,
@@ -20,7 +23,9 @@ from arboretum.api import (
     InParts,
     Table,
     by_code,
+    cost_role,
     param,
+    spelling,
 )
 from arboretum_data import generated
 from arboretum_data.reading.arff import WEIGHTS, read_arff
@@ -29,6 +34,7 @@ from arboretum_data.reading.build import (
     Schema,
     TaskChoice,
     build_table,
+    field_of_role,
     mapping_param,
     one_against_rest,
     worded,
@@ -77,6 +83,17 @@ class FileDataset:
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     weight: str | None = param(None, "column of row weights (> 0)")
     group: str | None = param(None, "column whose equal values stay on one side of a split")
+    event: str | None = param(
+        None, "column of 1 where the target is the time of an event, 0 where of the last look"
+    )
+    treatment: str | None = param(
+        None, "column of the action that was taken, which is the target then"
+    )
+    outcome: str | None = param(None, "column of what came of that action, more is better")
+    propensity: str | None = param(None, "column of how likely that action was, above 0")
+    costs: dict[str, str] = mapping_param(
+        "label → column of what each row costs where it is given the label"
+    )
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(
         None,
@@ -98,17 +115,7 @@ class FileDataset:
         # of ARFF; a column that is named comes before them
         if any(c.name == WEIGHTS for c in cells):
             weight, ignore = weight or WEIGHTS, (*ignore, *([WEIGHTS] if weight else []))
-        schema = Schema(
-            self.target,
-            self.kinds,
-            self.orders,
-            None,
-            ignore,
-            weight,
-            group=self.group,
-            task=self.task,
-            decimal=sign,
-        )
+        schema = self._schema(ignore, weight, sign)
         table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, cells, schema)
         return worded(one_against_rest(table, self.positive), self.questions)
 
@@ -124,17 +131,12 @@ class FileDataset:
                 f"{path}: only Parquet is read row group by row group; use rows=memory, or write "
                 f"it as .parquet{_parquet_command(path, self._sign_between())}"
             )
-        schema = Schema(
-            self.target,
-            self.kinds,
-            self.orders,
-            None,
-            self.ignore,
-            self.weight,
-            group=self.group,
-            task=self.task,
-            decimal=SIGNS[self.decimal],
-        )
+        schema = self._schema(self.ignore, self.weight, SIGNS[self.decimal])
+        if schema.roles:
+            raise CapabilityError(
+                f"rows in parts say no {next(iter(schema.roles))}; use rows=memory, or leave "
+                f"dataset.{field_of_role(next(iter(schema.roles)))} out"
+            )
         name = path.name.split(".", maxsplit=1)[0] or path.name
 
         def finish(table: Table) -> Table:
@@ -142,10 +144,32 @@ class FileDataset:
 
         return parquet_in_parts(path, name, schema, self.missing, self.positive, finish)
 
+    def _schema(self, ignore: tuple[str, ...], weight: str | None, sign: str | None) -> Schema:
+        """Return what is known of the columns.   sign : before decimals."""
+        named = {name: getattr(self, name) for name in (EVENT, OUTCOME, PROPENSITY)}
+        by_label = {cost_role(spelling(label)): column for label, column in self.costs.items()}
+        return Schema(
+            self.treatment or self.target,
+            self.kinds,
+            self.orders,
+            None,
+            ignore,
+            weight,
+            group=self.group,
+            task=TaskChoice.classification if self.treatment else self.task,
+            decimal=sign,
+            roles={name: column for name, column in named.items() if column} | by_label,
+        )
+
     def _path(self) -> Path:
         """Return the file; raises ConfigError without path or target."""
+        if self.treatment and self.target not in ("", self.treatment):
+            raise ConfigError(
+                f"dataset.treatment={self.treatment} is the target; leave "
+                f"dataset.target={self.target} out"
+            )
         for field in ("path", "target"):
-            if not getattr(self, field):
+            if not getattr(self, field) and not (field == "target" and self.treatment):
                 raise ConfigError(
                     f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
                     "dataset.target=COLUMN"

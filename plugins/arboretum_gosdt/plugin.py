@@ -2,7 +2,13 @@
 
 from arboretum.api import hookimpl
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
+from arboretum_gosdt.problem.objectives import (
+    Accuracy,
+    Balanced,
+    CostMatrix,
+    InstanceCost,
+    Weighted,
+)
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
 from arboretum_gosdt.solvers.constrained import Constrained
@@ -16,7 +22,7 @@ from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 @hookimpl
 def arboretum_components() -> list[type]:
     """Return the components of this plugin; its presets lie beside."""
-    sums = [Accuracy, Balanced, Weighted, CostMatrix]
+    sums = [Accuracy, Balanced, Weighted, CostMatrix, InstanceCost]
     others = [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation]
     return [
         *sums,

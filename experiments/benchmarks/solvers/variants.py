@@ -25,8 +25,7 @@ from race import CONTESTANTS
 from report import CLOSE, mean
 from suites import Question, load, questions
 
-from arboretum.api import ArboretumError, table
-from arboretum_gosdt.problem.objectives import Price
+from arboretum.api import ArboretumError, Price, table
 from arboretum_peers.process import PeerProcess
 
 PLAIN, MEMORY, REPEAT = 5.0, 6.0e9, 0.3

@@ -22,6 +22,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, verify
+from arboretum.engine.label_costs import LabelCosts
 from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.promises import check_complexity
 from arboretum.engine.search.compiled_criterion import component_name
@@ -162,11 +163,9 @@ def _certify_value(
             objective.value(answer.tree, problem),
             slack,
         )
-        costs = (
-            (lambda weights: objective.label_costs(weights, problem))
-            if hasattr(objective, "label_costs")
-            else None
-        )
+        asked = attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective))
+        own = hasattr(objective, "label_costs") or hasattr(objective, "costs")
+        costs = LabelCosts(asked) if own else None
         verify.check_tree(answer.tree, problem.objects, problem.objects.table, costs)
         verify.check_prices(answer.tree, problem.objects, problem.prices)
         if complaint := beyond(answer.tree, held):

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.class_weights import weights_of_classes
-from arboretum.errors import CapabilityError, ConfigError, ContractError, closest, sure
+from arboretum.errors import CapabilityError, ConfigError, ContractError, DataError, closest, sure
 from arboretum.interfaces.component import Capability, Component, as_capabilities
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.cost import Cost
@@ -285,6 +285,11 @@ def check_table(parts: Parts, table: Table) -> None:
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
             has = f"{label(part)} handles two classes, but {table.name} has {table.n_classes}"
             raise CapabilityError(f"{has}; choose another, or make two with dataset.positive=CLASS")
+        for role in getattr(part, "reads", ()):
+            try:
+                table.role(role)
+            except DataError as error:
+                raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
         whose = parts.class_weight is not None and "class_weight gives"
         if (whose or table.weights is not None) and lacks(part, Capability.weights):
             has = f"{label(part)} does not handle object weights, but "

@@ -90,7 +90,7 @@ def _checksums_of_arrays(value: Table | Encoded | Prices) -> dict[str, int]:
     if isinstance(value, Table):
         arrays = {f"column {column.name!r}": column.values for column in value.columns}
         arrays |= {"target codes": value.target.codes, "target values": value.target.values}
-        arrays |= {"row weights": value.weights, "groups": value.groups}
+        arrays |= {"row weights": value.weights, "groups": value.groups, **value.roles}
     else:
         room = "objects" if isinstance(value, Encoded) else "prices"
         arrays = {

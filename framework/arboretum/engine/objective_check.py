@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.ground import Ground
+from arboretum.engine.label_costs import costs_at_nodes, labelled
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, blaming, sure
@@ -85,10 +86,11 @@ def _label_fault(objective: Objective, tree: Tree, problem: Problem) -> str:
     """How a leaf with another label costs something else than ``label_costs`` says, as
     :func:`broken_objective`; "" where it does not, or nothing is said.
     """
-    if shape_of(objective) is not Shape.additive or not hasattr(objective, "label_costs"):
+    by_object, by_class = hasattr(objective, "costs"), hasattr(objective, "label_costs")
+    if shape_of(objective) is not Shape.additive or not (by_object or by_class):
         return ""
-    costs = np.asarray(objective.label_costs(tree.weights, problem))
-    before = float(objective.value(tree, problem))
+    costs = costs_at_nodes(tree, problem)
+    said, before = "costs" if by_object else "label_costs", float(objective.value(tree, problem))
     for node, label in itertools.product(
         np.flatnonzero(tree.is_leaf).tolist(), range(costs.shape[1])
     ):
@@ -103,8 +105,8 @@ def _label_fault(objective: Objective, tree: Tree, problem: Problem) -> str:
             return (
                 "states the shape additive, but a leaf of the weights "
                 f"({', '.join(f'{w:g}' for w in tree.weights[node])}) with label {label} instead "
-                f"of {tree.label[node]} changes its value by {more:.9g}, and label_costs by "
-                f"{own:.9g}; let value add up label_costs, or leave them out"
+                f"of {tree.label[node]} changes its value by {more:.9g}, and {said} by "
+                f"{own:.9g}; let value add up {said}, or leave them out"
             )
     return ""
 
@@ -174,7 +176,4 @@ def _two_level_tree(top: Asked, below: Sequence[Asked | None], problem: Problem)
         return grown
 
     tree = to_tree(node(np.arange(objects.n_objects), top, below), objects, statistics)
-    costs = getattr(problem.parts.objective, "label_costs", None)
-    if statistics.moments or costs is None:
-        return tree
-    return attrs.evolve(tree, label=np.asarray(costs(tree.weights, problem)).argmin(axis=1))
+    return tree if statistics.moments else labelled(tree, problem)

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.check import returned
+from arboretum.engine.label_costs import has_own_labels, labelled
 from arboretum.engine.progress import Curve, about
 from arboretum.engine.promises import check_promises
 from arboretum.errors import BudgetError, ConfigError, sure, unknown
@@ -106,12 +107,9 @@ def _fit_once(problem: Problem, context: Context) -> Solution:
     method, solver = sure(problem.parts.method), problem.parts.solver
     if solver is None:
         found: Solution = returned(method.fit(problem, context), Solution, method, "fit")
-        objective = problem.parts.objective
-        if found.tree is None or not hasattr(objective, "weigh"):
+        if found.tree is None or not has_own_labels(problem.parts):
             return found
-        costs = cast(ObjectiveOptional, objective).label_costs
-        label = costs(found.tree.weights, problem).argmin(axis=1)
-        return attrs.evolve(found, tree=attrs.evolve(found.tree, label=label))
+        return attrs.evolve(found, tree=labelled(found.tree, problem))
     curve = Curve(context)
     return curve.of(
         returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name

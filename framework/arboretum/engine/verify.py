@@ -14,7 +14,7 @@ exactly.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 
@@ -22,6 +22,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import verify_nodes
+from arboretum.engine.label_costs import LabelCosts, has_own_labels
 from arboretum.engine.mismatch import Seal, at_every_node, at_most, equal, fail
 from arboretum.engine.monotone import find_fault
 from arboretum.engine.search.coverage_state import COVERED
@@ -67,11 +68,7 @@ def verify(
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
-    by_label = getattr(parts.objective, "label_costs", None)
-    labelled = parts.solver is not None or hasattr(parts.objective, "weigh")
-    # else a leaf may have to say what is not best for itself
-    best = not getattr(parts.solver, "constrains_labels", False)
-    costs = (lambda w: best * by_label(w, problem)) if by_label and labelled else None
+    costs = LabelCosts(problem) if has_own_labels(parts) else None
     tree, arrived, sampled = check_tree(tree, objects, train, costs, missing=parts.missing)
     check_prices(tree, objects, problem.prices)
     check_limits(tree, problem)
@@ -178,7 +175,7 @@ def check_others(
     trees: Sequence[Tree],
     problem: Problem,
     train: Table,
-    label_costs: Callable[[np.ndarray], np.ndarray] | None,
+    label_costs: LabelCosts | None,
 ) -> str:
     """Check the trees that a solver lists beside its own; returns how many they are, in words.
 
@@ -202,7 +199,7 @@ def check_tree(
     tree: Tree,
     objects: Encoded,
     table: Table,
-    label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
+    label_costs: LabelCosts | None = None,
     rows: int = ROWS_IN_PYTHON,
     missing: Missing | None = None,
 ) -> tuple[Tree, Arrivals, int]:
@@ -210,8 +207,7 @@ def check_tree(
     walk, and the number of rows walked in plain Python.
 
     table : the rows the objects were made from.
-    label_costs : class weights, float64[nodes, classes] → what each label costs, the same shape;
-        None: the heaviest class is right.
+    label_costs : by which a label is right where none costs less; None: the heaviest class is.
     rows : to walk in plain Python.
     missing : the run's rule for rows without a value, None where nobody says.   Raises
         VerificationError.
@@ -394,7 +390,7 @@ def check_objects(
     tree: Tree,
     objects: Encoded,
     arrived: Arrivals,
-    label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
+    label_costs: LabelCosts | None = None,
 ) -> None:
     """Recompute weights, counts and labels of every node from the objects that pass it; numbers
     that nodes predict are :mod:`arboretum.engine.verify_nodes`'.
@@ -423,15 +419,16 @@ def check_objects(
     if classes:
         if not np.isnan(tree.value).all():  # they predict other shares than those of their weights
             own = tree.distribution() * own.sum(axis=1, keepdims=True)
-        cost = -own if label_costs is None else label_costs(own)
-        unit = (
-            1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())
+        cost, total = (
+            (-own, np.abs(own[0]).sum())
+            if label_costs is None
+            else label_costs.at_nodes(own, arrived)
         )
         lead = cost[np.arange(tree.n_nodes), tree.label] - cost.min(axis=1)
         at_every_node(
             "the label is "
             f"{'the majority class' if label_costs is None else 'a class of least cost'}",
-            lead <= slack * unit,
+            lead <= arrived.rounding(objects) * total,
             tree.label,
             cost.argmin(axis=1),
         )

@@ -3,10 +3,11 @@
 import enum
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
+from arboretum.errors import ContractError, DataError
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.encoded import Encoded
@@ -63,6 +64,24 @@ class ObjectiveOptional(Protocol):
         """
 
 
+class CostsByObject(Objective, Protocol):
+    """An additive objective of which each object has costs of its own, by label: the loss is their
+    mean over the weight.
+    """
+
+    @property
+    def lam(self) -> float:
+        """λ, what a leaf costs."""
+
+    def costs(self, problem: Problem) -> np.ndarray:
+        """Return float64[objects, labels]: what each object costs where its leaf says a label, per
+        unit of its weight; finite, below 0 where it gains something.
+
+        The labels are the classes of the target.  Called more than once with the same objects, to
+        which it says the same; what is estimated from data is estimated from these rows alone.
+        """
+
+
 class WeightedErrors(Objective, Protocol):
     """An additive objective of errors and leaves, all in decimals: what solvers and proofs count
     in integers.
@@ -80,6 +99,29 @@ class WeightedErrors(Objective, Protocol):
 
     def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
         """errors[y][k]: cost of saying k of an object of class y."""
+
+
+def costs_by_object(problem: Problem) -> np.ndarray:
+    """Return float64[objects, labels], what ``costs`` of the run's objective says.
+
+    Raises ContractError for another shape, DataError, naming object and label, for a number that is
+    not finite.
+    """
+    objective, objects = cast(CostsByObject, problem.parts.objective), problem.objects
+    found = np.asarray(objective.costs(problem), np.float64)
+    if found.shape != (wanted := (objects.n_objects, objects.n_classes)):
+        raise ContractError(
+            f"objective {objective.name}: costs must return float64[objects, labels], here "
+            f"{wanted}; got {found.shape}"
+        )
+    if not np.isfinite(found).all():
+        u, k = map(int, np.argwhere(~np.isfinite(found))[0])
+        raise DataError(
+            f"objective {objective.name}: costs are finite numbers, and that of row "
+            f"{int(objects.row_of_object[u])} for {objects.table.target.classes[k]!r} is "
+            f"{found[u, k]}"
+        )
+    return found
 
 
 def shape_of(objective: object) -> Shape | None:

@@ -272,6 +272,28 @@ class Encoded(HasTask):
         )
         return (*coded, *itertools.compress(self.raw_features, np.isnan(self.raw).any(axis=0)))
 
+    def mean_of_rows(self, values: np.ndarray) -> Any:
+        """Return float64[n_objects] or [n_objects, k]: of each object the mean of its rows, by
+        their weights.
+
+        values : float64[n_rows of table] or [n_rows, k].
+        """
+        found: np.ndarray = np.asarray(values, np.float64)
+        if self.n_objects == self.table.n_rows:
+            return found[self.row_of_object]
+        weight, summed = self.table.row_weights(), np.zeros((self.n_objects, *found.shape[1:]))
+        np.add.at(summed, self.object_of_row, (found.T * weight).T)
+        whole = np.bincount(self.object_of_row, weight, self.n_objects)
+        mean: np.ndarray = (summed.T / whole).T
+        return mean
+
+    def role(self, name: str) -> np.ndarray:
+        """Return float64[n_objects]: what :meth:`Table.role` says of the rows, as a mean of each
+        object's.
+        """
+        mean: np.ndarray = self.mean_of_rows(self.table.role(name))
+        return mean
+
     def take(self, rows: np.ndarray) -> Encoded:
         """Return the same features and tests with some of the objects (int64 indices); each stands
         for itself as a row.

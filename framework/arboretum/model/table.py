@@ -161,12 +161,29 @@ class Target(HasTask):
         return attrs.evolve(self, codes=_taken(self.codes, rows), values=_taken(self.values, rows))
 
 
+EVENT, OUTCOME, PROPENSITY, COSTS = "event", "outcome", "propensity", "costs"
+"""Roles: whether a time is that of the event (1) or of the last look (0); what came of the action
+that the target names, and how likely that action was; all columns of costs together.
+"""
+
+
+def cost_role(label: str) -> str:
+    """Return the role of the column that holds what each row costs where it is given a label."""
+    return f"cost of {label}"
+
+
+def _frozen_roles(roles: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: frozen_array(values, np.float64) for name, values in roles.items()}
+
+
 @attrs.frozen(eq=False)
 class Table(HasTask):
     """A decision table: rows are objects, columns are attributes, one target.
 
     weights : float64[n_rows] > 0, or None for weight 1 each.
     groups : int64[n_rows] or None; rows of one group stay on one side of a split.
+    roles : what is known of each row besides, which no test asks: role → float64[n_rows], as
+        "event" or "outcome"; a cost of each label is the role ``cost_role(LABEL)``.
     """
 
     name: str
@@ -175,6 +192,7 @@ class Table(HasTask):
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     notes: Mapping[str, str] = attrs.field(factory=dict)
+    roles: Mapping[str, np.ndarray] = attrs.field(factory=dict, converter=_frozen_roles)
 
     @property
     def n_rows(self) -> int:
@@ -199,6 +217,20 @@ class Table(HasTask):
                 return column
         raise DataError(unknown("column", name, [c.name for c in self.columns]))
 
+    def role(self, name: str) -> np.ndarray:
+        """Return float64[n_rows] of a role, of ``costs`` float64[n_rows, classes], by the label
+        that the row is given.  Raises DataError where the table does not say it.
+        """
+        wanted = [cost_role(c) for c in self.target.classes] if name == COSTS else [name]
+        if lacking := [one for one in wanted if one not in self.roles]:
+            way = "costs={LABEL: COLUMN, …}" if name == COSTS else f"{name}=COLUMN"
+            raise DataError(
+                f"{self.name} does not say the {lacking[0]} of its rows; say dataset.{way}"
+            )
+        if name == COSTS:
+            return np.stack([self.roles[one] for one in wanted], axis=1)
+        return self.roles[name]
+
     def row_weights(self) -> np.ndarray:
         """Return float64[n_rows]: the weights, ones when none are given."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
@@ -211,6 +243,7 @@ class Table(HasTask):
             target=self.target.take(rows),
             weights=_taken(self.weights, rows),
             groups=_taken(self.groups, rows),
+            roles={name: values[rows] for name, values in self.roles.items()},
         )
 
     def sha256(self) -> str:
@@ -231,6 +264,9 @@ class Table(HasTask):
         if self.weights is not None:
             digest.begin(None)
             digest.add(self.weights)
+        for name in sorted(self.roles):
+            digest.begin(Column(name, ColumnKind.continuous, self.roles[name]))
+            digest.add(self.roles[name])
         return digest.sha256
 
 

@@ -34,15 +34,17 @@ are not used: a part of a leaf need not be a leaf.  Stricter leaf rules only rai
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
 from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import WeightedErrors
 from arboretum.model.tree import Tree
 from arboretum.proof import counting
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
-from arboretum.proof.ground import Columns, Costs, rule_key, tests_of_rules
+from arboretum.proof.ground import Columns, Costs, decimal, rule_key, tests_of_rules
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
@@ -271,11 +273,24 @@ class Additive:
             + self._test_cost(tree)
         )
         said = float(sure(self.problem.parts.objective).value(tree, self.problem))
-        if not abs(said - self.value(cost)) <= PRECISION * max(1.0, abs(said)):
+        if not abs(said - self.value_of(tree, cost)) <= PRECISION * max(1.0, abs(said)):
             raise VerificationError(
-                f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}"
+                f"the tree's value is {self.value_of(tree, cost)!r} exactly, but its objective "
+                f"says {said!r}"
             )
         return cost
+
+    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
+        """The objective's value of a tree of this cost; more than the cost is worth where costs
+        were rounded down.
+        """
+        if not self.costs.rounded:
+            return self.value(cost)
+        objects = self.problem.objects
+        answer = tree.predict(objects.table)[objects.row_of_object]
+        loss = self.costs.exact_loss(self.problem, answer)
+        lam = decimal(cast(WeightedErrors, self.problem.parts.objective).lam)
+        return float(loss + lam * int(tree.is_end.sum()))
 
     def _test_cost(self, tree: Tree) -> int:
         """What the tests of a tree cost, as the log counts it: price times the mass that reaches

@@ -107,7 +107,7 @@ def _check_end(proof: Proof, problem: Problem, rules: Subtables | Additive) -> A
         )
     if complaint := beyond(tree, problem):
         raise VerificationError(f"the run does not allow the tree: {complaint}")
-    return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value(cost))
+    return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value_of(tree, cost))
 
 
 def tree_of(data: Mapping[str, object], problem: Problem) -> Tree:

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.objective import WeightedErrors
+from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.reading import SHOWN
 from arboretum.model.rules import TestRule
@@ -177,6 +178,7 @@ class Costs:
     unit : value of 1.
     base : value of a cost of 0.
     scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
+    rounded : whether costs and λ were rounded down.
     """
 
     saved: np.ndarray
@@ -187,6 +189,7 @@ class Costs:
     unit: Fraction
     scaled: np.ndarray
     scale: int
+    rounded: bool
 
     @staticmethod
     def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
@@ -194,38 +197,30 @@ class Costs:
 
         group : int64[n_objects], the merged object of each, as in :class:`Columns`.
         unit : what 1 of the log is worth in the objective.
-        Raises VerificationError where the unit does not divide λ, the costs and prices,
-        CapabilityError for an objective without them.
+        Raises VerificationError where the unit does not divide λ, the costs of classes and prices,
+        CapabilityError for an objective without costs.
         """
-        if not hasattr(problem.parts.objective, "factors"):
-            raise CapabilityError(
-                "proofs know objectives that state what errors cost (factors, errors) and λ (lam)"
-            )
-        objective, objects = cast(WeightedErrors, problem.parts.objective), problem.objects
+        objective: Any = problem.parts.objective
+        objects = problem.objects
         if unit <= 0:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
-        lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
-        # objects of one class and weight cost the same
-        pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-        classes = pairs[:, 0].astype(int).tolist()
-        weights = list(map(decimal, pairs[:, 1].tolist()))
-        total = [Fraction(0)] * objects.n_classes
-        for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
-            total[y] += weight * n
-        factors, errors = objective.factors(total), objective.errors(objects.n_classes)
-        exact = [
-            [weight * factors[y] * error / unit for error in errors[y]]
-            for y, weight in zip(classes, weights, strict=True)
-        ]
-        scale = math.lcm(*(cost.denominator for row in exact for cost in row))
-        scaled = [[int(cost * scale) for cost in row] for row in exact]
-        if max(map(max, scaled)) * objects.n_objects >= MOST:
-            raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53")
-        own = np.array(scaled, np.int64)[which.ravel()]
+        weights = list(map(decimal, objects.weight.tolist()))
+        if hasattr(objective, "costs"):
+            own, scale, rounded = _costs_of_objects(problem, weights, unit)
+        elif hasattr(objective, "factors"):
+            (own, scale), rounded = _costs_of_classes(problem, unit), False
+        else:
+            raise CapabilityError(
+                "proofs know objectives that state what labels cost, by object (costs) or by class "
+                "(factors, errors), and λ (lam)"
+            )
+        lam, by_object = decimal(objective.lam), hasattr(objective, "costs")
+        p = Fraction(lam // unit) if by_object else lam / unit
+        rounded = rounded or p != lam / unit
         summed = np.zeros((int(group.max()) + 1, objects.n_classes), np.int64)
         np.add.at(summed, group, own)
         least = summed.min(axis=1)
-        loss, p = summed - least[:, None], lam / unit
+        loss = summed - least[:, None]
         if (loss % scale).any() or p.denominator != 1:
             raise VerificationError(
                 f"the log's unit {_spelled(unit)} does not divide λ = {lam} and the losses "
@@ -234,10 +229,8 @@ class Costs:
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if mu := getattr(objective, "mu", 0):
-            of_pair, price = _whole_prices(
-                problem, decimal(mu), weights, sum(total, Fraction()), unit
-            )
-            np.add.at(mass, group, of_pair[which.ravel()])
+            own_mass, price = _whole_prices(problem, decimal(mu), weights, unit)
+            np.add.at(mass, group, own_mass)
         if (
             int(saved.sum()) + 4 * p >= MOST
             or int(mass.sum()) * int(price.max(initial=0)) * len(saved) >= MOST_PAID
@@ -255,17 +248,98 @@ class Costs:
             unit=unit,
             scaled=own,
             scale=scale,
+            rounded=rounded,
         )
+
+    def exact_loss(self, problem: Problem, answer: np.ndarray) -> Fraction:
+        """What answers (int[n_objects]) cost, not rounded, as a value of the objective."""
+        at = np.arange(len(answer)), answer
+        if not self.rounded:
+            return Fraction(int(self.scaled[at].sum()), self.scale) * self.unit
+        weights = list(map(decimal, problem.objects.weight.tolist()))
+        lost = map(Fraction, costs_by_object(problem)[at].tolist())
+        return sum(map(operator.mul, weights, lost), Fraction()) / sum(weights)
+
+
+def _costs_of_classes(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int]:
+    """(int64[n_objects, classes], scale): what objects cost by label, in units of a log, scale
+    times.  Raises VerificationError where they exceed 2^53.
+    """
+    objective, objects = cast(WeightedErrors, problem.parts.objective), problem.objects
+    # objects of one class and weight cost the same
+    pairs, which, times = np.unique(
+        np.stack([objects.label, objects.weight], axis=1),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    classes = pairs[:, 0].astype(int).tolist()
+    weights = list(map(decimal, pairs[:, 1].tolist()))
+    total = [Fraction(0)] * objects.n_classes
+    for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
+        total[y] += weight * n
+    factors, errors = objective.factors(total), objective.errors(objects.n_classes)
+    exact = [
+        [weight * factors[y] * error / unit for error in errors[y]]
+        for y, weight in zip(classes, weights, strict=True)
+    ]
+    scaled, scale = _scaled(exact, objects.n_objects, unit)
+    return scaled[which.ravel()], scale
+
+
+def _costs_of_objects(
+    problem: Problem, weights: list[Fraction], unit: Fraction
+) -> tuple[np.ndarray, int, bool]:
+    """(int64[n_objects, labels], scale, rounded): what objects cost by label, in units of a log,
+    scale times: as the decimals that they are, where the unit divides them; else each cost rounded
+    down, as the number that is stored, to a multiple of unit · weights without their divisor.
+
+    A tree's cost is no lower than its rounded one, so that a bound of this holds.
+    """
+    costs, total = costs_by_object(problem), sum(weights)
+    exact = [
+        [weight * decimal(cost) / total / unit for cost in row]
+        for weight, row in zip(weights, costs.tolist(), strict=True)
+    ]
+    if all(cost.denominator == 1 for row in exact for cost in row):
+        return *_scaled(exact, 1, unit), False
+    shared = _divisor(weights)
+    mass, grain = [weight / shared for weight in weights], unit * total / shared
+    whole = [
+        [m * (Fraction(cost) // grain) for cost in row]
+        for m, row in zip(mass, costs.tolist(), strict=True)
+    ]
+    return *_scaled(whole, 1, unit), True
+
+
+def _scaled(exact: list[list[Fraction]], times: int, unit: Fraction) -> tuple[np.ndarray, int]:
+    """(int64[n, labels], scale): scale times the costs, as whole numbers.   times : how often a row
+    may count.  Raises VerificationError where they exceed 2^53 together.
+    """
+    scale = math.lcm(*(cost.denominator for row in exact for cost in row))
+    scaled = [[int(cost * scale) for cost in row] for row in exact]
+    if max(abs(cost) for row in scaled for cost in row) * times >= MOST:
+        raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53")
+    found = np.array(scaled, np.int64)
+    if np.abs(found.astype(np.float64)).max(axis=1).sum() >= MOST:
+        raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53")
+    return found, scale
+
+
+def _divisor(weights: list[Fraction]) -> Fraction:
+    """The greatest number that all weights are whole multiples of."""
+    below = math.lcm(*(weight.denominator for weight in weights))
+    return Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
 
 
 def _whole_prices(
-    problem: Problem, mu: Fraction, weights: list[Fraction], total: Fraction, unit: Fraction
+    problem: Problem, mu: Fraction, weights: list[Fraction], unit: Fraction
 ) -> tuple[np.ndarray, np.ndarray]:
     """(int64[weights], the weights without common divisor; int64[problem's tests], what each test
     costs for 1 of them in units of the log).
 
     mu : the objective's price of an expected price.
-    weights : as written down, of each pair of class and weight.   total : weight of all objects.
+    weights : of the objects, as written down.
     Raises CapabilityError for other prices, VerificationError where the unit does not divide them.
     """
     prices, priced = problem.prices, getattr(problem.parts.objective, "price", None)
@@ -273,8 +347,7 @@ def _whole_prices(
         raise CapabilityError(
             "proofs know expected prices, one for each test whatever was asked before"
         )
-    below = math.lcm(*(weight.denominator for weight in weights))
-    shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
+    shared, total = _divisor(weights), sum(weights)
     exact = [
         mu * decimal(price) * shared / total / unit
         for price in (*prices.tests.tolist(), *prices.raw.tolist())

@@ -119,6 +119,11 @@ class Subtables:
         """The best bound known of all objects; records of a complexity have no ``limits``."""
         return self.known.get(self.everything.tobytes(), 0.0)
 
+    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
+        """The complexity of a tree of this cost."""
+        del tree
+        return self.value(cost)
+
     def value(self, bound: Fraction | float) -> float:
         """As the complexity is reported."""
         return float(bound) / (self.total if getattr(self.complexity, "per_object", False) else 1.0)

@@ -81,7 +81,7 @@ class Ended:
         bound = min(value, lower) if self.by or rounded else value
         proven = value - bound <= slack * max(1.0, abs(value))
         ending = f"{self.why} {after}".rstrip() if self.by else rounded
-        if not proven:
+        if not proven or (rounded and bound < value):
             ending += (
                 f": the value is that of the best tree found, and {none} is below {bound:g}"
                 if self.by
@@ -94,7 +94,7 @@ class Ended:
             Status.optimal if proven else Status.feasible,
             subproblems,
             finished=not self.by or proven,
-            notes=(*((ending,) if self.by or not proven else ()), *notes),
+            notes=(*((ending,) if self.by or bound < value else ()), *notes),
             details={**(details or {}), **self.details},
         )
 

@@ -12,15 +12,22 @@ import numpy as np
 
 from arboretum.errors import CapabilityError, DataError, sure
 from arboretum.interfaces.method import Context, Problem
-from arboretum.interfaces.objective import WeightedErrors
+from arboretum.interfaces.objective import CostsByObject
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
+from arboretum.solving.additive import (
+    is_additive,
+    label_costs,
+    shares_of_costs,
+    sum_by_group,
+    whole_costs,
+)
 from arboretum.solving.attempt import Ended
 from arboretum.solving.limits import TreeLimits
-from arboretum.solving.whole import common_unit, decimal, whole_numbers
+from arboretum.solving.whole import common_unit, decimal
 
 Part = TypeVar("Part")
 
@@ -260,8 +267,12 @@ class TwoWay:
         moved = np.arange(objects.n_objects)
         n, classes = len(nodes), objects.n_classes
         weights, counts = np.zeros((n, classes)), np.zeros(n)
+        own = shares_of_costs(problem)
+        costs = None if own is None else np.zeros((n, classes))
         while len(moved):  # one level down
             here = at[moved]
+            if own is not None:
+                costs += sum_by_group(own[moved], here, n)
             weights += np.bincount(
                 here * classes + objects.label[moved], objects.weight[moved], n * classes
             ).reshape(n, classes)
@@ -271,8 +282,7 @@ class TwoWay:
             at[moved] = np.where(
                 self.outcome[nodes[here, 0], self.group[moved]], nodes[here, 1], nodes[here, 2]
             )
-        costs = getattr(problem.parts.objective, "label_costs", None)
-        label = weights.argmax(axis=1) if costs is None else costs(weights, problem).argmin(axis=1)
+        label = label_costs(problem, weights, costs).argmin(axis=1)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.tests[nodes[inner, 0]]
         tree = two_way_tree(
@@ -319,15 +329,15 @@ def two_way_problem(
 
     obeyed : names of limits that the solver takes care of.
     costs : of a problem, for a solver: int64[objects, classes], that of a leaf, and what 1 is
-        worth; None: the objective is one of weighted errors, as accuracy, balanced, weighted and
-        cost_matrix are, with ``factors`` and ``errors``.
+        worth; None: the objective is a sum over objects, as accuracy, balanced, weighted and
+        cost_matrix are, with ``costs``, or ``factors`` and ``errors``.
     """
     objects, objective = problem.objects, problem.parts.objective
     refuse_unfit(solver, objects, problem.prices, two_way=True)
     TreeLimits.of(solver, problem, obeyed).refuse_rules(solver, obeyed)
-    if getattr(objective, "mu", 0.0) or not (costs or hasattr(objective, "factors")):
+    if getattr(objective, "mu", 0.0) or not (costs or is_additive(objective)):
         raise CapabilityError(
-            f"solver {solver} minimises weighted errors + λ · leaves; use objective=accuracy "
+            f"solver {solver} minimises sums over objects + λ · leaves; use objective=accuracy "
             "without objective.mu, or another solver"
         )
     outcome, tests = _distinct_tests(objects, context)
@@ -396,21 +406,12 @@ def _whole_costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fracti
     """Return int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the
     decimals that were written down.   Raises CapabilityError, for ``solver``, for too many digits.
     """
-    objects = problem.objects
-    objective = cast(WeightedErrors, problem.parts.objective)
-    classes = problem.objects.n_classes
-    found, lam = whole_numbers(objects.weight), decimal(objective.lam)
-    if found:
-        (mass, each), errors = found, objective.errors(classes)
-        total = [each * int(one) for one in np.bincount(objects.label, mass, classes)]
-        loss = [
-            [each * factor * one for one in row]
-            for factor, row in zip(objective.factors(total), errors, strict=True)
-        ]
-        unit = common_unit({one for row in loss for one in row} | {lam})
-        whole = [[int(one / unit) for one in row] for row in loss]
-        if max(map(max, whole)) * int(mass.sum()) + lam / unit < MOST:
-            return np.array(whole)[objects.label] * mass[:, None], int(lam / unit), unit
+    found, lam = whole_costs(problem), decimal(cast(CostsByObject, problem.parts.objective).lam)
+    if not (found.slack or found.more):
+        unit = common_unit({found.unit, lam})
+        times = int(found.unit / unit)
+        if int(np.abs(found.costs).sum()) * times + lam / unit < MOST:
+            return found.costs * times, int(lam / unit), unit
     raise CapabilityError(
         f"weights, costs and objective.lam do not fit into 60 bits for solver {solver}; "
         "give them fewer digits"

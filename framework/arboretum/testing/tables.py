@@ -11,8 +11,11 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    EVENT,
     MISSING,
     NO_OUTCOME,
+    OUTCOME,
+    PROPENSITY,
     Column,
     ColumnKind,
     Encoded,
@@ -31,6 +34,7 @@ from arboretum.api import (
     TestRule,
     Threshold,
     Values,
+    cost_role,
 )
 from arboretum.interfaces.impurity import Impurity
 from arboretum.kernels import KernelNode, criterion_kernel, impurity_kernel
@@ -104,13 +108,27 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     noise = generator.random(n_rows) < 0.5
     if kind.task is Task.regression:
         values = np.where(noise, generator.normal(size=n_rows) * 3, signal).round(2)
-        return Table(f"toy{seed}", columns, Target("y", kind.task, values=values), weights)
+        target = Target("y", kind.task, values=values)
+        return Table(f"toy{seed}", columns, target, weights, roles=_toy_roles(seed, n_rows))
     codes = np.where(
         noise, generator.integers(0, n_classes, n_rows), signal.astype(int) % n_classes
     ).astype(np.int32)
     codes[:n_classes] = np.arange(min(n_classes, n_rows))
     classes = ("red", "green", "blue")[:n_classes]
-    return Table(f"toy{seed}", columns, Target("y", kind.task, codes, classes), weights)
+    target, roles = Target("y", kind.task, codes, classes), _toy_roles(seed, n_rows, classes)
+    return Table(f"toy{seed}", columns, target, weights, roles=roles)
+
+
+def _toy_roles(seed: int, n_rows: int, classes: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    """What is known of the rows of a toy table besides, and a cost for each class."""
+    generator = np.random.default_rng([seed, n_rows, 1])
+    costs = {cost_role(c): generator.normal(1, 1, n_rows).round(2) for c in classes}
+    return {
+        EVENT: generator.integers(0, 2, n_rows).astype(np.float64),
+        OUTCOME: generator.normal(size=n_rows).round(2),
+        PROPENSITY: generator.choice([0.25, 0.5, 0.8], n_rows),
+        **costs,
+    }
 
 
 @lru_cache(maxsize=256)

@@ -3,14 +3,17 @@ in one place.
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
+    COSTS,
+    EVENT,
     MISSING,
+    PROPENSITY,
     Column,
     ColumnKind,
     DataError,
@@ -18,6 +21,7 @@ from arboretum.api import (
     Target,
     Task,
     by_code,
+    cost_role,
     param,
     positions,
     speller,
@@ -51,6 +55,8 @@ class Schema:
     kinds : column → continuous | ordinal | categorical, the rest is inferred (or ``default``).
     orders : column → values from low to high.
     ignore, weight, group : columns that are not attributes.
+    roles : what else is known of each row → its column (:attr:`arboretum.api.Table.roles`); no
+        attributes either.
     decimal : the sign before decimals, "." or ",", None to infer it.
     """
 
@@ -63,6 +69,7 @@ class Schema:
     group: str | None = None
     task: TaskChoice = TaskChoice.auto
     decimal: str | None = None
+    roles: Mapping[str, str] = attrs.field(factory=dict)
 
 
 def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
@@ -75,11 +82,17 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         cells,
         schema.decimal,
         _text_columns(schema, cells),
-        {schema.target, schema.weight or schema.target},
+        {schema.target, schema.weight or schema.target, *schema.roles.values()},
     )
     by_name = {c.name: c for c in cells}
     target = build_target(by_name[schema.target], schema)
-    reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
+    reserved = {
+        schema.target,
+        schema.weight,
+        schema.group,
+        *schema.ignore,
+        *schema.roles.values(),
+    }
     columns = [build_column(c, schema) for c in cells if c.name not in reserved]
     if not columns:
         raise DataError(f"{name}: no column is left besides the target {schema.target!r}")
@@ -99,6 +112,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         if schema.group is None
         else by_name[schema.group].as_text().codes.astype(np.int64),
         notes=notes,
+        roles={role: _read_role(role, by_name[c]) for role, c in schema.roles.items()},
     )
     return check_table(_drop_rows_without_target(table))
 
@@ -142,6 +156,7 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
         for word, value in (("weight", schema.weight), ("group", schema.group))
         if value
     ]
+    asked += [(field_of_role(role), column) for role, column in schema.roles.items()]
     for field, column in asked:
         if column not in by_name:
             msg = f"dataset.{field}: {unknown('column', column, by_name)}"
@@ -149,6 +164,11 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
     if schema.target in schema.ignore:
         learnt = f"{schema.target!r} is the target, which is learnt and never an attribute"
         raise DataError(f"dataset.ignore: {learnt}; leave it out of dataset.ignore")
+    for role, column in schema.roles.items():
+        if column == schema.target:
+            raise DataError(
+                f"dataset.{field_of_role(role)}: {column!r} is the target; name another column"
+            )
     words = [kind.value for kind in ColumnKind]
     for column, kind in schema.kinds.items():
         if kind not in words:
@@ -253,6 +273,34 @@ def _read_weights(cells: Cells) -> np.ndarray:
     if values is None or not np.all(np.isfinite(values) & (values > 0)):
         raise DataError(
             f"dataset.weight: column {cells.name!r} must hold a positive number in every row"
+        )
+    return values
+
+
+def field_of_role(role: str) -> str:
+    """Return the field of a data set that names the column of a role."""
+    return COSTS if role.startswith(cost_role("")) else role
+
+
+ROLES: Mapping[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
+    EVENT: (lambda values: (values == 0) | (values == 1), "0 (censored) or 1 (the event)"),
+    PROPENSITY: (lambda values: (values > 0) & (values <= 1), "a probability above 0, up to 1,"),
+}
+"""Role → which numbers it may have, and what they are called; of others any finite one."""
+
+
+def _read_role(role: str, cells: Cells) -> np.ndarray:
+    """Return float64[n_rows], what a role's column says of each row; raises DataError, naming
+    column and row, where it is no number of its kind.
+    """
+    values = cells.as_numbers()
+    allowed, words = ROLES.get(role, (np.isfinite, "a finite number"))
+    wrong = np.arange(1) if values is None else np.flatnonzero(~allowed(values))
+    if values is None or len(wrong):
+        found = repr(cells.values[0]) if values is None else f"{values[wrong[0]]:g}"
+        raise DataError(
+            f"dataset.{field_of_role(role)}: column {cells.name!r} must hold {words} in every "
+            f"row; row {wrong[0] + 1} has {found}"
         )
     return values
 

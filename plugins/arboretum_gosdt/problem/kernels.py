@@ -150,28 +150,22 @@ def merge_rows(planes, hashes, slots, group, first):
 
 
 @jit
-def savings_of_labels(class_loss, cost, weights, helps):
+def savings_of_labels(costs, weights, helps):
     """Write what label k saves of the worst label's cost in group u to weights[u, k], and whether
     any label saves something to helps[u].
 
-    class_loss : int64[groups, classes], losses of the group's rows of each class.
-    cost : int64[classes, classes], what a loss of a class (row) counts that is called another
-        (column).
-    weights, helps : out, int64[groups, classes] and bool[groups].
+    costs : int64[groups, labels], losses by the label that the group is given.
+    weights, helps : out, int64[groups, labels] and bool[groups].
     Returns the constants: Σ over groups of (what every label costs + what it saves) − Σ of all that
     is saved.
     """
     base = np.int64(0)
-    for u in range(class_loss.shape[0]):
-        most, saved = np.int64(0), np.int64(0)
-        for k in range(cost.shape[1]):
-            own = np.int64(0)
-            for y in range(cost.shape[0]):
-                own += class_loss[u, y] * cost[y, k]
-            weights[u, k] = own
-            most = max(most, own)
-        for k in range(cost.shape[1]):
-            weights[u, k] = most - weights[u, k]
+    for u in range(costs.shape[0]):
+        most, saved = costs[u, 0], np.int64(0)
+        for k in range(costs.shape[1]):
+            most = max(most, costs[u, k])
+        for k in range(costs.shape[1]):
+            weights[u, k] = most - costs[u, k]
             saved += weights[u, k]
         helps[u] = saved > 0
         base += most - saved

@@ -17,27 +17,27 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    WHOLE,
     BudgetError,
     CapabilityError,
     Context,
     Encoded,
     Family,
+    Price,
     Problem,
     Task,
     TestRule,
-    common_unit,
     decimal,
+    exact_weights,
     midpoints,
     refuse_unfit,
+    whole_costs,
 )
-from arboretum_gosdt.problem.objectives import Price, class_totals, exact_weights
 
 MOST = 1 << 58
 """All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62
@@ -45,8 +45,8 @@ bits.
 """
 FINE = 34
 """Bits of the mean loss, or of 1/q, where something has to be rounded."""
-SMALL = 65_534
-"""Greatest weight of all objects together for lanes of 16 bits."""
+SMALL, MEDIUM = 65_534, (1 << 31) - 2
+"""Greatest weight of all objects together for lanes of 16, and of 32 bits."""
 SORTING, LAYING = 30, 10
 """Steps for each value of a column that is sorted, or laid out by its rank."""
 THRESHOLDS = 1
@@ -79,13 +79,13 @@ class Units:
     """How integers are read: a tree is worth (q · (losses + base) + p · leaves + prices) ·
     loss_value / q.
 
-    loss : int64[objects], losses where an object's answer costs 1.
-    cost : int64[classes, classes], that cost by the object's class (row) and the answer.
+    costs : int64[objects, labels], losses of an object by the label of its leaf.
     mass : int64[objects], weights without their common divisor, for prices.
     price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the
         costliest counts); 0: prices do not count.
-    slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything
-        is exact.
+    slack, slack_per_leaf : by how much rounding may have raised a tree's value; 0 where everything
+        is exact, or was rounded down.
+    more : by how much it may have lowered it.
     above : what λ is more than p, in 1/q losses, where it is above all losses together: then the
         best tree is a leaf, which pays it once.
     """
@@ -93,14 +93,19 @@ class Units:
     loss_value: Fraction
     q: int
     p: int
-    loss: np.ndarray
-    cost: np.ndarray
+    costs: np.ndarray
     mass: np.ndarray
     price_value: Fraction
     slack: Fraction
     slack_per_leaf: Fraction
     worst: bool
     above: Fraction = Fraction(0)
+    more: Fraction = Fraction(0)
+
+    @cached_property
+    def most(self) -> int:
+        """What all labels together may save, at most: sums of weights stay below."""
+        return int((self.costs.max(axis=1, keepdims=True, initial=0) - self.costs).sum())
 
     def value(self, integer: int) -> float:
         """Return the objective's value of a value in 1/q losses, ``base`` included."""
@@ -110,7 +115,7 @@ class Units:
 def units_of(problem: Problem) -> Units:
     """Return the integers of a problem's objective: exact wherever they fit into 62 bits.
 
-    Else each object's loss is rounded (by half of a loss at most), or λ (by half of 1/q loss per
+    Else costs are rounded (:func:`arboretum.api.whole_costs`), or λ (by half of 1/q loss per
     leaf): ``slack`` says what that may change.  Raises CapabilityError for prices that do not fit,
     and objectives that are not for these classes.
 
@@ -118,17 +123,22 @@ def units_of(problem: Problem) -> Units:
     into ``loss_value``; q is the common denominator of λ and of prices in losses.
     """
     objective: Any = problem.parts.objective
-    mass, unit, error = exact_weights(problem.objects.weight)
-    loss, cost, loss_value, slack = _whole_losses(problem, mass, unit, error)
-    bound, lam = int(loss.sum()) * int(cost.max(initial=1)) + 1, decimal(objective.lam) / loss_value
+    weights = exact_weights(problem.objects.weight)
+    mass, _, error = weights
+    found = whole_costs(problem, weights)
+    costs, loss_value = found.costs, found.unit
+    spread = int((costs.max(axis=1, initial=0) - costs.min(axis=1, initial=0)).sum())
+    bound, lam = spread + 1, decimal(objective.lam) / loss_value
     q, per_price, per_leaf = lam.denominator, Fraction(0), Fraction(0)
     if objective.mu > 0:
-        if error:
+        if error or found.more:
             raise CapabilityError(
-                "weights have too many digits to be priced exactly (objective.mu > 0); round "
-                "them to fewer"
+                "weights or costs have too many digits to be priced exactly (objective.mu > 0); "
+                "round them to fewer"
             )
         q, per_price = _denominator_with_prices(problem, q, loss_value, mass, bound)
+    elif found.more:  # rounded down as costs are
+        q, lam = 1, Fraction(math.floor(lam))
     elif q * bound >= MOST:
         q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
         per_leaf = loss_value / (2 * q)
@@ -138,65 +148,15 @@ def units_of(problem: Problem) -> Units:
         loss_value=loss_value,
         q=q,
         p=p,
-        loss=loss,
-        cost=cost,
+        costs=costs,
         mass=mass,
         price_value=per_price * q,
-        slack=slack,
+        slack=found.slack,
         slack_per_leaf=per_leaf,
         worst=per_price > 0 and objective.price is Price.max,
         above=lam * q - p if lam > bound else Fraction(0),
+        more=found.more,
     )
-
-
-class _Losses(NamedTuple):
-    """What objects lose in whole numbers: ``loss`` · ``cost`` · ``value``; see :class:`Units`.
-
-    slack : by how much rounding may have changed a tree's value.
-    """
-
-    loss: np.ndarray
-    cost: np.ndarray
-    value: Fraction
-    slack: Fraction
-
-
-def _whole_losses(problem: Problem, mass: np.ndarray, unit: Fraction, error: Fraction) -> _Losses:
-    """Return the losses of a problem's objects, exact where they fit.
-
-    mass, unit, error : of ``exact_weights``.
-    """
-    objective: Any = problem.parts.objective
-    objects = problem.objects
-    factors = objective.factors(class_totals(objects, mass, unit))
-    errors = objective.errors(objects.n_classes)
-    distinct = {one for row in errors for one in row}
-    parts = Fraction(1) if distinct <= {0, 1} else common_unit(distinct)
-    cost = np.array(
-        [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
-    )
-    most = int(cost.max(initial=1))
-    total = int(mass.sum())
-    slack = error * len(mass) * max(factors) * parts * most
-    scaled = [factor * unit for factor in factors]
-    apart = common_unit(set(scaled))
-    each, loss_value = [int(one / apart) for one in scaled], apart * parts
-    if total * max(each) * most < WHOLE:
-        loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
-    else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
-        loss_value = (
-            Fraction(
-                float(total * unit * max(factors))
-                / (1 << min(FINE + len(mass).bit_length(), 51 - most.bit_length()))
-            )
-            * parts
-        )
-        loss = np.rint(
-            objects.weight
-            * np.array([float(one * parts / loss_value) for one in factors])[objects.label]
-        ).astype(np.int64)
-        slack += len(mass) * loss_value * most
-    return _Losses(loss, cost, loss_value, slack)
 
 
 def _denominator_with_prices(
@@ -338,7 +298,7 @@ class Merged:
     """All rows that agree on every test as one object, those that no label helps included.
 
     bits, weights, base, tests : as in :class:`Prepared`.
-    class_loss : int64[objects, classes], what wrong answers cost.
+    costs : int64[objects, labels], losses by label.
     mass, rows : int64[objects], weight without common divisor, and training rows.
     members : int64[objects], the problem's objects in each.
     price : int64[features], in 1/q losses per unit of mass (per path).
@@ -355,7 +315,7 @@ class Merged:
     members: np.ndarray
     price: np.ndarray
     helps: np.ndarray
-    class_loss: np.ndarray
+    costs: np.ndarray
 
     @property
     def nbytes(self) -> int:
@@ -383,7 +343,7 @@ def merge_equal_rows(
         else np.arange(len(tests.column))
     )
     planes, kept = pack_distinct_tests(tests, context, order)
-    first, weights, helps, sums, base, class_loss = _merge_objects(problem, units, planes)
+    first, weights, helps, sums, base, costs = _merge_objects(problem, units, planes)
     bits = np.ascontiguousarray(planes[:, first].T)
     price = np.zeros(len(kept), np.int64)
     if units.price_value:
@@ -400,7 +360,7 @@ def merge_equal_rows(
         members=members,
         price=price,
         helps=helps,
-        class_loss=class_loss,
+        costs=costs,
     )
 
 
@@ -560,8 +520,8 @@ def _merge_objects(
     problem: Problem, units: Units, planes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]:
     """Merge equal objects to groups; return the first of each, weights and helps as in
-    :class:`Merged`, int64[3, groups] mass, rows and members, the base, and the loss of each class,
-    int64[groups, classes].
+    :class:`Merged`, int64[3, groups] mass, rows and members, the base, and the costs of each label,
+    int64[groups, labels].
 
     planes : uint32[words, objects], equal in all words where objects are.
     """
@@ -569,14 +529,14 @@ def _merge_objects(
 
     objects, (group, first) = problem.objects, group_equal_rows(planes)
     groups = len(first)
-    class_loss = np.zeros((groups, objects.n_classes), np.int64)
+    costs = np.zeros((groups, units.costs.shape[1]), np.int64)
     sums = np.zeros((3, groups), np.int64)
-    np.add.at(class_loss, (group, objects.label), units.loss)
+    np.add.at(costs, group, units.costs)
     np.add.at(sums[0], group, units.mass)
     sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
-    weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
-    base = kernels.savings_of_labels(class_loss, units.cost, weights, helps)
-    return first, weights, helps, sums, int(base), class_loss
+    weights, helps = np.empty_like(costs), np.empty(groups, np.bool_)
+    base = kernels.savings_of_labels(costs, weights, helps)
+    return first, weights, helps, sums, int(base), costs
 
 
 def _hash_slots(n: int) -> int:

@@ -1,7 +1,7 @@
 """What the nodes of a tree hold: every object walks down once; and the last tests of a tree that
 a search does not keep::
 
-    add_objects_to_nodes: for every object: from the root to a leaf, add weight, rows, losses
+    add_objects_to_nodes: for every object: from the root to a leaf, add weight, rows, costs
     best_cut:  for every column and cut: greatest weight of a class at its left + at its right
 
 Invariants: node 0 is the root, test −1 a leaf.  Ranks are at least 0, so that they index; a cut
@@ -15,12 +15,12 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
-Objects = namedtuple("Objects", "label weight count loss")
-"""int32[n] label, float64[n] weight, int64[n] rows and losses."""
+Objects = namedtuple("Objects", "label weight count costs")
+"""int32[n] label, float64[n] weight, int64[n] rows, int64[n, labels] losses by label."""
 
-Held = namedtuple("Held", "weights rows losses")
+Held = namedtuple("Held", "weights rows costs")
 """Zeros, filled per node: float64[nodes, classes] weights, int64[nodes] rows, int64[nodes,
-classes] losses.
+labels] losses by label.
 """
 
 
@@ -39,7 +39,8 @@ def add_objects_to_nodes(coded, nodes, objects, held):
             k = objects.label[r]
             held.weights[node, k] += objects.weight[r]
             held.rows[node] += objects.count[r]
-            held.losses[node, k] += objects.loss[r]
+            for label in range(objects.costs.shape[1]):
+                held.costs[node, label] += objects.costs[r, label]
             t = nodes[node, 0]
             if t < 0:
                 break

@@ -31,7 +31,7 @@ def build_tree(
     tree_kernels.add_objects_to_nodes(
         coded,
         nodes,
-        tree_kernels.Objects(objects.label, objects.weight, objects.count, units.loss),
+        tree_kernels.Objects(objects.label, objects.weight, objects.count, units.costs),
         held,
     )
     if not idle and not held.rows.all():
@@ -39,7 +39,7 @@ def build_tree(
     held_by_nodes = (
         held.weights,
         held.rows,
-        (held.losses @ units.cost).argmin(axis=1),
+        held.costs.argmin(axis=1),
         np.full(n, np.nan),
     )
     return two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)

@@ -25,6 +25,7 @@ from arboretum.api import (
     Tree,
     TreeLimits,
     decimal,
+    exact_weights,
     param,
     two_way_order,
     two_way_tree,
@@ -33,7 +34,6 @@ from arboretum.api import (
 )
 from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.memo import MemoArrays
-from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import (
     all_tests,
     group_equal_rows,

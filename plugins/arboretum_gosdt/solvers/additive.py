@@ -99,4 +99,5 @@ class AdditiveSearch:
     def rounded(self) -> str:
         """Why a bound is below the truth."""
         digits = "weights, costs or objective.lam have more digits than 62 bits hold"
-        return digits if self.units.slack or self.units.slack_per_leaf else ""
+        units = self.units
+        return digits if units.slack or units.slack_per_leaf or units.more else ""

@@ -104,12 +104,9 @@ def search_kind(which: Which, limits: TreeLimits, tests: Tests, units: Units) ->
     """
     few = limits.only_depth and len(tests.column) > 0
     fits = few and not units.price_value
-    small = (
-        max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum()))
-        <= WEIGHTS
-    )
+    small = max(units.most, int(units.mass.sum())) <= WEIGHTS
     able = {
-        Which.sparse: few and small and units.p > 0 and not units.worst,
+        Which.sparse: few and units.p > 0 and not units.worst,
         Which.intervals: fits and small and units.p == 0 and limits.depth is not None,
         Which.limited: fits and units.p == 0 and limits.depth is not None,
         Which.general: True,

@@ -11,8 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Problem, decimal
-from arboretum_gosdt.problem.objectives import exact_weights
+from arboretum.api import CapabilityError, Problem, decimal, exact_weights
 from arboretum_gosdt.problem.prepared import THRESHOLDS, Merged
 from arboretum_gosdt.solvers.rashomon import TreeSet
 

@@ -29,13 +29,13 @@ from arboretum.api import (
     Solution,
     Tree,
     TreeLimits,
+    exact_weights,
     shape_of,
     sure,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
-from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
@@ -167,8 +167,7 @@ class NonDominatedSearch:
             loss_value=Fraction(1),
             q=1,
             p=0,
-            loss=mass,
-            cost=eye,
+            costs=mass[:, None] * eye[problem.objects.label],
             mass=mass,
             price_value=none,
             slack=none,
@@ -178,9 +177,11 @@ class NonDominatedSearch:
         self.tests: Tests = all_tests(problem, context=context)
         self.merged: Merged = merge_equal_rows(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
-        n = len(self.merged.class_loss)
+        # of two classes, an error on one costs the other's weight
+        self.class_weights = self.merged.costs[:, ::-1]
+        n = len(self.class_weights)
         self.loss: BoundedLoss = kind(
-            objective, self.merged.class_loss, float(unit), min(n, limits.leaves or n)
+            objective, self.class_weights, float(unit), min(n, limits.leaves or n)
         )
         context.check_time(PER_OUTCOME * n * len(self.merged.tests))
         context.room(
@@ -195,7 +196,7 @@ class NonDominatedSearch:
             self.merged.mass,
             ones,
         )
-        total = self.merged.class_loss.sum(axis=0)[None]
+        total = self.class_weights.sum(axis=0)[None]
         self.upper, answers = self.loss.value_of_leaves(total)
         self.best, self.leaves = [(-1, int(answers[0]))], total
         self.bound, self.subproblems = 0.0, 0
@@ -324,7 +325,7 @@ class NonDominatedSearch:
                 mine = self.table.outcome[here, test] == 1
                 waiting += [(rest, here[~mine]), (one, here[mine])]
             else:
-                leaves.append(self.merged.class_loss[here].sum(axis=0))
+                leaves.append(self.class_weights[here].sum(axis=0))
                 rows.append(self.merged.rows[here].sum())
         held = np.array(leaves)
         if min(rows) < self.limits.least or len(leaves) > (self.limits.leaves or len(leaves)):

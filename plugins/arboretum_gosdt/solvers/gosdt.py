@@ -172,13 +172,14 @@ class Gosdt:
         whole, n = self._read(problem, context), problem.objects.n_objects
         some = spread(n)
         which = search_kind(self.search, whole.limits, whole.tests, whole.units)
-        loss = np.ones(len(some), np.int64)
+        labels = np.arange(whole.units.costs.shape[1])
+        costs = (labels != problem.objects.label[some, None]).astype(np.int64)
         if which is not Which.intervals:
             # lanes are as wide as all losses together ask for
-            loss[0] = max(1, whole.units.loss.sum() - len(some))
+            costs[0] *= max(1, whole.units.most // max(1, costs[0].sum()) - len(some))
         small = few(problem)
         tests = attrs.evolve(whole.tests, codes=np.ascontiguousarray(whole.tests.codes[:, some]))
-        units = attrs.evolve(whole.units, loss=loss, mass=whole.units.mass[some])
+        units = attrs.evolve(whole.units, costs=costs, mass=whole.units.mass[some])
         search = AdditiveSearch(small, whole.limits, tests, units)
         search.choose_search(which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too

@@ -19,7 +19,7 @@ def shapes_of_level(
 ) -> dict[str, tuple[DTypeLike, tuple[int, ...]]]:
     """Return dtype and shape of a level's part of each array of ``SparseLevels``, by name.
 
-    kind : dtype of a lane, uint16 or uint32.
+    kind : dtype of a lane, uint16, uint32 or int64.
     stride : lanes of a level, a multiple of PART.
     n_words, positions : words of a feature, and rows that a level can hold.
     n_planes, groups : of the weights, see :mod:`.pair_counts`.

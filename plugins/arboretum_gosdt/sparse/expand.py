@@ -55,6 +55,7 @@ from arboretum_gosdt.sparse.node import (
     NEVER,
     OPEN,
     RANK,
+    RANK_BITS,
     SELECT,
     SHAPE,
     TWO_0,
@@ -116,10 +117,11 @@ def bound_by_features(data, levels, scratch, d):
     if priced and depth > 1:
         for place in range(2 * stride):
             low[place] = min(upper[place], 2 * p + node.cheapest * levels.mass[d, place])
+    finest = RANK_BITS if data.numbers.lanes == 8 else 0  # of lanes of 64 bits
     for f in range(stride):
         levels.seen[d, f] = 0
         has = np.int64(scratch.cells[2 * stride + f])
-        levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
+        levels.rank[d, f] = (min(has, weight - has) >> finest) * RANK + stride - f
     if d > 0 and data.numbers.bounds & INHERIT != 0:
         inherit_bounds_from_parent(data, levels, scratch, d)
     # more than the limit: bounds that only just suffice here say too little about other nodes.

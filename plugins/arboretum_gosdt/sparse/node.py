@@ -172,8 +172,11 @@ FRESH, EXPANDED_NODE, COUNTING = range(3)
 """States of a node: nothing is known of it; its children are bounded; its pairs are being
 counted.
 """
-RANK = 1 << 20
-"""Rank = weight of the smaller side · RANK + features behind."""
+RANK_BITS = 20
+RANK = 1 << RANK_BITS
+"""Rank = weight of the smaller side · RANK + features behind; of lanes of 64 bits without the
+weight's lowest RANK_BITS.
+"""
 
 
 class SparseScratch(NamedTuple):

@@ -81,6 +81,13 @@ def carry_save_add(v: Lanes, x: Value, y: Value, z: Value) -> tuple[Value, Value
     return b.xor(odd, z), b.or_(b.and_(x, y), b.and_(odd, z))
 
 
+def greatest(bits: int) -> int:
+    """Return the number that stands for no tree in lanes of so many bits: those of 64 are read as
+    signed ones.
+    """
+    return (1 << min(bits, 63)) - 1
+
+
 def count_ones_of_bytes(v: Lanes, word: Value) -> Value:
     """Return how many bits are set in each byte of a vector."""
     return v.call("ctpop", v.builder.bitcast(word, ir.VectorType(ir.IntType(8), VECTOR_BYTES)))
@@ -298,16 +305,25 @@ def pack_rows_into_word(v, words, at, parts, positions, rows, first):
             )
             loads.append(b.bitcast(near, quads))
         for piece in range(pieces):
+            two = min(len(loads), 2)  # at a time
             far = [
                 16 * load + 4 * quad + piece * bytes_of + byte_of
                 for byte_of in range(bytes_of)
-                for load in range(len(loads))
+                for load in range(two)
                 for quad in range(4)
             ]
-            found = b.shuffle_vector(
-                loads[0], loads[-1], ir.Constant(ir.VectorType(number, VECTOR_BYTES // 4), far)
-            )
-            found = b.bitcast(found, byte)
+            found = [
+                b.shuffle_vector(
+                    loads[k],
+                    loads[k + two - 1],
+                    ir.Constant(ir.VectorType(number, len(far)), far),
+                )
+                for k in range(0, len(loads), two)
+            ]
+            if len(found) > 1:  # a lane has one byte here, so that they follow one another
+                order = ir.Constant(ir.VectorType(number, 16), list(range(16)))
+                found = [b.shuffle_vector(*found, order)]
+            found = b.bitcast(found[0], byte)
             to = b.add(
                 at, b.mul(b.add(b.mul(part.i, v.index(pieces)), v.index(piece)), v.index(v.count))
             )
@@ -385,7 +401,7 @@ def count_pairs_of_feature(v, node, i, begin, totals, counts, least, both, two, 
     alive : in and out, [f], becomes 0 where f divides the rows as i does (for i itself, too).
     """
     b, words, stride, classes = v.builder, node.words, node.stride, node.classes
-    never = v.all((1 << v.word.width) - 1)
+    never = v.all(greatest(v.word.width))
     saving = v.spread(v.element(least, v.index(0)))
     least_loss = v.spread(v.element(least, v.index(1)))
     with v.loop(begin, stride, [never] * 4, v.count) as part:
@@ -611,7 +627,7 @@ def least_loss_of_two_leaves(v, node, mask, totals, least_saving):
     least_saving : [1], what a leaf must save.
     """
     b, words, stride = v.builder, node.words, node.stride
-    never = v.all((1 << v.word.width) - 1)
+    never = v.all(greatest(v.word.width))
     saving = v.spread(v.element(least_saving, v.index(0)))
     with v.loop(v.index(0), stride, [never], v.count) as part:
 

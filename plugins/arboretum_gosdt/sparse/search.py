@@ -20,7 +20,7 @@ from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
-from arboretum_gosdt.problem.prepared import SMALL, unpack_bits
+from arboretum_gosdt.problem.prepared import MEDIUM, SMALL, unpack_bits
 from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch, shapes_of_level
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
@@ -125,8 +125,8 @@ class SparseSearch:
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
     test_cost : int64[rows] mass, and int64[features] price of a unit of it, ascending; rows of mass
         may have no weight.   None: tests cost nothing.
-    word : bits of a lane, 16 or 32 (of part of a table as of the whole, so that one kernel serves
-        both); None: as the weights ask for.
+    word : bits of a lane, 16, 32 or 64 (of part of a table as of the whole, so that one kernel
+        serves both); None: as the weights ask for.
     memory_bytes : of which its levels take half; raises BudgetError where the fewest take more.
     """
 
@@ -158,8 +158,9 @@ class SparseSearch:
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
         planes, summed, own = stack_planes(weights, mass)
         price = np.empty(0, np.int8) if price is None else price
-        self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
-        kind = np.uint16 if self.word == 16 else np.uint32
+        most = max(total, int(planes[:, classes:].sum()))
+        self.word = word or (16 if most <= SMALL else 32 if most <= MEDIUM else 64)
+        kind = {16: np.uint16, 32: np.uint32, 64: np.int64}[self.word]
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         sizes = np.zeros((planes.shape[1], BITS), np.int64)
         shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from tiny_tables import Held, limited, tiny_problem
 
-from arboretum.api import CapabilityError, Context, Limits, Status
+from arboretum.api import CapabilityError, Context, Limits, Status, exact_weights
 from arboretum.testing.effort import tries
 from arboretum_gosdt.all_trees.monotone import MonotoneLoss
 from arboretum_gosdt.all_trees.non_dominated import PartialSolutions, beats
-from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
 from arboretum_gosdt.solvers.fronts import NonDominated, NonDominatedSearch

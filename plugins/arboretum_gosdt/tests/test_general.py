@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from tiny_tables import least, objectives, tiny_problem
 
+from arboretum.api import Price
 from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.general.known import ANY, Bounds
 from arboretum_gosdt.general.relaxed import least_cost_from
 from arboretum_gosdt.general.search import GeneralSearch
 from arboretum_gosdt.general.splits import SplitRules
-from arboretum_gosdt.problem.objectives import Accuracy, Price
+from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 
 

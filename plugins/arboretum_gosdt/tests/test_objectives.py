@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 
 from arboretum import TreeClassifier
-from arboretum.api import CapabilityError, Column, ColumnKind, Parts, Problem, Table, Target, Task
+from arboretum.api import (
+    CapabilityError,
+    Column,
+    ColumnKind,
+    Parts,
+    Price,
+    Problem,
+    Table,
+    Target,
+    Task,
+)
 from arboretum.testing import ObjectiveSuite
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.suites.base import kind_of_table
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price, Weighted
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 
 OBJECTIVES = [
     Accuracy(),

@@ -17,6 +17,7 @@ from arboretum.api import (
     Context,
     Limits,
     Parts,
+    Price,
     Problem,
     ProofWriter,
     RawFeature,
@@ -29,7 +30,7 @@ from arboretum.kernels.plain import interpreted
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.proving import prove
 from arboretum_gosdt.solvers.choice import Which
 from arboretum_gosdt.solvers.gosdt import Gosdt

@@ -32,10 +32,7 @@ def every_value(problem, depth):
     ]
 
     def trees(rows, depth):
-        loss = min(
-            sum(int(units.loss[u]) * int(units.cost[objects.label[u], k]) for u in rows)
-            for k in range(len(units.cost))
-        )
+        loss = min(int(units.costs[rows, k].sum()) for k in range(units.costs.shape[1]))
         found = Counter([units.q * loss + units.p])
         for outcome, price in zip(outcomes, prices, strict=True) if depth else ():
             sides = rows[outcome[rows]], rows[~outcome[rows]]

@@ -10,12 +10,12 @@ import pytest
 from tiny_tables import least, limited, objectives, tiny_problem
 
 import arboretum
-from arboretum.api import BudgetError, CapabilityError, Context, Parts, Prices, Status
+from arboretum.api import BudgetError, CapabilityError, Context, Parts, Price, Prices, Status
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
-from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.solvers.choice import Which, bounds_of_search
 from arboretum_gosdt.solvers.constrained import Constrained

@@ -20,6 +20,7 @@ from arboretum.api import (
     DataError,
     Limits,
     Parts,
+    Price,
     Prices,
     Problem,
     Status,
@@ -30,7 +31,7 @@ from arboretum.api import (
 from arboretum.testing import SolverSuite
 from arboretum_data.encoding.columns import BinTests, Numeric
 from arboretum_data.encoding.encoder import Coalesce, TestsEncoder
-from arboretum_gosdt.problem.objectives import Accuracy, Price
+from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 

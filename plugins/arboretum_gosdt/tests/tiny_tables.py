@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    AdditiveObjective,
     Column,
     ColumnKind,
     Family,
@@ -120,16 +121,7 @@ def least(problem: Problem, **limits) -> Fraction:
     else:
         answers = [outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))]
         price = [decimal(one) for one in problem.prices.tests.tolist()]
-    weight = [decimal(one) for one in objects.weight.tolist()]
-    total = [
-        sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0))
-        for k in range(objects.n_classes)
-    ]
-    factor, errors = objective.factors(total), objective.errors(objects.n_classes)
-    cost = [
-        [w * factor[y] * one for one in errors[y]]
-        for w, y in zip(weight, objects.label.tolist(), strict=True)
-    ]
+    weight, cost = exact_costs(problem)
     task = TreeProblem(
         decimal(objective.lam), decimal(objective.mu), worst=objective.price.name == "max", **limits
     )
@@ -140,6 +132,50 @@ def least(problem: Problem, **limits) -> Fraction:
         price=price,
         mass=weight,
     )
+
+
+def exact_costs(problem: Problem) -> tuple[list[Fraction], list[list[Fraction]]]:
+    """What the objects weigh, and what each costs by the label of its leaf, in fractions."""
+    objects, objective = problem.objects, problem.parts.objective
+    weight = [decimal(one) for one in objects.weight.tolist()]
+    if isinstance(objective, OwnCosts):
+        number = Fraction if objective.digits == ALL else decimal
+        return weight, [
+            [w * number(one) / sum(weight) for one in row]
+            for w, row in zip(weight, objective.costs(problem).tolist(), strict=True)
+        ]
+    total = [
+        sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0))
+        for k in range(objects.n_classes)
+    ]
+    factor, errors = objective.factors(total), objective.errors(objects.n_classes)
+    return weight, [
+        [w * factor[y] * one for one in errors[y]]
+        for w, y in zip(weight, objects.label.tolist(), strict=True)
+    ]
+
+
+ALL = 17
+
+
+@attrs.frozen
+class OwnCosts(AdditiveObjective):
+    """Costs drawn for each row and label, gains among them.
+
+    seed : of the draw.   digits : behind the point, ALL: as they were drawn.
+    """
+
+    name = "own_costs"
+
+    seed: int = 0
+    digits: int = 2
+
+    def costs(self, problem: Problem) -> np.ndarray:
+        """Return float64[objects, labels]."""
+        objects = problem.objects
+        drawn = np.random.default_rng([self.seed, 18]).normal(0.5, 2, (objects.n_objects, 9))
+        found = drawn[:, : objects.n_classes]
+        return found if self.digits == ALL else found.round(self.digits)
 
 
 def objectives(seed: int) -> list:

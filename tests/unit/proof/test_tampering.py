@@ -12,12 +12,13 @@ import pytest
 from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
 from tampering import BOUND, DIGEST, MAGIC, rewritten, without_leaf, word
 
+from arboretum.api import Price
 from arboretum.errors import CapabilityError, StoreError, VerificationError
 from arboretum.model.tree import Tree
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
-from arboretum_gosdt.problem.objectives import Accuracy, Balanced, Price
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.integers(0, 2, (14, 3)), RNG.integers(0, 2, 14)

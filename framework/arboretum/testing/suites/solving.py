@@ -29,12 +29,14 @@ from arboretum.api import (
     value_of,
 )
 from arboretum.engine.certificate import beyond, breaks_rule
+from arboretum.engine.label_costs import has_own_labels, labelled
 from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.errors import sure
 from arboretum.interfaces.monotony import counterexample_to_monotony
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
+from arboretum.solving.additive import costs_of_groups, is_additive, whole_costs
 from arboretum.testing.oracles import all_sketches, best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite,
@@ -229,13 +231,10 @@ class SolverSuite(ComponentSuite):
         """Over all trees within the limits, each leaf with the label that the objective likes
         best.
         """
-        objective = problem.parts.objective
 
         def least(tree: Tree) -> float:
-            if hasattr(objective, "label_costs"):
-                tree = attrs.evolve(
-                    tree, label=objective.label_costs(tree.weights, problem).argmin(axis=1)
-                )
+            if has_own_labels(problem.parts):
+                tree = labelled(tree, problem)
             return math.inf if beyond(tree, problem.parts.limits()) else value(tree, problem)
 
         return best_tree(problem.objects, least, problem.prices)
@@ -406,6 +405,17 @@ class ObjectiveSuite(ComponentSuite):
                 )
                 == ""
             )
+
+    def test_its_whole_numbers_are_its_costs_rounded_down_by_no_more_than_they_say(self, component):
+        skip_if(not is_additive(component), "states no costs of labels")
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
+            problem = Problem(objects, prices_of(objects), self.parts(component))
+            found, n, k = whole_costs(problem), objects.n_objects, objects.n_classes
+            own = costs_of_groups(problem, np.arange(n), n)
+            off = own - found.costs * float(found.unit)
+            most = float(found.slack + found.more) + ROUNDING * np.abs(own).max()
+            assert found.costs.shape == (n, k) and np.abs(off).max() <= most
 
     def test_what_it_weighs_objects_by_is_a_weight_for_each_and_the_same_twice(self, component):
         skip_if(not hasattr(component, "weigh"), "weighs as the table does")
