@@ -111,6 +111,8 @@ from arboretum.solving.additive import (
     Price,
     costs_of_groups,
     exact_weights,
+    is_additive,
+    shares_of_costs,
     whole_costs,
 )
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
@@ -218,7 +220,7 @@ GROUPS = {
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers
-        WHOLE exact_weights whole_costs costs_of_groups""",
+        WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -2,6 +2,7 @@
 
 from arboretum.api import hookimpl
 from arboretum_gosdt.paper.reproduction import GosdtStudy
+from arboretum_gosdt.problem.greedy import CostReduction
 from arboretum_gosdt.problem.objectives import (
     Accuracy,
     Balanced,
@@ -35,4 +36,5 @@ def arboretum_components() -> list[type]:
         Regression,
         Constrained,
         GosdtStudy,
+        CostReduction,
     ]

@@ -43,7 +43,7 @@ EXAMPLES = {
     "dataset": "run dataset=$option",
     "coverage": "run dataset=iris method=ec45 'coverage=[$option]'",
     "complexity": f"run {EXACT} solver=subtable_dp objective=zero_error complexity=$option",
-    "objective": "run dataset=iris method=cart objective=$option",
+    "objective": "run dataset=iris method=gosdt objective=$option",
     "solver": f"run {EXACT} solver=$option",
     "rows": "run dataset=iris split=none rows=$option",
     "tuner": "run dataset=iris method=ec45 tuner=$option",

@@ -263,6 +263,8 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
 
 MEMORY = "memory"  # the row store by which growing again is explained
 FRONT_ROWS = 24
+COSTS = ("mean_cost", "mean_cost_error")
+"""Beside the quality, where the objective tells costs by object."""
 CLASSIFICATION = (
     "accuracy",
     "error",
@@ -298,6 +300,8 @@ def numbers_of(record: Record) -> str:
         "",
     ]
     names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
+    if any(name.endswith(COSTS[0]) for name in metrics):
+        names = (*COSTS, *names)
     found = {
         part: {name: metrics.get(f"{part}_{name}") for name in names}
         for part in ("train", "valid", "test")

@@ -19,13 +19,14 @@ from collections.abc import Callable, Mapping
 import attrs
 import numpy as np
 
-from arboretum.engine import check, verify, verify_nodes
+from arboretum.engine import verify, verify_nodes
+from arboretum.engine.label_costs import LabelCosts, has_own_labels
 from arboretum.engine.mismatch import at_every_node, equal, fail
+from arboretum.engine.row_costs import problem_of_rows
 from arboretum.engine.verify_nodes import centre_of
 from arboretum.errors import ContractError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk
-from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts
 from arboretum.model.record import Solution
 from arboretum.model.rules import NO_OUTCOME
@@ -82,26 +83,6 @@ def fill(solution: Solution, problem: Problem, rows: Table) -> Filled:
     return Filled(tree, own, grown, others, tuple(notes))
 
 
-def problem_of_rows(problem: Problem, rows: Table) -> Problem:
-    """Return the problem whose objects are these rows, one each, with the parts of another."""
-    parts, target, n = problem.parts, rows.target, rows.n_rows
-    per_row: Facts = {
-        "codes": np.zeros((n, 0), np.uint8),
-        "raw": np.zeros((n, 0)),
-        "label": target.codes if rows.is_classification else None,
-        "y": target.values if rows.is_regression else None,
-        "weight": rows.row_weights(),
-        "count": np.ones(n, np.int64),
-        "object_of_row": np.arange(n),
-    }
-    objects = Encoded(table=rows, features=(), raw_features=(), **per_row)
-    if (objective := parts.objective) is not None and hasattr(objective, "weigh"):
-        objects = check.check_weights(
-            objective, attrs.evolve(objects, weight=objective.weigh(objects))
-        )
-    return Problem(objects, problem.prices, attrs.evolve(parts, predicate=()))
-
-
 def fill_tree(grown: Tree, own: Problem) -> Tree:
     """Return a tree's tests with the weights, counts, labels, numbers and impurities of other rows;
     nodes that none of them reaches are left out.
@@ -115,8 +96,9 @@ def fill_tree(grown: Tree, own: Problem) -> Tree:
     weights = arrived.totals(objects)
     found: Facts = {"weights": weights, "counts": arrived.counts(objects.count)}
     if objects.is_classification:
-        costs = label_costs_of(own)
-        found["label"] = (-weights if costs is None else costs(weights)).argmin(axis=1)
+        known = has_own_labels(own.parts)
+        costs = LabelCosts(own).at_nodes(weights, arrived)[0] if known else -weights
+        found["label"] = costs.argmin(axis=1)
     else:
         found["value"] = _numbers(own, arrived, reached)
     if not np.isnan(grown.impurity).all() and parts.impurity is not None:
@@ -125,16 +107,6 @@ def fill_tree(grown: Tree, own: Problem) -> Tree:
     asks = np.bincount(grown.owner, leads, grown.n_nodes) > 0
     tree = attrs.evolve(grown, **found)
     return tree if reached.all() else tree.keep(reached, reached & asks)
-
-
-def label_costs_of(problem: Problem) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Return class weights, float64[nodes, classes] → what each label costs, the same shape; None
-    where the heaviest class is right.
-    """
-    parts = problem.parts
-    by_label = getattr(parts.objective, "label_costs", None)
-    labelled = parts.solver is not None or hasattr(parts.objective, "weigh")
-    return (lambda weights: by_label(weights, problem)) if by_label and labelled else None
 
 
 def _numbers(problem: Problem, arrived: Arrivals, reached: np.ndarray) -> np.ndarray:
@@ -225,7 +197,8 @@ def _check_nodes(
     except ContractError as error:
         fail(str(error))
     at_every_node("a row that fills comes by: rows", arrived.sizes() > 0, tree.counts)
-    verify.check_objects(tree, objects, arrived, label_costs_of(problem))
+    costs = LabelCosts(problem) if has_own_labels(problem.parts) else None
+    verify.check_objects(tree, objects, arrived, costs)
     if objects.is_regression:
         verify_nodes.check_values(tree, problem, arrived)
     verify_nodes.check_impurity(tree, problem, arrived)

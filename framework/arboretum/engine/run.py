@@ -23,6 +23,7 @@ from arboretum.engine.interruptions import hold_signals, mark_interrupted, witho
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.monotone import asked_of, check_pruned
 from arboretum.engine.progress import Progress, about
+from arboretum.engine.row_costs import mean_costs
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.training import one_value, training_rows
 from arboretum.errors import (
@@ -668,10 +669,15 @@ def measure(
     from arboretum.measure import complexities, evaluate
 
     metrics = {**complexities(tree), **covering_cost_of(tree, problem, problem.objects.table)}
-    metrics.update(evaluate(tree, fitted.train, "train"))
-    for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
-        if len(rows):
-            metrics.update(evaluate(tree, table.take(rows), prefix))
+    judging = {
+        prefix: table.take(rows)
+        for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test))
+        if len(rows)
+    }
+    for prefix, rows in ({"train": fitted.train} | judging).items():
+        metrics.update(evaluate(tree, rows, prefix))
+        costs = mean_costs(tree, fitted.problem, rows)
+        metrics.update({f"{prefix}_{name}": value for name, value in costs.items()})
     for chosen in fitted.selections.values():
         metrics.update(chosen.numbers())
     return {name: float(value) for name, value in metrics.items()}

@@ -130,6 +130,11 @@ class CriterionOptional(Protocol):
         outcome.  No such division may be refused with −inf unless one outcome is empty.
         """
 
+    def for_problem(self, problem: Problem) -> Criterion:
+        """Return the criterion for a problem, by whose objective, or objects, it scores.  Called
+        once for each problem, before it is solved.
+        """
+
     def with_seed(self, seed: int) -> Criterion:
         """Return the criterion with the run's seed, if it draws.  Scores must depend on seed, node
         and ``tables.test`` only.

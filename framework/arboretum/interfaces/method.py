@@ -137,8 +137,9 @@ class Problem:
     """What is to be solved: encoded training objects, their prices, the validation rows where there
     are any; with a ``store``, which holds the rows, the objects are a few of their kind.
 
-    Its impurity is the one that the run's means for these objects (``for_objects``); predicates for
-    coded columns are left out without any.
+    Its impurity is the one that the run's means for these objects (``for_objects``), its criterion
+    the one for this problem (``for_problem``); predicates for coded columns are left out without
+    any.
     """
 
     objects: Encoded
@@ -148,23 +149,21 @@ class Problem:
     store: RowStore | None = None
 
     def __attrs_post_init__(self) -> None:
-        """Put the impurity and the predicates that these objects and limits mean into ``parts``."""
-        if (meant := getattr(self.parts.impurity, "for_objects", None)) is not None:
-            impurity = meant(self.objects)
-            object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
-        if any(hasattr(one, "within") for one in self.parts.predicate):
-            limits = self.parts.limits()
-            reported = tuple(
-                one.within(limits) if hasattr(one, "within") else one
-                for one in self.parts.predicate
-            )
-            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=reported))
-        if (
-            self.parts.beside_raw
-            and not self.objects.features
-            and all(getattr(one, "beside_raw", False) for one in self.parts.predicate)
-        ):
-            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=()))
+        """Put the impurity, criterion and predicates that these objects and limits mean into
+        ``parts``.
+        """
+        parts = self.parts
+        if (of_objects := getattr(parts.impurity, "for_objects", None)) is not None:
+            parts = attrs.evolve(parts, impurity=of_objects(self.objects))
+        if (of_problem := getattr(parts.criterion, "for_problem", None)) is not None:
+            parts = attrs.evolve(parts, criterion=of_problem(self))
+        if any(hasattr(one, "within") for one in parts.predicate):
+            within = [getattr(one, "within", lambda _, one=one: one) for one in parts.predicate]
+            parts = attrs.evolve(parts, predicate=tuple(of(parts.limits()) for of in within))
+        raw = all(getattr(one, "beside_raw", False) for one in parts.predicate)
+        if parts.beside_raw and not self.objects.features and raw:
+            parts = attrs.evolve(parts, predicate=())
+        object.__setattr__(self, "parts", parts)
 
 
 @attrs.frozen(eq=False)

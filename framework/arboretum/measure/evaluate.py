@@ -33,6 +33,7 @@ DIRECTIONS: Mapping[str, str] = MappingProxyType(
         HIGHER,
     )
     | dict.fromkeys(("error", "log_loss", "brier", "mse", "mae", "value", "gap"), LOWER)
+    | dict.fromkeys(("mean_cost", "mean_cost_error"), LOWER)
     | dict.fromkeys(
         ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER
     )

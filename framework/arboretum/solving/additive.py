@@ -29,7 +29,9 @@ from arboretum.solving.whole import WHOLE, common_unit, whole_numbers
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""
 ROUNDED = 51
-"""Bits of all costs of objects together where these have to be rounded."""
+"""Bits of all costs of objects together, at most, where these have to be rounded; FINE of their
+mean, since each bit takes the bit-parallel searches its share.
+"""
 
 
 class Price(enum.Enum):
@@ -107,7 +109,8 @@ def _whole_costs_of_objects(
         whole, each = found[0].reshape(costs.shape), found[1]
         if float(mass @ np.abs(whole).max(axis=1, initial=0).astype(np.float64)) < WHOLE:
             return WholeCosts(whole * mass[:, None], each / total, slack)
-    places = ROUNDED - math.frexp(float(mass @ np.abs(costs).max(axis=1, initial=0.0)))[1]
+    bits = min(ROUNDED, FINE + len(mass).bit_length())
+    places = bits - math.frexp(float(mass @ np.abs(costs).max(axis=1, initial=0.0)))[1]
     whole = np.floor(np.ldexp(costs, places)).astype(np.int64)
     grain = Fraction(1, total) * (Fraction(1, 2**places) if places >= 0 else 2**-places)
     return WholeCosts(whole * mass[:, None], grain, slack, total * grain)

@@ -160,7 +160,7 @@ class SparseSearch:
         price = np.empty(0, np.int8) if price is None else price
         most = max(total, int(planes[:, classes:].sum()))
         self.word = word or (16 if most <= SMALL else 32 if most <= MEDIUM else 64)
-        kind = {16: np.uint16, 32: np.uint32, 64: np.int64}[self.word]
+        kind: Any = {16: np.uint16, 32: np.uint32, 64: np.int64}[self.word]
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         sizes = np.zeros((planes.shape[1], BITS), np.int64)
         shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)

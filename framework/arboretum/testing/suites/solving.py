@@ -25,8 +25,11 @@ from arboretum.api import (
     Target,
     Task,
     Tree,
+    costs_of_groups,
     form_of,
+    is_additive,
     value_of,
+    whole_costs,
 )
 from arboretum.engine.certificate import beyond, breaks_rule
 from arboretum.engine.label_costs import has_own_labels, labelled
@@ -36,7 +39,6 @@ from arboretum.interfaces.monotony import counterexample_to_monotony
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
-from arboretum.solving.additive import costs_of_groups, is_additive, whole_costs
 from arboretum.testing.oracles import all_sketches, best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite,

@@ -1,0 +1,52 @@
+"""Rows that judge a tree, or fill it, as a problem of their own; what answers cost them."""
+
+import attrs
+import numpy as np
+
+from arboretum.engine import check
+from arboretum.errors import DataError
+from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import costs_by_object
+from arboretum.model.encoded import Encoded
+from arboretum.model.plain import Facts
+from arboretum.model.table import Table
+from arboretum.model.tree import Tree
+
+
+def problem_of_rows(problem: Problem, rows: Table) -> Problem:
+    """Return the problem whose objects are these rows, one each, with the parts of another."""
+    parts, target, n = problem.parts, rows.target, rows.n_rows
+    per_row: Facts = {
+        "codes": np.zeros((n, 0), np.uint8),
+        "raw": np.zeros((n, 0)),
+        "label": target.codes if rows.is_classification else None,
+        "y": target.values if rows.is_regression else None,
+        "weight": rows.row_weights(),
+        "count": np.ones(n, np.int64),
+        "object_of_row": np.arange(n),
+    }
+    objects = Encoded(table=rows, features=(), raw_features=(), **per_row)
+    if (objective := parts.objective) is not None and hasattr(objective, "weigh"):
+        objects = check.check_weights(
+            objective, attrs.evolve(objects, weight=objective.weigh(objects))
+        )
+    return Problem(objects, problem.prices, attrs.evolve(parts, predicate=()))
+
+
+def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:
+    """Return what a tree's answers for rows cost on average by the run's objective, and the
+    standard error of that; nothing where the objective does not tell by object, or these rows do
+    not show it (an action that nobody took).
+    """
+    if not hasattr(problem.parts.objective, "costs"):
+        return {}
+    alone = attrs.evolve(problem.parts, criterion=None)
+    objects = (whole := problem_of_rows(attrs.evolve(problem, parts=alone), rows)).objects
+    try:
+        costs = costs_by_object(whole)
+    except DataError:
+        return {}
+    own = costs[np.arange(objects.n_objects), tree.predict(rows)]
+    share = objects.weight / objects.weight.sum()
+    mean = float(share @ own)
+    return {"mean_cost": mean, "mean_cost_error": float(np.sqrt(share**2 @ (own - mean) ** 2))}

@@ -1,0 +1,37 @@
+"""What a policy is worth, less being better: the mean of what its actions are estimated to lose."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arboretum.api import OUTCOME, AdditiveObjective, Problem, param
+from arboretum_policy.scores import Estimate, Model, Scoring, scores_of
+
+
+@attrs.frozen
+class PolicyValue(AdditiveObjective):
+    """Less the mean worth of the actions that the tree prescribes, + λ · leaves.
+
+    The target is the action that was taken (``dataset.treatment=COLUMN``), ``dataset.outcome`` what
+    came of it, ``dataset.propensity`` how likely it was, where that is known.
+    """
+
+    name = "policy_value"
+    paper = "Dudík, Langford & Li 2011; Athey & Wager 2021"
+    reads = (OUTCOME,)
+    example = "dataset=trial method=gosdt objective.lam=0.01"
+
+    estimate: Estimate = param(
+        Estimate.doubly_robust, "of an action's worth: from propensities, outcomes, or both"
+    )
+    model: Model = param(Model.linear, "of outcomes, and of propensities that are not given")
+    folds: int = param(5, "of the training rows: no row is scored by a model that saw it", ge=2)
+    least: float = param(0.01, "below which no estimated propensity falls", gt=0.0, le=1.0)
+
+    def costs(self, problem: Problem) -> np.ndarray:
+        """Return float64[objects, actions]: less what an action is worth to an object."""
+        objects = problem.objects
+        how = Scoring(self.estimate, self.model, self.folds, self.least)
+        found: np.ndarray = -objects.mean_of_rows(scores_of(objects.table, how))
+        return found
