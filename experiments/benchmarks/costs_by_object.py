@@ -4,10 +4,10 @@
 
 The tables of the race (experiments/benchmarks/solvers), λ = 0.02 without a limit on depth and λ = 0
 within depths 3 and 4.  ``classes``: cost_matrix with costs 1 to 3; ``digits k``: each row's error
-costs a number from ½ to 2 with k digits behind the point; ``floats``: with all of them; λ grows with the mean cost.  Seconds of
-the processor of ``solve`` after kernels are loaded, the median of three, in turns; what accuracy
-proves in less than a millisecond, or not in ten seconds, is left out.  The table is
-costs_by_object.md beside this file.
+costs a number from ½ to 2 with k digits behind the point; ``floats``: with all of them; λ grows
+with the mean cost.  Seconds of the processor of ``solve`` after kernels are loaded, the median of
+three, in turns; what accuracy proves in less than a millisecond, or not in ten seconds, is left
+out.  The table is costs_by_object.md beside this file.
 """
 
 from __future__ import annotations

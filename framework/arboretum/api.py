@@ -116,6 +116,7 @@ from arboretum.solving.additive import (
     whole_costs,
 )
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
+from arboretum.solving.leaf_sums import SumsObjective, moments_of
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
     PER_OUTCOME,
@@ -209,7 +210,8 @@ GROUPS = {
         CodedTests NO_OUTCOME midpoints spell""",
     "impurities, criteria, coverages": "Node Tables lint not_admissible",
     "costs": "Prices",
-    "complexities and objectives": "Form form_of value_of Shape shape_of AdditiveObjective Price",
+    "complexities and objectives": """Form form_of value_of Shape shape_of AdditiveObjective
+        SumsObjective Price""",
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
@@ -220,7 +222,7 @@ GROUPS = {
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers
-        WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs""",
+        WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs moments_of""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -2,7 +2,7 @@
 
 from arboretum.api import hookimpl
 from arboretum_gosdt.paper.reproduction import GosdtStudy
-from arboretum_gosdt.problem.greedy import CostReduction
+from arboretum_gosdt.problem.greedy import CostReduction, SumsReduction
 from arboretum_gosdt.problem.objectives import (
     Accuracy,
     Balanced,
@@ -18,6 +18,8 @@ from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.solvers.path import Path
 from arboretum_gosdt.solvers.rashomon import Rashomon
 from arboretum_gosdt.solvers.thresholds import GosdtThresholds
+from arboretum_gosdt.sums.objectives import PoissonDeviance
+from arboretum_gosdt.sums.solver import LeafSums
 
 
 @hookimpl
@@ -37,4 +39,7 @@ def arboretum_components() -> list[type]:
         Constrained,
         GosdtStudy,
         CostReduction,
+        SumsReduction,
+        PoissonDeviance,
+        LeafSums,
     ]

@@ -46,7 +46,7 @@ FLOORS = {
     "arboretum_gosdt": (
         {"problem", "simd"},
         {"sparse", "depth", "continuous"},
-        {"general", "all_trees", "regression"},
+        {"general", "all_trees", "regression", "sums"},
         {"solvers"},
         {"paper"},
         {"plugin"},

@@ -263,8 +263,8 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
 
 MEMORY = "memory"  # the row store by which growing again is explained
 FRONT_ROWS = 24
-COSTS = ("mean_cost", "mean_cost_error")
-"""Beside the quality, where the objective tells costs by object."""
+OWN = ("mean_cost", "mean_cost_error", "concordance", "integrated_brier")
+"""Before the quality, where the objective measures them."""
 CLASSIFICATION = (
     "accuracy",
     "error",
@@ -300,8 +300,9 @@ def numbers_of(record: Record) -> str:
         "",
     ]
     names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
-    if any(name.endswith(COSTS[0]) for name in metrics):
-        names = (*COSTS, *names)
+    own = [one for one in OWN if any(name.endswith(one) for name in metrics)]
+    # of hazard ratios the error in the times says nothing
+    names = (*own, *(names[-1:] if "concordance" in own else names))
     found = {
         part: {name: metrics.get(f"{part}_{name}") for name in names}
         for part in ("train", "valid", "test")

@@ -7,17 +7,19 @@ from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.tree import Tree
 from arboretum.model.walk import Arrivals, sum_subtrees
 from arboretum.solving.additive import label_costs, shares_of_costs, sum_by_group
+from arboretum.solving.leaf_sums import moments_of
 
 
 def has_own_labels(parts: Parts) -> bool:
     """Return whether trees of a run predict labels of least cost by its objective, rather than the
-    heaviest class: those of solvers, and all where it weighs objects or has costs of each.
+    heaviest class, or the mean: those of solvers, and all where it weighs objects, has costs of
+    each or sums them up by leaf.
     """
     objective = parts.objective
     by_class = hasattr(objective, "label_costs") and (
         parts.solver is not None or hasattr(objective, "weigh")
     )
-    return by_class or hasattr(objective, "costs")
+    return by_class or hasattr(objective, "costs") or hasattr(objective, "moments")
 
 
 @attrs.frozen(eq=False)
@@ -47,7 +49,11 @@ class LabelCosts:
 
 
 def labelled(tree: Tree, problem: Problem) -> Tree:
-    """Return the tree with labels of least cost, ties going to the first."""
+    """Return the tree with labels of least cost, ties going to the first; of sums by leaf with the
+    numbers that the objective predicts.
+    """
+    if hasattr(problem.parts.objective, "moments"):
+        return attrs.evolve(tree, value=predicted(problem, arrivals_of(tree, problem)))
     return attrs.evolve(tree, label=costs_at_nodes(tree, problem).argmin(axis=1))
 
 
@@ -55,9 +61,20 @@ def costs_at_nodes(tree: Tree, problem: Problem) -> np.ndarray:
     """Return float64[nodes, labels]: what each label costs at each node, by the problem's
     objective.
     """
-    objects = problem.objects
     if not hasattr(problem.parts.objective, "costs"):
         return label_costs(problem, tree.weights)
+    return LabelCosts(problem).at_nodes(tree.weights, arrivals_of(tree, problem))[0]
+
+
+def arrivals_of(tree: Tree, problem: Problem) -> Arrivals:
+    """Return where the problem's objects come to rest."""
+    objects = problem.objects
     places = tree.places(objects.table)
-    arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
-    return LabelCosts(problem).at_nodes(tree.weights, arrived)[0]
+    return Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
+
+
+def predicted(problem: Problem, arrived: Arrivals) -> np.ndarray:
+    """Return float64[nodes]: what the objective predicts of the sums at each node."""
+    mine = moments_of(problem)[arrived.who] * arrived.share[:, None]
+    sums = sum_subtrees(sum_by_group(mine, arrived.node, arrived.tree.n_nodes), arrived.tree)
+    return np.asarray(problem.parts.objective.predicts(sums), np.float64)  # type: ignore[union-attr]

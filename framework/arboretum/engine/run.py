@@ -676,8 +676,10 @@ def measure(
     }
     for prefix, rows in ({"train": fitted.train} | judging).items():
         metrics.update(evaluate(tree, rows, prefix))
-        costs = mean_costs(tree, fitted.problem, rows)
-        metrics.update({f"{prefix}_{name}": value for name, value in costs.items()})
+        own = mean_costs(tree, fitted.problem, rows)
+        if (measures := getattr(fitted.problem.parts.objective, "metrics", None)) is not None:
+            own |= measures(tree, rows, fitted.train)
+        metrics.update({f"{prefix}_{name}": value for name, value in own.items()})
     for chosen in fitted.selections.values():
         metrics.update(chosen.numbers())
     return {name: float(value) for name, value in metrics.items()}

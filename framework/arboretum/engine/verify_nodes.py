@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import attrs
 import numpy as np
 
+from arboretum.engine.label_costs import predicted
 from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.engine.monotone import asked_of, held
 from arboretum.errors import sure
@@ -69,11 +70,20 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     return "every node"
 
 
+OF_SUMS = 1e-9
+"""Relative: an objective's function of sums that were added up in another order."""
+
+
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     """Check that a node predicts the mean of its objects, or what the impurity, or a solver's
     objective, makes of them.  Returns how much was checked.
     """
     objects, parts, shift = problem.objects, problem.parts, centre_of(problem)
+    if hasattr(parts.objective, "moments"):
+        said = predicted(problem, arrived)
+        near = np.abs(tree.value - said) <= OF_SUMS * (1 + np.abs(said))
+        at_every_node("value", near, tree.value, said)
+        return "every node"
     by_impurity = getattr(parts.impurity, "leaf_value", None)
     of_leaf = (parts.solver and getattr(parts.objective, "leaf_value", None)) or by_impurity
     if of_leaf is not None:

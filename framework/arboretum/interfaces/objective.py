@@ -1,7 +1,7 @@
 """Contract: what does an exact solver minimise?"""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol, cast
 
@@ -11,6 +11,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.encoded import Encoded
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 
@@ -23,6 +24,8 @@ class Shape(enum.Enum):
     """A cost per leaf, of its class weights, plus a cost per node."""
     deviation = "deviation"
     """How far a leaf's targets are from what it predicts, plus a cost per node."""
+    sums = "sums"
+    """A cost per leaf, of sums over its objects, plus a cost per leaf."""
     complexity = "complexity"
     """The run's complexity, monotone in what the branches cost, over trees that obey the leaf
     rule; ∞ for the others.
@@ -56,6 +59,13 @@ class ObjectiveOptional(Protocol):
         An exact solver's trees then predict a class of least cost, where others predict the
         heaviest; but with ``weigh`` all do.  For numbers ``leaf_value(y, weight) -> float`` says
         what its leaves predict in place of the mean.
+        """
+
+    def metrics(self, tree: Tree, rows: Table, train: Table) -> Mapping[str, float]:
+        """Return numbers of a tree on rows that train or judge, by name: ``train_NAME`` and
+        ``test_NAME`` of the record.
+
+        train : by which is estimated what rows do not say.
         """
 
     def weigh(self, objects: Encoded) -> np.ndarray:

@@ -28,12 +28,13 @@ DIRECTIONS: Mapping[str, str] = MappingProxyType(
             "f1",
             "roc_auc",
             "r2",
+            "concordance",
             "lower_bound",
         ),
         HIGHER,
     )
     | dict.fromkeys(("error", "log_loss", "brier", "mse", "mae", "value", "gap"), LOWER)
-    | dict.fromkeys(("mean_cost", "mean_cost_error"), LOWER)
+    | dict.fromkeys(("mean_cost", "mean_cost_error", "integrated_brier"), LOWER)
     | dict.fromkeys(
         ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER
     )

@@ -72,6 +72,7 @@ class TreeParts:
 
     multiclass, weighted, multiway : it has three classes, weights, categories asked all at once.
     missing : a fifth of some columns has no value.
+    timed : numbers to predict are times, above 0.
     """
 
     multiclass: bool = True
@@ -79,6 +80,7 @@ class TreeParts:
     multiway: bool = True
     missing: bool = False
     task: Task = Task.classification
+    timed: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -108,7 +110,7 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     noise = generator.random(n_rows) < 0.5
     if kind.task is Task.regression:
         values = np.where(noise, generator.normal(size=n_rows) * 3, signal).round(2)
-        target = Target("y", kind.task, values=values)
+        target = Target("y", kind.task, values=np.abs(values) + 0.25 if kind.timed else values)
         return Table(f"toy{seed}", columns, target, weights, roles=_toy_roles(seed, n_rows))
     codes = np.where(
         noise, generator.integers(0, n_classes, n_rows), signal.astype(int) % n_classes

@@ -1,6 +1,10 @@
-"""The greedy counterpart of additive objectives: the test that lowers what labels cost most."""
+"""The greedy counterparts of additive objectives and of sums by leaf: the test that lowers costs
+most.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -12,6 +16,7 @@ from arboretum.api import (
     Problem,
     Tables,
     is_additive,
+    moments_of,
     shares_of_costs,
 )
 
@@ -88,4 +93,67 @@ def reduction(costs: np.ndarray) -> np.ndarray:
     costs : float64[tests, outcomes, labels].
     """
     found: np.ndarray = costs.sum(axis=1).min(axis=1) - costs.min(axis=2).sum(axis=1)
+    return found
+
+
+@attrs.frozen
+class SumsReduction:
+    """By how much a test lowers what leaves cost, by the sums of the run's objective; without one,
+    the squared deviation from the mean.
+    """
+
+    kind = "criterion"
+    name = "sums_reduction"
+    paper = "Breiman, Friedman, Olshen & Stone 1984; LeBlanc & Crowley 1992"
+    capabilities = ("regression", "weights", "multiway", "thresholds", "additive")
+    own_unit = True
+    example = "dataset=diabetes method=greedy objective=poisson"
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """Return float64[tests]: what the node costs less what the outcomes cost."""
+        return _reduction_of_sums(tables.weights, _squares)
+
+    def for_problem(self, problem: Problem) -> SumsReduction:
+        """Return the criterion with the moments of the run's objective.  Raises CapabilityError for
+        one that has none.
+        """
+        objective = problem.parts.objective
+        if objective is None:
+            return self
+        if not hasattr(objective, "moments"):
+            raise CapabilityError(
+                "criterion sums_reduction needs an objective of sums by leaf; "
+                f"{objective.name} is none: choose poisson or survival"
+            )
+        return OfMoments(moments_of(problem), objective.leaf)  # type: ignore[attr-defined]
+
+
+@attrs.frozen(eq=False)
+class OfMoments(SumsReduction):
+    """With an objective.   moments : float64[n_objects, k].   leaf : what sums of them cost."""
+
+    moments: np.ndarray = attrs.field(default=None)
+    leaf: Callable[[np.ndarray], np.ndarray] = attrs.field(default=None)
+
+    def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """Return float64[len(rows), k], the moments."""
+        return np.asarray(self.moments[rows])
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """Return float64[tests]: what the node costs less what the outcomes cost."""
+        return _reduction_of_sums(tables.extra, self.leaf)
+
+
+def _reduction_of_sums(sums: np.ndarray, leaf: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """float64[tests] of float64[tests, outcomes, k]; an outcome of no object costs nothing."""
+    held = sums.any(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(held, leaf(sums), 0.0).sum(axis=1)
+        found: np.ndarray = leaf(sums.sum(axis=1)) - below
+    return found
+
+
+def _squares(sums: np.ndarray) -> np.ndarray:
+    """Σ w (y − mean)² of sums of w, w y and w y²."""
+    found: np.ndarray = sums[..., 2] - sums[..., 1] ** 2 / sums[..., 0]
     return found

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
+    EVENT,
     Capability,
     Context,
     Parts,
@@ -143,6 +144,7 @@ def kind_of_table(component: Component, task: Task | None = None) -> TreeParts:
         weighted=claims(component, Capability.weights),
         multiway=claims(component, Capability.multiway),
         task=task or tasks_of(component)[0],
+        timed=EVENT in getattr(component, "reads", ()),
     )
 
 

@@ -1,0 +1,93 @@
+"""Objectives of sums by leaf: what a leaf costs is a function of sums over its objects; λ per leaf.
+
+A plugin says which numbers of objects are added up (``moments``), and what a leaf of such sums
+costs (``leaf``) and predicts (``predicts``).  Squared errors are one of these (n, Σ y, Σ y²),
+likelihoods of counts and of survival times are others.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.errors import ContractError, DataError, sure
+from arboretum.interfaces.component import param
+from arboretum.interfaces.method import Problem
+from arboretum.model.encoded import Encoded
+from arboretum.model.tree import Tree
+
+
+@attrs.frozen
+class SumsObjective:
+    """Mean over the weight of what leaves cost, by the sums of their objects, + λ · leaves.
+
+    superadditive : (class attribute) leaf(a + b) ≥ leaf(a) + leaf(b) for all sums of objects, as
+        for whatever a leaf fits best, alone or together: then a set costs no less than its objects,
+        each its own leaf, which is the bound that a search has.  A promise: each run tries it on a
+        few of its objects.
+    """
+
+    kind = "objective"
+    paper = ""
+    capabilities: ClassVar[tuple[str, ...]] = ("regression", "weights")
+    shape = "sums"
+    superadditive: ClassVar[bool] = True
+
+    lam: float = param(
+        0.01,
+        "λ, what a leaf costs: a split stays where it lowers the mean cost by more",
+        ge=0.0,
+        lt=math.inf,
+    )
+
+    def moments(self, objects: Encoded) -> np.ndarray:
+        """Return float64[objects, k]: what each object adds, its weight among it.  Subclasses say
+        it.
+        """
+        raise NotImplementedError
+
+    def leaf(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64[…]: what leaves cost whose objects have these sums, float64[…, k].
+        Subclasses say it; rounding may put it below 0.
+        """
+        raise NotImplementedError
+
+    def predicts(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64[…]: what leaves of these sums, float64[…, k], predict.  Subclasses say
+        it.
+        """
+        raise NotImplementedError
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """Return the objective of a tree by where the objects come to rest."""
+        objects, moments = problem.objects, moments_of(problem)
+        at = tree.apply(objects.table)[objects.row_of_object]
+        sums = np.zeros((tree.n_nodes, moments.shape[1]))
+        np.add.at(sums, at, moments)
+        cost = float(np.sum(self.leaf(sums[np.unique(at)])))
+        return cost / float(objects.weight.sum()) + self.lam * int(tree.is_end.sum())
+
+
+def moments_of(problem: Problem) -> np.ndarray:
+    """Return float64[objects, k], what ``moments`` of the run's objective says.
+
+    Raises ContractError for another shape, DataError, naming the row, for a number that is not
+    finite.
+    """
+    objective, objects = sure(problem.parts.objective), problem.objects
+    found = np.asarray(objective.moments(objects), np.float64)  # type: ignore[attr-defined]
+    if found.ndim != 2 or len(found) != objects.n_objects:
+        raise ContractError(
+            f"objective {objective.name}: moments must return float64[{objects.n_objects}, k]; "
+            f"got {found.shape}"
+        )
+    if not np.isfinite(found).all():
+        u, k = map(int, np.argwhere(~np.isfinite(found))[0])
+        raise DataError(
+            f"objective {objective.name}: moments are finite numbers, and number {k} of row "
+            f"{int(objects.row_of_object[u])} is {found[u, k]}"
+        )
+    return found
