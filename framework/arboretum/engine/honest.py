@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import verify, verify_nodes
-from arboretum.engine.label_costs import LabelCosts, has_own_labels
+from arboretum.engine.label_costs import LabelCosts, has_own_labels, predicted
 from arboretum.engine.mismatch import at_every_node, equal, fail
 from arboretum.engine.row_costs import problem_of_rows
 from arboretum.engine.verify_nodes import centre_of
@@ -113,6 +113,8 @@ def _numbers(problem: Problem, arrived: Arrivals, reached: np.ndarray) -> np.nda
     """Return float64[n_nodes]: what nodes predict, the mean of their rows, or what the impurity, or
     a solver's objective, makes of them; 0 where none comes by.   reached : bool[n_nodes].
     """
+    if hasattr(problem.parts.objective, "moments"):
+        return predicted(problem, arrived)
     parts, shift = problem.parts, centre_of(problem)
     of_leaf = parts.solver and getattr(parts.objective, "leaf_value", None)
     of_leaf = of_leaf or getattr(parts.impurity, "leaf_value", None)
