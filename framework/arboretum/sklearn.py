@@ -32,7 +32,8 @@ from sklearn.utils.validation import (
 
 from arboretum.engine import check
 from arboretum.engine.class_weights import weigh_classes, weights_of_classes, with_weight
-from arboretum.engine.run import fit as grow_tree, measure
+from arboretum.engine.row_costs import measure
+from arboretum.engine.run import fit as grow_tree
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.select import fields_in
 from arboretum.errors import ArboretumError, BudgetError, ConfigError, sure, unknown

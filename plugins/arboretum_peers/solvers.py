@@ -357,7 +357,7 @@ class PytreesContree(Peer):
 
     name = "peer_pytrees_contree"
     paper = "Kiossou, Schaus & Nijssen 2026, after Brița, van der Linden & Demirović 2025"
-    example = DL85.example
+    example = DL85.example.replace("monk1-full", "iris")
     distribution = "pytrees-rs"
     adapter = "pytrees-rs/contree"
     charges = False

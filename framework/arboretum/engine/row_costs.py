@@ -1,4 +1,8 @@
-"""Rows that judge a tree, or fill it, as a problem of their own; what answers cost them."""
+"""Rows that judge a tree, or fill it, as a problem of their own; every number of a tree on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -11,6 +15,9 @@ from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
+
+if TYPE_CHECKING:
+    from arboretum.engine.run import Fit
 
 
 def problem_of_rows(problem: Problem, rows: Table) -> Problem:
@@ -50,3 +57,32 @@ def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:
     share = objects.weight / objects.weight.sum()
     mean = float(share @ own)
     return {"mean_cost": mean, "mean_cost_error": float(np.sqrt(share**2 @ (own - mean) ** 2))}
+
+
+def measure(
+    tree: Tree, fitted: Fit, table: Table, problem: Problem | None = None
+) -> dict[str, float]:
+    """Every reported number of a tree: quality per part, and the complexities over the training
+    objects.
+
+    problem : of the rows that the tree's numbers are of; None: of those that grew it.
+    """
+    problem = problem or fitted.problem
+    from arboretum.engine.search.coverage_state import covering_cost_of
+    from arboretum.measure import complexities, evaluate
+
+    metrics = {**complexities(tree), **covering_cost_of(tree, problem, problem.objects.table)}
+    judging = {
+        prefix: table.take(rows)
+        for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test))
+        if len(rows)
+    }
+    for prefix, rows in ({"train": fitted.train} | judging).items():
+        metrics.update(evaluate(tree, rows, prefix))
+        own = mean_costs(tree, fitted.problem, rows)
+        if (measures := getattr(fitted.problem.parts.objective, "metrics", None)) is not None:
+            own |= measures(tree, rows, fitted.train)
+        metrics.update({f"{prefix}_{name}": value for name, value in own.items()})
+    for chosen in fitted.selections.values():
+        metrics.update(chosen.numbers())
+    return {name: float(value) for name, value in metrics.items()}

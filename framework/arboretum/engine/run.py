@@ -23,7 +23,7 @@ from arboretum.engine.interruptions import hold_signals, mark_interrupted, witho
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.monotone import asked_of, check_pruned
 from arboretum.engine.progress import Progress, about
-from arboretum.engine.row_costs import mean_costs
+from arboretum.engine.row_costs import measure
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.training import one_value, training_rows
 from arboretum.errors import (
@@ -654,35 +654,6 @@ def kernel_trouble() -> str:
     from arboretum.kernels.disk_cache import cache_trouble
 
     return cache_trouble()
-
-
-def measure(
-    tree: Tree, fitted: Fit, table: Table, problem: Problem | None = None
-) -> dict[str, float]:
-    """Every reported number of a tree: quality per part, and the complexities over the training
-    objects.
-
-    problem : of the rows that the tree's numbers are of; None: of those that grew it.
-    """
-    problem = problem or fitted.problem
-    from arboretum.engine.search.coverage_state import covering_cost_of
-    from arboretum.measure import complexities, evaluate
-
-    metrics = {**complexities(tree), **covering_cost_of(tree, problem, problem.objects.table)}
-    judging = {
-        prefix: table.take(rows)
-        for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test))
-        if len(rows)
-    }
-    for prefix, rows in ({"train": fitted.train} | judging).items():
-        metrics.update(evaluate(tree, rows, prefix))
-        own = mean_costs(tree, fitted.problem, rows)
-        if (measures := getattr(fitted.problem.parts.objective, "metrics", None)) is not None:
-            own |= measures(tree, rows, fitted.train)
-        metrics.update({f"{prefix}_{name}": value for name, value in own.items()})
-    for chosen in fitted.selections.values():
-        metrics.update(chosen.numbers())
-    return {name: float(value) for name, value in metrics.items()}
 
 
 @contextmanager

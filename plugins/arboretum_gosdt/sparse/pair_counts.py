@@ -312,12 +312,9 @@ def pack_rows_into_word(v, words, at, parts, positions, rows, first):
                 for load in range(two)
                 for quad in range(4)
             ]
+            shown = ir.Constant(ir.VectorType(number, len(far)), far)
             found = [
-                b.shuffle_vector(
-                    loads[k],
-                    loads[k + two - 1],
-                    ir.Constant(ir.VectorType(number, len(far)), far),
-                )
+                b.shuffle_vector(loads[k], loads[k + two - 1], shown)
                 for k in range(0, len(loads), two)
             ]
             if len(found) > 1:  # a lane has one byte here, so that they follow one another
