@@ -25,6 +25,7 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_gosdt.problem.greedy import CostReduction
 from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_policy.loans import Loans
 from arboretum_policy.objective import PolicyValue
 from arboretum_policy.scores import Estimate, Model, Scoring, folds_of, numbers_of, scores_of
 from arboretum_policy.trial import Trial
@@ -34,6 +35,12 @@ class TestTrial(DatasetSuite):
     @pytest.fixture
     def component(self):
         return Trial(n_rows=40)
+
+
+class TestLoans(DatasetSuite):
+    @pytest.fixture
+    def component(self):
+        return Loans(n_rows=40)
 
 
 class TestPolicyValue(ObjectiveSuite):
