@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import numpy as np
 
+from arboretum.engine.label_costs import labelled
 from arboretum.errors import sure
 from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
@@ -20,7 +21,7 @@ from arboretum.model.table import Table
 from arboretum.model.tree import MISSING_STOPS, Tree
 
 if TYPE_CHECKING:
-    from arboretum.engine.search.assemble import Grown
+from arboretum.engine.search.assemble import Grown
 
 Place = TypeVar("Place")
 
@@ -44,6 +45,8 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
     if objects.is_classification:
         # the majority class, where all are as good
         trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]
+    elif hasattr(objective, "moments"):
+        trees = [labelled(tree, problem)]
     else:
         leaf_value = sure(getattr(objective, "leaf_value", None))
         trees = [attrs.evolve(tree, value=np.array([leaf_value(objects.y, objects.weight)]))]

@@ -51,7 +51,12 @@ class Few:
         return Few(
             sure(problem.parts.objective),
             Ground.of(problem),
-            attrs.evolve(problem, objects=problem.objects.take(rows), valid=None),
+            attrs.evolve(
+                problem,
+                objects=problem.objects.take(rows),
+                parts=attrs.evolve(problem.parts, criterion=None),
+                valid=None,
+            ),
         )
 
 
@@ -64,10 +69,10 @@ def broken_objective(few: Few) -> str:
         return fault
     if shape not in (Shape.additive, Shape.deviation, Shape.sums):
         return ""
-    trees = four_trees(small)
-    if trees is None:
-        return ""
     try:
+        trees = four_trees(small)
+        if trees is None:
+            return ""
         with blaming(f"objective {objective.name}"):
             found = [float(objective.value(tree, small)) for tree in trees]
             relabelled = _label_fault(objective, trees[1], small)

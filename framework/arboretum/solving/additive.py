@@ -28,9 +28,9 @@ from arboretum.solving.whole import WHOLE, common_unit, whole_numbers
 
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""
-ROUNDED = 51
-"""Bits of all costs of objects together, at most, where these have to be rounded; FINE of their
-mean, since each bit takes the bit-parallel searches its share.
+ROUNDED, FINE_OF_OBJECTS = 51, 40
+"""Bits of all costs of objects together, at most, and of their mean, where these have to be
+rounded: each takes the bit-parallel searches its share.
 """
 
 
@@ -109,7 +109,7 @@ def _whole_costs_of_objects(
         whole, each = found[0].reshape(costs.shape), found[1]
         if float(mass @ np.abs(whole).max(axis=1, initial=0).astype(np.float64)) < WHOLE:
             return WholeCosts(whole * mass[:, None], each / total, slack)
-    bits = min(ROUNDED, FINE + len(mass).bit_length())
+    bits = min(ROUNDED, FINE_OF_OBJECTS + len(mass).bit_length())
     places = bits - math.frexp(float(mass @ np.abs(costs).max(axis=1, initial=0.0)))[1]
     whole = np.floor(np.ldexp(costs, places)).astype(np.int64)
     grain = Fraction(1, total) * (Fraction(1, 2**places) if places >= 0 else 2**-places)

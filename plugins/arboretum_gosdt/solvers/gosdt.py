@@ -177,7 +177,9 @@ class Gosdt:
         if which is not Which.intervals:
             # lanes are as wide as all losses together ask for
             costs[0] *= max(1, whole.units.most // max(1, costs[0].sum()) - len(some))
-        small = few(problem)
+        # a few rows may not show what the run's objective reads
+        plain = attrs.evolve(problem.parts, objective=Accuracy())
+        small = few(attrs.evolve(problem, parts=plain))
         tests = attrs.evolve(whole.tests, codes=np.ascontiguousarray(whole.tests.codes[:, some]))
         units = attrs.evolve(whole.units, costs=costs, mass=whole.units.mass[some])
         search = AdditiveSearch(small, whole.limits, tests, units)

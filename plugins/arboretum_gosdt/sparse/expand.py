@@ -210,7 +210,9 @@ def raise_bounds_from_pairs(data, levels, scratch, d):
             floor = node.cheapest * levels.mass[d, place] if priced else 0
             two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER
             least = (
-                min(4 * p, q * three + 3 * p) if data.numbers.bounds & SHAPE != 0 else 3 * p
+                min(4 * p, q * three + 3 * p)
+                if data.numbers.bounds & SHAPE != 0 and three != never
+                else 3 * p
             ) + floor
             more = max(many[place], least if depth >= 3 and three != never else NEVER)
             if not priced:

@@ -70,7 +70,8 @@ def test_the_tree_is_of_least_cost_within_the_limits(limits, digits):
         most = {"depth": "max_depth", "leaves": "max_leaves"}
         asked = {name: limits.get(field) for name, field in most.items()}
         best = float(least(problem, least=limits.get("min_leaf", 1), **asked))
-        assert solution.value == pytest.approx(best, rel=1e-12, abs=1e-12)
+        off = float(whole_costs(problem).more) + 1e-12
+        assert solution.value == pytest.approx(best, abs=off)
         assert solution.lower_bound <= best + 1e-12 and solution.status is Status.optimal
         assert digits == ALL or solution.lower_bound == solution.value
 
@@ -91,7 +92,8 @@ def test_every_search_finds_what_brute_force_finds(which, digits):
             assert "knows" in str(error)
             continue
         best = float(least(problem, depth=depth))
-        assert solution.value == pytest.approx(best, rel=1e-12, abs=1e-12)
+        off = float(whole_costs(problem).more) + 1e-12
+        assert solution.value == pytest.approx(best, abs=off)
 
 
 def test_prices_count_beside_costs_of_objects():
@@ -116,7 +118,7 @@ def test_whole_costs_are_the_costs_or_below_them_by_no_more_than_they_say(digits
         assert found.slack == 0 and (found.more > 0) == (digits == ALL)
         assert min(off) >= 0 and sum(off) <= found.more * problem.objects.n_classes
         assert digits == ALL or not any(off)
-        assert float(found.more) < 1e-12
+        assert float(found.more) < 1e-9 * np.abs(np.array(exact, float)).sum()
 
 
 @pytest.mark.parametrize("digits", [0, 2, ALL])
@@ -132,8 +134,9 @@ def test_the_checker_accepts_the_proof_and_refuses_a_bound_above_it(digits, limi
         solution = solver.solve(problem, Context())
         proof = read_proof(solver.proof)
         accepted = check_proof(proof, problem)
+        off = float(whole_costs(problem).more) + 1e-12
         assert accepted.value == pytest.approx(solution.value, rel=1e-12, abs=1e-12)
-        assert accepted.lower_bound == pytest.approx(solution.value, rel=1e-11, abs=1e-11)
+        assert accepted.lower_bound == pytest.approx(solution.value, abs=2 * off)
         assert accepted.lower_bound <= solution.value + 1e-12
         shown += proof.n_records > 0
         far = Gosdt(proof=solver.proof)
@@ -183,5 +186,6 @@ def test_labels_without_rows_may_be_the_cheapest():
 def test_a_million_distinct_costs_are_rounded_and_the_note_says_so():
     problem = limited(tiny_problem(1, OwnCosts(seed=5, digits=ALL), n_rows=12), solver=Gosdt())
     solution = Gosdt().solve(problem, Context())
-    assert 0 <= solution.value - solution.lower_bound < 1e-12
+    gap = solution.value - solution.lower_bound
+    assert 0 < gap < 1e-9 and solution.status is Status.optimal
     assert any("more digits" in note for note in solution.notes)

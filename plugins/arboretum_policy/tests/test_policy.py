@@ -20,6 +20,7 @@ from arboretum.api import (
     Target,
     Task,
 )
+from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.testing import CriterionSuite, DatasetSuite, ObjectiveSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import prices_of, toy_objects
@@ -196,3 +197,20 @@ def test_the_best_policy_of_the_trial_is_found_on_many_rows():
     assert worth["truth"] == max(worth.values())
     share = truth.mean()
     assert worth["truth"] - worth["wait"] == pytest.approx(share, abs=0.1)
+
+
+def test_a_rare_action_does_not_stop_what_is_tried_on_a_few_rows():
+    table = small(4, 60)
+    codes = np.where(np.arange(60) % 20 == 7, 2, np.arange(60) % 2).astype(np.int32)
+    table = attrs.evolve(table, target=attrs.evolve(table.target, codes=codes))
+    objects = toy_objects(table, multiway=False)
+    objective = PolicyValue(folds=2)
+    parts = Parts(method=None, objective=objective, solver=Gosdt(), criterion=CostReduction())
+    problem = Problem(objects, prices_of(objects), parts)
+    Gosdt().warm_up(problem, Context())
+    assert broken_objective(Few.of(problem)) == ""
+    assert CostReduction().for_problem(problem) is not CostReduction()
+    few = attrs.evolve(problem, objects=objects.take(np.arange(6)))
+    assert isinstance(few.parts.criterion, CostReduction)
+    with pytest.raises(DataError, match="was taken in none of the 6 rows"):
+        objective.costs(few)
