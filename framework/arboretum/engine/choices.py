@@ -21,7 +21,7 @@ from arboretum.model.table import Table
 from arboretum.model.tree import MISSING_STOPS, Tree
 
 if TYPE_CHECKING:
-from arboretum.engine.search.assemble import Grown
+    from arboretum.engine.search.assemble import Grown
 
 Place = TypeVar("Place")
 
