@@ -98,12 +98,13 @@ from arboretum.model.table import (
     PROPENSITY,
     Column,
     ColumnKind,
+    ColumnSpec,
     Table,
     Target,
     Task,
     cost_role,
 )
-from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 from arboretum.model.walk import policies
 from arboretum.rows.values import Distinct, adds_exactly, bins_of
 from arboretum.solving.additive import (

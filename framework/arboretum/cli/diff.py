@@ -23,8 +23,8 @@ from arboretum.model.document import Cell, Chapter, Document, Listing, Section
 from arboretum.model.frame import spelled, table_like
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Record
-from arboretum.model.table import ColumnKind, Table, Target, recode
-from arboretum.model.tree import ColumnSpec, Tree
+from arboretum.model.table import ColumnKind, ColumnSpec, Table, Target, recode
+from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import split_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry

@@ -182,7 +182,7 @@ def _place_on_axis(column: Column) -> tuple[np.ndarray, Axis]:
     """
     if column.is_continuous:
         return column.values.astype(np.float64), Axis(column.name)
-    absent = int(column.missing.any())  # a place of its own before the first category
+    absent = int(column.has_missing)  # a place of its own before the first category
     names = ("missing",) * absent + tuple(column.categories)
     about = np.random.default_rng([*column.name.encode()]).uniform(
         -REACH, REACH, len(column.values)

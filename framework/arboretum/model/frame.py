@@ -26,8 +26,8 @@ from arboretum.model.dates import (
 from arboretum.model.missing import MISSING, missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
-from arboretum.model.table import Column, ColumnKind, Table, Target, recode
-from arboretum.model.tree import ColumnSpec, Tree
+from arboretum.model.table import Column, ColumnKind, ColumnSpec, Table, Target, recode
+from arboretum.model.tree import Tree
 
 
 def table_like(tree: Tree, X: object) -> Table:

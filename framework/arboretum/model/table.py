@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import attrs
@@ -92,6 +93,33 @@ def recode(
     return by_code(positions(known, wanted, unseen), codes, MISSING, unseen, np.int32)
 
 
+@attrs.frozen
+class ColumnSpec:
+    """What the tree must know of a raw column to read rows: its name, kind, categories, and the
+    unit of dates.
+
+    missing : whether a training row had no value there; pictures then say where such rows go.
+    question : see :class:`Column`.
+    """
+
+    name: str
+    kind: ColumnKind = attrs.field(converter=ColumnKind)
+    categories: tuple[str, ...] = ()
+    unit: str = ""
+    missing: bool = False
+    question: str = ""
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether its values are numbers."""
+        return self.kind is ColumnKind.continuous
+
+    @staticmethod
+    def of(column: Column) -> ColumnSpec:
+        """Return the specification of a table's column."""
+        return column.spec
+
+
 @attrs.frozen(eq=False)
 class Column:
     """One attribute of the table.
@@ -124,6 +152,18 @@ class Column:
     def missing(self) -> np.ndarray:
         """bool[n_rows]: which values are missing."""
         return _missing(self.values, coded=not self.is_continuous)
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether any is."""
+        return bool(np.count_nonzero(self.missing))
+
+    @cached_property
+    def spec(self) -> ColumnSpec:
+        """What trees know of the column."""
+        return ColumnSpec(
+            self.name, self.kind, self.categories, self.unit, self.has_missing, self.question
+        )
 
     def as_numbers(self) -> np.ndarray:
         """Return float[n_rows]: the values, or the codes, as numbers, NaN = missing."""

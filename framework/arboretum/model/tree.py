@@ -34,8 +34,7 @@ from arboretum.model.reading import (
 )
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import (
-    Column,
-    ColumnKind,
+    ColumnSpec,
     HasTask,
     Table,
     Task,
@@ -57,40 +56,6 @@ READS = ("arboretum.tree/1", SCHEMA)
 """Schema 1 has no surrogates and no prices of branches, and counts a row that is split once in
 every branch.
 """
-
-
-@attrs.frozen
-class ColumnSpec:
-    """What the tree must know of a raw column to read rows: its name, kind, categories, and the
-    unit of dates.
-
-    missing : whether a training row had no value there; pictures then say where such rows go.
-    question : see :class:`Column`.
-    """
-
-    name: str
-    kind: ColumnKind = attrs.field(converter=ColumnKind)
-    categories: tuple[str, ...] = ()
-    unit: str = ""
-    missing: bool = False
-    question: str = ""
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether its values are numbers."""
-        return self.kind is ColumnKind.continuous
-
-    @staticmethod
-    def of(column: Column) -> ColumnSpec:
-        """Return the specification of a table's column."""
-        return ColumnSpec(
-            column.name,
-            column.kind,
-            column.categories,
-            column.unit,
-            bool(column.missing.any()),
-            column.question,
-        )
 
 
 @attrs.frozen
@@ -237,7 +202,8 @@ class Tree(HasTask):
         rest at each node; 0 where it is no end.
         """
         rest = self.weights.copy()
-        np.subtract.at(rest, self.parent[1:], self.weights[1:])
+        if (self.is_end > self.is_leaf).any():
+            np.subtract.at(rest, self.parent[1:], self.weights[1:])
         # what rounding leaves
         rest = np.maximum(rest, 0.0) if self.is_classification else rest
         return frozen_array(np.where(self.is_end[:, None], rest, 0.0), np.float64)
@@ -279,11 +245,9 @@ class Tree(HasTask):
     @cached_property
     def parent(self) -> np.ndarray:
         """int32[n_nodes]: the parent of each node, −1 at the root."""
-        if self.n_nodes == 1:
-            return frozen_array([NO_CHILD], np.int32)
-        return frozen_array(
-            np.where(self.edge_to < 0, NO_CHILD, self.owner[self.edge_to]), np.int32
-        )
+        parent, present = np.full(self.n_nodes, NO_CHILD, np.int32), self.child >= 0
+        parent[self.child[present]] = self.owner[present]
+        return frozen_array(parent)
 
     @property
     def edge_price(self) -> np.ndarray:
@@ -689,7 +653,7 @@ def single_leaf(table: Table) -> Tree:
     }
     return Tree(
         task=target.task,
-        columns=tuple(ColumnSpec.of(c) for c in table.columns),
+        columns=tuple(column.spec for column in table.columns),
         classes=target.classes,
         rules=(),
         weights=moments[None],

@@ -129,12 +129,14 @@ def _whole_costs_of_classes(
         [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
     )
     most, total = int(cost.max(initial=1)), int(mass.sum())
-    slack = error * len(mass) * max(factors) * parts * most
+    slack = error and error * len(mass) * max(factors) * parts * most
     scaled = [factor * unit for factor in factors]
     apart = common_unit(set(scaled))
     each, value = [int(one / apart) for one in scaled], apart * parts
     if total * max(each) * most < WHOLE:
-        loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
+        costs = (np.array(each)[:, None] * cost).take(objects.label, axis=0)
+        if (mass != 1).any():
+            costs *= mass[:, None]
     else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
         value = (
             Fraction(
@@ -147,8 +149,9 @@ def _whole_costs_of_classes(
             objects.weight
             * np.array([float(one * parts / value) for one in factors])[objects.label]
         ).astype(np.int64)
+        costs = loss[:, None] * cost.take(objects.label, axis=0)
         slack += len(mass) * value * most
-    return WholeCosts(loss[:, None] * cost[objects.label], value, slack)
+    return WholeCosts(costs, value, slack)
 
 
 def is_additive(objective: object) -> bool:

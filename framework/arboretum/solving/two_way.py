@@ -17,7 +17,7 @@ from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
-from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
+from arboretum.model.tree import MISSING_STOPS, Tree
 from arboretum.solving.additive import (
     is_additive,
     label_costs,
@@ -161,7 +161,7 @@ def two_way_tree(
     paid[inner] = price[nodes[inner, 0]]
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
+        columns=tuple(column.spec for column in objects.table.columns),
         classes=objects.table.target.classes,
         rules=tuple(map(rule, rule_of)),
         test=np.array(test),

@@ -151,7 +151,7 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
             feature = ToyFeature(
                 column.name, position, family, len(column.categories), categories=column.categories
             )
-        if column.missing.any():
+        if column.has_missing:
             feature, code = (
                 attrs.evolve(feature, has_missing=True),
                 np.where(column.missing, feature.n_bins, code),

@@ -14,7 +14,6 @@ from arboretum.api import (
     MISSING_SPLITS,
     MISSING_STOPS,
     ColumnKind,
-    ColumnSpec,
     Context,
     Encoded,
     Family,
@@ -323,7 +322,7 @@ def _freeze_tree(
     child[offset[nodes["above"][1:]] + nodes["outcome"][1:]] = np.arange(1, len(nodes))
     return Tree(
         task=objects.task,
-        columns=tuple(map(ColumnSpec.of, objects.table.columns)),
+        columns=tuple(column.spec for column in objects.table.columns),
         classes=objects.table.target.classes,
         rules=known,
         test=test,

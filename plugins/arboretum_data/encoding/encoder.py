@@ -183,7 +183,7 @@ class TestsEncoder:
 
         uncoded : of such a column it is a test whether the value is known.
         """
-        missing = bool(column.missing.any() or origin.missing.any())
+        missing = column.has_missing or origin.has_missing
         if missing and self.missing is Missing.drop_columns:
             return "it has missing values"
         known = origin.values[~origin.missing]
@@ -207,8 +207,8 @@ class TestsEncoder:
         self, column: Column, origin: Column, position: int, source: Table, edges: np.ndarray | None
     ) -> list[Coded]:
         """Return a column's coded features, each with its codes; none where it asks nothing."""
-        missing_bin = self.missing is Missing.category and bool(
-            column.missing.any() or origin.missing.any()
+        missing_bin = self.missing is Missing.category and (
+            column.has_missing or origin.has_missing
         )
         if column.is_continuous:
             rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric

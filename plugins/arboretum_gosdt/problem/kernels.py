@@ -150,6 +150,43 @@ def merge_rows(planes, hashes, slots, group, first):
 
 
 @jit
+def span_of_costs(costs):
+    """Return Σ over objects of (greatest − least cost), and of Σ over labels of (greatest − cost),
+    where costs reach at least from 0 to 0.
+
+    costs : int64[objects, labels].
+    """
+    spread, saved = np.int64(0), np.int64(0)
+    for r in range(costs.shape[0]):
+        most = least = np.int64(0)
+        for k in range(costs.shape[1]):
+            most, least = max(most, costs[r, k]), min(least, costs[r, k])
+            saved -= costs[r, k]
+        spread += most - least
+        saved += most * costs.shape[1]
+    return spread, saved
+
+
+@jit
+def add_to_groups(group, costs, mass, count, summed, sums):
+    """Add what objects cost, weigh and count to the groups that they are in.
+
+    group : int64[objects].
+    costs : int64[objects, labels].
+    mass, count : int64[objects], weight and training rows.
+    summed : zeros, int64[groups, labels], sums of costs.
+    sums : zeros, int64[3, groups], mass, rows and members.
+    """
+    for r in range(group.shape[0]):
+        u = group[r]
+        for k in range(costs.shape[1]):
+            summed[u, k] += costs[r, k]
+        sums[0, u] += mass[r]
+        sums[1, u] += count[r]
+        sums[2, u] += 1
+
+
+@jit
 def savings_of_labels(costs, weights, helps):
     """Write what label k saves of the worst label's cost in group u to weights[u, k], and whether
     any label saves something to helps[u].

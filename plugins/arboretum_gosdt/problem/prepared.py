@@ -103,13 +103,20 @@ class Units:
     more: Fraction = Fraction(0)
 
     @cached_property
+    def unit(self) -> Fraction:
+        """What 1/q loss is worth."""
+        return self.loss_value / self.q
+
+    @cached_property
     def most(self) -> int:
         """What all labels together may save, at most: sums of weights stay below."""
-        return int((self.costs.max(axis=1, keepdims=True, initial=0) - self.costs).sum())
+        from arboretum_gosdt.problem.kernels import span_of_costs
+
+        return int(span_of_costs(self.costs)[1])
 
     def value(self, integer: int) -> float:
         """Return the objective's value of a value in 1/q losses, ``base`` included."""
-        return float((integer + self.above) * self.loss_value / self.q)
+        return float((integer + self.above) * self.unit)
 
 
 def units_of(problem: Problem) -> Units:
@@ -122,13 +129,14 @@ def units_of(problem: Problem) -> Units:
     The numbers: weights are mass · unit, factors and costs of errors have common divisors, which go
     into ``loss_value``; q is the common denominator of λ and of prices in losses.
     """
+    from arboretum_gosdt.problem.kernels import span_of_costs
+
     objective: Any = problem.parts.objective
     weights = exact_weights(problem.objects.weight)
     mass, _, error = weights
     found = whole_costs(problem, weights)
     costs, loss_value = found.costs, found.unit
-    spread = int((costs.max(axis=1, initial=0) - costs.min(axis=1, initial=0)).sum())
-    bound, lam = spread + 1, decimal(objective.lam) / loss_value
+    bound, lam = int(span_of_costs(costs)[0]) + 1, decimal(objective.lam) / loss_value
     q, per_price, per_leaf = lam.denominator, Fraction(0), Fraction(0)
     if objective.mu > 0:
         if error or found.more:
@@ -382,7 +390,7 @@ def pack_distinct_tests(
     context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
     planes = np.zeros((width, n), np.uint32)
     kept = np.empty(n_tests, np.int64)
-    words = random_words(n)[:, 0].copy()
+    words = random_words(n - n // 2).ravel()[:n]
     room = kernels.Planes(
         planes,
         kept,
@@ -531,9 +539,7 @@ def _merge_objects(
     groups = len(first)
     costs = np.zeros((groups, units.costs.shape[1]), np.int64)
     sums = np.zeros((3, groups), np.int64)
-    np.add.at(costs, group, units.costs)
-    np.add.at(sums[0], group, units.mass)
-    sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
+    kernels.add_to_groups(group, units.costs, units.mass, objects.count, costs, sums)
     weights, helps = np.empty_like(costs), np.empty(groups, np.bool_)
     base = kernels.savings_of_labels(costs, weights, helps)
     return first, weights, helps, sums, int(base), costs

@@ -1,7 +1,9 @@
 """What the nodes of a tree hold: every object walks down once; and the last tests of a tree that
 a search does not keep::
 
-    add_objects_to_nodes: for every object: from the root to a leaf, add weight, rows, costs
+    add_objects_to_nodes: for every object: from the root to a leaf, add its weight; there, rows
+                          and costs, which are then added upwards
+    best_test: for every binary test: greatest weight of a class at its one side + at its other
     best_cut:  for every column and cut: greatest weight of a class at its left + at its right
 
 Invariants: node 0 is the root, test −1 a leaf.  Ranks are at least 0, so that they index; a cut
@@ -29,18 +31,15 @@ def add_objects_to_nodes(coded, nodes, objects, held):
     """Add every object to the nodes on its path.
 
     coded : :class:`arboretum_gosdt.problem.kernels.Coded`.
-    nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), root first.
+    nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), each before those
+        below it.
     objects : Objects.
     held : Held, zeros, written.
     """
     for r in range(objects.label.shape[0]):
         node = np.int64(0)
         while True:
-            k = objects.label[r]
-            held.weights[node, k] += objects.weight[r]
-            held.rows[node] += objects.count[r]
-            for label in range(objects.costs.shape[1]):
-                held.costs[node, label] += objects.costs[r, label]
+            held.weights[node, objects.label[r]] += objects.weight[r]
             t = nodes[node, 0]
             if t < 0:
                 break
@@ -48,6 +47,15 @@ def add_objects_to_nodes(coded, nodes, objects, held):
             code, index = coded.codes[column, r], coded.index[t]
             one = code > index if coded.family[column] == THRESHOLDS else code != index
             node = nodes[node, 1] if one else nodes[node, 2]
+        held.rows[node] += objects.count[r]
+        for label in range(objects.costs.shape[1]):
+            held.costs[node, label] += objects.costs[r, label]
+    for node in range(nodes.shape[0] - 1, -1, -1):  # whole numbers add up in any order
+        if nodes[node, 0] >= 0:
+            for below in nodes[node, 1:]:
+                held.rows[node] += held.rows[below]
+                for label in range(objects.costs.shape[1]):
+                    held.costs[node, label] += held.costs[below, label]
 
 
 @jit

@@ -92,7 +92,7 @@ class AdditiveSearch:
         units, limits, most = self.units, self.limits, sure(self.chosen).objects
         deepest = most if limits.depth is None else limits.depth
         leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)
-        slack = float(units.slack + units.slack_per_leaf * leaves)
+        slack = float(units.slack + units.slack_per_leaf * leaves) if self.rounded else 0.0
         return self.value(max(sure(self.chosen).search.lower, units.p)) - slack
 
     @property

@@ -154,7 +154,7 @@ def rates_of(
         return []
     table = problem.objects.table
     column = next(one for one in table.columns if one.name == sensitive)
-    if column.missing.any():
+    if column.has_missing:
         raise CapabilityError(
             f"the sensitive column {column.name!r} has missing values; drop those rows"
         )

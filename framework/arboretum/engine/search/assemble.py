@@ -13,7 +13,7 @@ from arboretum.errors import sure
 from arboretum.model.encoded import Encoded
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Table
-from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surrogate, Tree
+from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, Surrogate, Tree
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -168,7 +168,7 @@ def to_tree(root: Grown, objects: Encoded | Table, statistics: Statistics | None
     classes = not statistics.moments
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec.of(c) for c in table.columns),
+        columns=tuple(column.spec for column in table.columns),
         classes=table.target.classes,
         rules=rules,
         test=np.array(test),

@@ -332,7 +332,7 @@ def without_gaps(problem: Problem) -> Problem:
     if not problem.parts.fractional_rows or objects.lacking.any():
         return problem
     if problem.parts.predicate and any(
-        columns[one.position].missing.any() for one in objects.all_features
+        columns[one.position].has_missing for one in objects.all_features
     ):
         return problem
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
