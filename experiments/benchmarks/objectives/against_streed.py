@@ -208,7 +208,8 @@ def main() -> None:
                         f"| {name} | {kind} | {depth} | {found.value:.6g} | "
                         f"{'proven' if found.status is Status.optimal else 'open'} | "
                         f"{1000 * ours:.1f} | {'' if value is None else f'{value:.6g}'} | "
-                        f"{'' if theirs is None else f'{1000 * theirs:.1f}'} | {ratio:.2f} | {other} |"
+                        f"{'' if theirs is None else f'{1000 * theirs:.1f}'} | {ratio:.2f} | "
+                        f"{other} |"
                     )
                     print(lines[-1], flush=True)
     means = ", ".join(

@@ -16,7 +16,17 @@ from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.measure import complexities
 from arboretum.model.encoded import Encoded, Prices, RawFeature
 from arboretum.model.rules import Threshold
-from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import (
+    EVENT,
+    OUTCOME,
+    PROPENSITY,
+    Column,
+    ColumnKind,
+    Table,
+    Target,
+    Task,
+    cost_role,
+)
 from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
 from arboretum.plugin.discovery import load_registry
 
@@ -27,6 +37,14 @@ CLASS, NUMBER = (
     np.array([1.0, 2.0, 5.0, 6.0, 5.5, 9.0, 8.0, 3.0, 4.0, 7.0]),
 )
 WEIGHT = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 2.0, 1.0, 1e-14])
+
+ROLES = {
+    EVENT: CLASS.astype(float),
+    OUTCOME: NUMBER,
+    PROPENSITY: np.full(10, 0.5),
+    cost_role("no"): 2.0 * CLASS,
+    cost_role("yes"): NUMBER * (1 - CLASS),
+}
 
 
 class Stands:
@@ -52,6 +70,7 @@ def problem_of(task: Task, parts: Parts) -> Problem:
         (Column("x", ColumnKind.continuous, X), Column("z", ColumnKind.continuous, Z)),
         target,
         WEIGHT,
+        roles=ROLES,
     )
     n = len(X)
     objects = Encoded(
