@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.choices import Choice, assemble, best_leaf
     from arboretum.engine.in_parts import verify_tree
+    from arboretum.engine.label_costs import labelled
     from arboretum.engine.layout import Level, laid_out
     from arboretum.engine.lint import lint
     from arboretum.engine.search import bulk
@@ -164,6 +165,7 @@ _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
     for module, names in {
         "arboretum.engine.axioms": "not_admissible",
+        "arboretum.engine.label_costs": "labelled",
         "arboretum.engine.layout": "laid_out, Level",
         "arboretum.engine.lint": "lint",
         "arboretum.engine.search": "bulk",
@@ -215,7 +217,7 @@ GROUPS = {
         SumsObjective Price""",
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
-        best_leaf Choice assemble warm_up""",
+        best_leaf Choice assemble warm_up labelled""",
     "row stores": """InParts Opened NodeSplit NodeTotals NodeTables Sketch checksum_of CodedRows
         Chunk rows_of_arrays Folder open_mapped grow_by_levels TableScorer verify_tree
         adds_exactly""",

@@ -43,9 +43,12 @@ class LabelCosts:
             at = sum_by_group(mine, arrived.node, arrived.tree.n_nodes)
             found = label_costs(self.problem, weights, sum_subtrees(at, arrived.tree))
             total = np.abs(own).max(axis=1).sum()
-        # else a leaf may have to say what is not best for itself
-        best = not getattr(self.problem.parts.solver, "constrains_labels", False)
-        return best * found, float(total)
+        return found, float(total)
+
+    @property
+    def are_free(self) -> bool:
+        """Whether no leaf has to say what is not best for itself."""
+        return not getattr(self.problem.parts.solver, "constrains_labels", False)
 
 
 def labelled(tree: Tree, problem: Problem) -> Tree:

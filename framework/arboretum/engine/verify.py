@@ -416,7 +416,7 @@ def check_objects(
     at_every_node("number of rows", np.abs(count - tree.counts) <= rounding, tree.counts, count)
     # a label is right if no class outweighs it, or costs less, by more than the rounding of the
     # sums
-    if classes:
+    if classes and (label_costs is None or label_costs.are_free):
         if not np.isnan(tree.value).all():  # they predict other shares than those of their weights
             own = tree.distribution() * own.sum(axis=1, keepdims=True)
         cost, total = (

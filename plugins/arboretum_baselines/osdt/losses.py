@@ -201,7 +201,7 @@ def loss_of(found: TwoWay, solver: str) -> Loss:
     fp, fn = np.arange(negatives + 1), np.arange(positives + 1)
     if shape is Shape.confusion:
         table = monotone_losses(objective, fp * unit, fn * unit, positives * unit, negatives * unit)
-    elif hasattr(objective, "factors"):
+    elif hasattr(objective, "factors") and not hasattr(objective, "costs"):
         factor = objective.factors([negatives * found.unit, positives * found.unit])
         errors = objective.errors(2)
         per = [float(factor[y] * (errors[y][1 - y] - errors[y][y]) * found.unit) for y in (0, 1)]

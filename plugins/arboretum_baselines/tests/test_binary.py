@@ -67,7 +67,7 @@ def test_what_is_no_problem_of_the_compared_systems_is_refused_with_the_way_out(
     problem = drawn_problem(0, Accuracy(mu=0.5))
     with pytest.raises(
         CapabilityError,
-        match="solver it minimises sums over objects .* use objective=accuracy without objective.mu",
+        match="solver it minimises sums over objects .* objective=accuracy without objective.mu",
     ):
         two_way_problem(problem, "it")
     fine = drawn_problem(1, Accuracy())

@@ -17,6 +17,8 @@ from arboretum.api import (
     Tree,
     TreeLimits,
     assemble,
+    costs_of_groups,
+    labelled,
     refuse_unfit,
 )
 
@@ -104,9 +106,7 @@ class ObliviousSearch:
             np.ascontiguousarray(objects.codes), axis=0, return_inverse=True
         )
         self.group = self.group.reshape(-1)
-        weights = np.zeros((len(rows), objects.n_classes))
-        np.add.at(weights, (self.group, objects.label), objects.weight)
-        self.costs = np.ascontiguousarray(objective.label_costs(weights, problem))
+        self.costs = np.ascontiguousarray(costs_of_groups(problem, self.group, len(rows)))
         context.room(
             BYTES * len(rows) * objects.n_tests,
             f"the outcomes of {objects.n_tests:,} tests of {len(rows):,} different rows",
@@ -264,8 +264,4 @@ class ObliviousSearch:
         tree = assemble(
             objects, self.problem.parts.impurity, (0, np.arange(objects.n_objects)), choose
         )
-        objective: Any = self.problem.parts.objective
-        return attrs.evolve(
-            tree,
-            label=objective.label_costs(tree.weights, self.problem).argmin(axis=1),
-        )
+        return labelled(tree, self.problem)
