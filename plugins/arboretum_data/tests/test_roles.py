@@ -1,0 +1,105 @@
+"""Columns of a role: what is known of rows besides attributes and target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.api import (
+    COSTS,
+    EVENT,
+    OUTCOME,
+    PROPENSITY,
+    CapabilityError,
+    ConfigError,
+    DataError,
+    cost_role,
+)
+from arboretum_data.file import FileDataset
+from arboretum_data.reading.build import TaskChoice
+
+HEADER = "x,drug,got,chance,seen,time,a,b\n"
+ROWS = ["1,p,0.5,0.25,1,3.5,0,2", "2,q,-1,1,0,0.5,1.5,0", "3,p,2,0.5,1,4,0,-1"]
+
+
+def written(tmp_path, *rows):
+    path = tmp_path / "rows.csv"
+    path.write_text(HEADER + "\n".join(rows or ROWS) + "\n")
+    return str(path)
+
+
+def test_roles_are_read_and_are_no_attributes(tmp_path):
+    path = written(tmp_path)
+    table = FileDataset(
+        path=path,
+        treatment="drug",
+        outcome="got",
+        propensity="chance",
+        ignore=["seen", "time"],
+        costs={"p": "a", "q": "b"},
+    ).load(0)
+    assert [column.name for column in table.columns] == ["x"]
+    assert table.target.name == "drug" and table.target.classes == ("p", "q")
+    np.testing.assert_array_equal(table.role(OUTCOME), [0.5, -1, 2])
+    np.testing.assert_array_equal(table.role(PROPENSITY), [0.25, 1, 0.5])
+    np.testing.assert_array_equal(table.role(COSTS), [[0, 2], [1.5, 0], [0, -1]])
+    np.testing.assert_array_equal(table.take(np.array([2])).role(OUTCOME), [2])
+
+
+def test_events_stand_beside_times(tmp_path):
+    table = FileDataset(
+        path=written(tmp_path), target="time", event="seen", task=TaskChoice.regression
+    ).load(0)
+    np.testing.assert_array_equal(table.role(EVENT), [1, 0, 1])
+
+
+def test_roles_are_part_of_the_checksum(tmp_path):
+    plain = FileDataset(path=written(tmp_path), target="time", ignore=["seen"]).load(0)
+    with_events = FileDataset(path=written(tmp_path), target="time", event="seen").load(0)
+    other = [row.replace(",1,3.5", ",0,3.5") for row in ROWS]
+    changed = FileDataset(path=written(tmp_path, *other), target="time", event="seen").load(0)
+    assert len({one.sha256() for one in (plain, with_events, changed)}) == 3
+
+
+@pytest.mark.parametrize(
+    "field, column, row, words",
+    [
+        ("propensity", "chance", "1,p,0.5,0,1,3.5,0,2", "a probability above 0, up to 1, .* has 0"),
+        ("propensity", "chance", "1,p,0.5,1.5,1,3.5,0,2", "row 4 has 1.5"),
+        ("event", "seen", "1,p,0.5,0.5,2,3.5,0,2", r"0 \(censored\) or 1 .* row 4 has 2"),
+        ("event", "seen", "1,p,0.5,0.5,,3.5,0,2", "row 4 has nan"),
+        ("outcome", "got", "1,p,,0.5,1,3.5,0,2", "a finite number in every row; row 4 has nan"),
+    ],
+)
+def test_numbers_that_a_role_cannot_have_are_refused_by_row(tmp_path, field, column, row, words):
+    path = written(tmp_path, *ROWS, row)
+    with pytest.raises(DataError, match=rf"dataset.{field}: column '{column}' must hold .*{words}"):
+        FileDataset(path=path, target="drug", **{field: column}).load(0)
+
+
+def test_text_where_a_number_belongs_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"dataset.outcome: column 'drug' must hold"):
+        FileDataset(path=written(tmp_path), target="time", outcome="drug").load(0)
+
+
+def test_what_does_not_go_together_is_refused_with_the_way_out(tmp_path):
+    path = written(tmp_path)
+    with pytest.raises(ConfigError, match=r"dataset.treatment=drug is the target; leave"):
+        FileDataset(path=path, target="time", treatment="drug").load(0)
+    with pytest.raises(DataError, match=r"dataset.outcome: 'time' is the target"):
+        FileDataset(path=path, target="time", outcome="time").load(0)
+    with pytest.raises(DataError, match=r"dataset.costs: unknown column 'c'"):
+        FileDataset(path=path, target="drug", costs={"p": "c"}).load(0)
+    table = FileDataset(path=path, target="drug", costs={"p": "a"}).load(0)
+    assert cost_role("p") in table.roles
+    with pytest.raises(DataError, match=r"does not say the cost of q of its rows"):
+        table.role(COSTS)
+
+
+def test_rows_in_parts_say_no_roles(tmp_path):
+    import pandas
+
+    path = tmp_path / "rows.parquet"
+    pandas.read_csv(written(tmp_path)).to_parquet(path)
+    with pytest.raises(CapabilityError, match=r"rows in parts say no event; use rows=memory"):
+        FileDataset(path=str(path), target="time", event="seen").in_parts(0)
