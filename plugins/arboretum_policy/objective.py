@@ -19,6 +19,7 @@ class PolicyValue(AdditiveObjective):
 
     name = "policy_value"
     paper = "Dudík, Langford & Li 2011; Athey & Wager 2021"
+    capabilities = ("classification", "multiclass", "prices")  # no weights: models know none
     reads = (OUTCOME,)
     example = "dataset=trial method=gosdt objective.lam=0.01"
 

@@ -29,8 +29,13 @@ class LogRank:
     least_events: int = param(1, "of a side", ge=0)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """Return float64[tests]: 0 without a problem, whose times are not known."""
-        return np.zeros(len(tables.weights))
+        """Return float64[tests]: without a problem, whose events are not known, the squares of the
+        times between the sides.
+        """
+        weight, total = tables.weights[..., 0], tables.weights[..., 1]
+        mean = total.sum(axis=1) / weight.sum(axis=1)
+        means = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        return np.asarray((weight * (means - mean[:, None]) ** 2).sum(axis=1))
 
     def for_problem(self, problem: Problem) -> LogRank:
         """Return the criterion with the times of the problem's rows."""

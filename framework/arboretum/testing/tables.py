@@ -72,7 +72,7 @@ class TreeParts:
 
     multiclass, weighted, multiway : it has three classes, weights, categories asked all at once.
     missing : a fifth of some columns has no value.
-    timed : numbers to predict are times, above 0.
+    timed : numbers to predict lie above 0, as times and counts do.
     """
 
     multiclass: bool = True

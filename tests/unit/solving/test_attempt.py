@@ -63,9 +63,10 @@ def test_it_goes_on_where_it_stopped_and_streams_what_it_proves():
     assert heard_of == [(4.0, 8.0), (6.0, 8.0), (8.0, 8.0)]
 
 
-def test_a_gap_that_rounding_leaves_is_none_and_one_that_it_makes_is_told():
+def test_a_gap_that_rounding_leaves_is_told_and_none_within_the_slack():
     rounded = Ended().solution("tree", 1.0, 1.0 - 1e-12, 3, "", slack=1e-9, rounded="it rounds")
-    assert rounded.status is Status.optimal and rounded.lower_bound < 1.0 and not rounded.notes
+    assert rounded.status is Status.optimal and rounded.lower_bound < 1.0
+    assert rounded.notes == ("it rounds; proven up to 9.99978e-13",)
     wide = Ended().solution("tree", 1.0, 0.75, 3, "", rounded="it rounds", notes=("more",))
     assert wide.status is Status.feasible and wide.finished
     assert wide.notes == ("it rounds; proven up to 0.25", "more")

@@ -144,7 +144,7 @@ def kind_of_table(component: Component, task: Task | None = None) -> TreeParts:
         weighted=claims(component, Capability.weights),
         multiway=claims(component, Capability.multiway),
         task=task or tasks_of(component)[0],
-        timed=EVENT in getattr(component, "reads", ()),
+        timed=EVENT in getattr(component, "reads", ()) or getattr(component, "above_zero", False),
     )
 
 

@@ -86,7 +86,8 @@ class RowsSuite(ComponentSuite):
         """Yield (table, its objects, the store opened on it in parts)."""
         for seed in list(SEEDS)[:3]:
             for kind in KINDS:
-                table = toy_table(seed, n_rows=40, kind=kind)
+                # rows in parts say no roles
+                table = attrs.evolve(toy_table(seed, n_rows=40, kind=kind), roles={})
                 if table.is_regression:
                     halves = np.rint(table.target.values * 2) / 2
                     table = attrs.evolve(table, target=attrs.evolve(table.target, values=halves))
