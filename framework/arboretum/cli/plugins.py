@@ -167,6 +167,9 @@ def _components_of(preset: Preset, registry: Registry) -> list[Entry]:
 def _example_data_set(item: Entry | Preset, registry: Registry) -> str:
     """A data set with a target that the component copes with."""
     entries = _components_of(item, registry) if isinstance(item, Preset) else [item]
+    for one in entries:  # what rows say besides, few data sets have
+        if getattr(one.cls, "reads", ()) and (own := _example_of(one.cls).get("dataset")):
+            return own
     numbers = (
         Capability.regression in one.capabilities
         and Capability.classification not in one.capabilities
