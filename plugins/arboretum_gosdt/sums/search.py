@@ -31,6 +31,8 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from arboretum.api import ContractError
+
 TOLERANCE = 1e-10
 """Of the sum of absolute costs of all objects as leaves and of the root's leaf."""
 BLOCK = 1 << 22
@@ -102,12 +104,17 @@ class SumsSearch:
 
     def costs(self, sums: np.ndarray) -> np.ndarray:
         """Return float64[…]: what leaves cost whose objects have these sums, float64[…, k + 1], the
-        last the number of rows, with p; ∞ where these are too few.
+        last the number of rows, with p; ∞ where these are too few.  Raises ContractError for NaN.
         """
         few = sums[..., -1] < max(self.least, 0.5)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.asarray(self._leaf(sums[..., :-1]), np.float64) + self.p
-        return np.where(few, np.inf, found)
+            found = np.where(few, np.inf, np.asarray(self._leaf(sums[..., :-1])) + self.p)
+        if np.isnan(found).any():  # every comparison with it is false, so that it would win
+            at = sums[np.isnan(found)][0, :-1].tolist()
+            raise ContractError(
+                f"leaf must return a cost, or ∞, for every sum of objects; got nan for {at}"
+            )
+        return found
 
     def run(
         self,

@@ -252,6 +252,13 @@ def test_moments_of_another_shape_or_no_numbers_are_refused():
             found[2, 1] = np.nan
             return found
 
+    @attrs.frozen
+    class Odd(Squares):
+        def leaf(self, sums):
+            return np.where(sums[..., 0] > 20, np.nan, super().leaf(sums))
+
+    with pytest.raises(ContractError, match="leaf must return a cost, or ∞, .* got nan for"):
+        LeafSums().solve(numbers(0, Odd()), Context())
     with pytest.raises(ContractError, match=r"moments must return float64\[24, k\]"):
         LeafSums().solve(numbers(0, Short()), Context())
     with pytest.raises(DataError, match="number 1 of row 2 is nan"):
