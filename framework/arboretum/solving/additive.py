@@ -4,8 +4,8 @@ their costs as whole numbers.
 A plugin's objective says what its labels cost, by object (``costs``) or by class (``factors`` and
 ``errors``), and has the rest from :class:`AdditiveObjective`.  All numbers are known exactly: a
 weight, a cost, λ and μ are the decimals that were written down (0.1 is one tenth), so that solvers
-work with integers.  Costs of more digits than 62 bits hold are rounded down: what is a bound for
-them is one for the costs themselves.
+work with integers.  Costs of objects that 52 bits do not hold together are rounded down: what is
+a bound for them is one for the costs themselves.
 """
 
 from __future__ import annotations

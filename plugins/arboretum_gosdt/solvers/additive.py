@@ -98,6 +98,6 @@ class AdditiveSearch:
     @property
     def rounded(self) -> str:
         """Why a bound is below the truth."""
-        digits = "weights, costs or objective.lam have more digits than 62 bits hold"
+        digits = "weights, costs or objective.lam have more digits than integers hold"
         units = self.units
         return digits if units.slack or units.slack_per_leaf or units.more else ""

@@ -21,6 +21,8 @@ from arboretum.api import (
     read_proof,
     whole_costs,
 )
+from arboretum.engine.label_costs import LabelCosts
+from arboretum.model.walk import Arrivals
 from arboretum.testing import ObjectiveSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
@@ -189,3 +191,23 @@ def test_a_million_distinct_costs_are_rounded_and_the_note_says_so():
     gap = solution.value - solution.lower_bound
     assert 0 < gap < 1e-9 and solution.status is Status.optimal
     assert any("more digits" in note for note in solution.notes)
+
+
+def test_an_object_that_is_split_costs_each_branch_its_share():
+    objective = OwnCosts(seed=3)
+    problem = tiny_problem(3, objective, n_rows=8, n_columns=2)
+    solved = limited(problem, objective=OwnCosts(seed=3, lam=0.0), solver=Gosdt())
+    tree = Gosdt().solve(solved, Context()).tree
+    leaves = np.flatnonzero(tree.is_leaf)
+    assert len(leaves) > 1
+    node = np.repeat(leaves[:2], 8)
+    share = np.concatenate([np.full(8, 0.25), np.full(8, 0.75)])
+    start = np.searchsorted(node, np.arange(tree.n_nodes + 1))
+    who = np.tile(np.arange(8), 2)
+    arrived = Arrivals(tree, tree.places(problem.objects.table), node, who, share, start)
+    costs, _ = LabelCosts(problem).at_nodes(tree.weights, arrived)
+    weight = problem.objects.weight / problem.objects.weight.sum()
+    whole = weight @ objective.costs(problem)
+    np.testing.assert_allclose(costs[leaves[0]], 0.25 * whole)
+    np.testing.assert_allclose(costs[leaves[1]], 0.75 * whole)
+    np.testing.assert_allclose(costs[0], whole)
