@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
-from numpy.typing import DTypeLike
 
 from arboretum.api import DEFAULT_BYTES, BudgetError, OutOfTime
 from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
+from arboretum_gosdt.all_trees.table import Rows, bytes_of_levels, make_levels, make_table
 from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps, unpack_bits
 
 if TYPE_CHECKING:
-    from arboretum_gosdt.problem.prepared import Merged
     from arboretum_gosdt.sparse.node import ClosedSets
 
 
@@ -40,42 +38,6 @@ PRIMES = (
     2147483477,
 )
 """The greatest below 2³¹, for numbers of trees up to 10⁹³."""
-
-
-@attrs.frozen(eq=False)
-class Rows:
-    """A table for :class:`AllTrees`, its objects all different.
-
-    outcome : uint8[objects, tests], 0 or 1, no test constant.
-    cost : int64[objects, answers], what an answer costs, in whole losses.
-    rows, mass : int64[objects].
-    price : int64[tests], of a unit of mass.
-    """
-
-    outcome: np.ndarray
-    cost: np.ndarray
-    rows: np.ndarray
-    mass: np.ndarray
-    price: np.ndarray
-
-    @staticmethod
-    def of_merged(merged: Merged, cost: np.ndarray | None = None) -> Rows:
-        """Return the objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
-
-        cost : other costs of other answers; None: its own.
-        """
-        cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
-        return Rows(unpack_outcomes(merged), cost, merged.rows, merged.mass, merged.price)
-
-    @property
-    def equivalent_loss(self) -> int:
-        """Losses of the objects' best answers, which every tree has."""
-        return int(self.cost.min(axis=1).sum())
-
-
-def unpack_outcomes(merged: Merged) -> np.ndarray:
-    """Return the outcomes of all tests, uint8[objects, tests], from the bits."""
-    return unpack_bits(merged.bits, len(merged.tests))
 
 
 class AllTrees:
@@ -105,44 +67,16 @@ class AllTrees:
 
         self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
         words = -(-n // 64)
-        answers = table.cost.shape[1]
         self.equivalent_cost = q * table.equivalent_loss
         budget -= self.equivalent_cost
-        self._table = self._make_table(table, p, q, least, known)
+        made = make_table(table, p, q, least, known)
+        self._table, self._order = made.table, made.order
         most = int(UNLIMITED) if depth is None else depth
         # no path has more tests than objects, or than the budget pays leaves for
         levels = min(n, most, max(budget, 0) // p if p else n) + 3
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
-        refuse_many_pairs(tests, levels, 8 * (levels + answers + 1) * tests * tests, self._bytes)
-
-        def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
-            return np.empty((levels, *shape), of)
-
-        self._levels = kernels.GraphLevels(
-            objects=np.empty(n * (levels + 1) + 64, kind),
-            first=np.empty(levels + 1, kind),
-            bits=level(words, of=np.uint64),
-            node=level(of=kernels.NODE),
-            test=level(tests),
-            test_cost=level(tests),
-            bound=level(tests),
-            known_bound=level(tests),
-            low=level(2, tests),
-            high=level(2, tests),
-            side_key=level(2, tests, 2),
-            weight=level(2, tests),
-            near=level(tests * tests),
-            open=level(tests),
-        )
-        lane = np.int32 if self._table.excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
-        pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)
-        self._scratch = kernels.GraphScratch(
-            np.empty((answers + 5, tests), kind),
-            pairs,
-            np.empty(tests, kind),
-            narrow,
-            np.empty(answers + 5, kind),
-        )
+        refuse_many_pairs(tests, levels, bytes_of_levels(self._table, levels), self._bytes)
+        self._levels, self._scratch = make_levels(self._table, levels)
         self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
         self._graph = Arrays(
             {
@@ -166,37 +100,8 @@ class AllTrees:
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
             np.uint64
         )
-        self._graph["set"][0] = budget, NEVER, most, -1, self._table.keys.sum(axis=0), 0, 0
-
-    def _make_table(self, table: Rows, p: int, q: int, least: int, known: ClosedSets | None) -> Any:
-        """Return the table as kernels read it, a ``GraphTable``; arguments are the search's.
-
-        Mass and rows are 0 where neither prices nor a least leaf ask for them.
-        """
-        from arboretum.kernels.solving.fingerprints import random_words
-
-        (n, tests), kind = table.outcome.shape, np.int64
-        padded = np.zeros((tests, -(-n // 64) * 64), np.uint8)
-        padded[:, :n] = table.outcome.T
-        similar = least <= 1 and not table.price.any()
-        numbers = np.rec.array([(p, q, least if least > 1 else 0, similar)], self._kernels.NUMBERS)[
-            0
-        ]
-        mass, rows, price = (
-            np.ascontiguousarray(one, kind)
-            for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
-        )
-        return self._kernels.GraphTable(
-            outcome=table.outcome,
-            planes=np.packbits(padded, axis=1, bitorder="little").view(np.uint64),
-            excess=np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind),
-            keys=(random_words(n) if known is None else known.words).view(kind),
-            mass=mass,
-            rows=rows,
-            price=price,
-            numbers=numbers,
-            first=np.zeros(tests, kind) if known is None else known.first,
-        )
+        key = self._table.keys.sum(axis=0)
+        self._graph["set"][0] = budget, NEVER, 0, most, -1, key, kernels.WAITS, 0
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes".
@@ -230,7 +135,7 @@ class AllTrees:
 
         Of the search's memo and of the graph, together; arrays may be moved.
         """
-        tests = self._table.outcome.shape[1]
+        tests = len(self._table.price)
         known = int(self._state.known) + 2 * tests + len(self._levels.node) + 3
         left = self._bytes - self._graph.bytes_used()
         if not self._memo.room_for(known, left):
@@ -271,7 +176,7 @@ class AllTrees:
         first = np.empty(sets, np.int64)
         last = np.empty(sets, np.int64)
         state = np.array([self.n_sets, 0])
-        without = np.zeros(self._table.outcome.shape[1], bool) if without is None else without
+        without = np.zeros(len(self._table.price), bool) if without is None else without
         bag = kernels.CostTable(
             np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64)
         )
@@ -359,7 +264,8 @@ class AllTrees:
                 )
                 if at < counted.last[s] and counted.cost[at] == cost:
                     found[:, said] += above[at] * row
-        made: np.ndarray = found / max(found[0].sum(), 1e-300)
+        made = np.empty_like(found)
+        made[self._order] = found / max(found[0].sum(), 1e-300)
         return made
 
     def trees(self, counted: Any) -> Iterator[np.ndarray]:
@@ -371,7 +277,7 @@ class AllTrees:
         from arboretum_gosdt.all_trees import counting as kernels
 
         graph, state = self.graph, np.array([0, counted.first[0]])
-        nodes = np.empty(2 * len(self._table.outcome) + 1, kernels.NODE)
+        nodes = np.empty(2 * len(self._table.like) + 1, kernels.NODE)
         starts = np.empty(1 << 14, np.int64)
         tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
         while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
@@ -394,7 +300,7 @@ class AllTrees:
         return Fronts(
             self.graph,
             self.n_sets,
-            columns,
+            columns[self._order],
             numbers.q * self._table.excess,
             numbers.p,
             width,

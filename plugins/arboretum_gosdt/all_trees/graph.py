@@ -57,17 +57,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.all_trees.pairs import (
     NEVER,
+    bound_by_pairs,
     bound_sides_of_tests,
     cost_limit,
+    is_asked,
     is_open,
     propagate_to_siblings,
     refresh_bound_of_test,
+    take_bounds_from_memo,
 )
+from arboretum_gosdt.all_trees.planes import count_pairs_of_test, sum_keys
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
@@ -75,26 +80,34 @@ from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 class GraphTable(NamedTuple):
     """What is searched.
 
-    outcome : uint8[objects, tests], 0 or 1.
-    planes : uint64[tests, words], the same as bits of objects.
+    planes : uint64[tests, words], outcomes of the tests as bits of objects.
+    packed : uint64[objects, tests / 8], the same, each test a byte, 0 or 1; behind the tests 0.
     excess : int64[objects, answers], what an answer costs more than the best one.
     keys : int64[objects, 2], random.
-    mass : int64[objects].
-    rows : int64[objects].
-    price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.
+    packed : the same as uint64[objects, tests / 8].
+    like : int64[objects], ascending: the numbers of objects of one like are the same.
+    kind_of : int64, the kinds of the likes (see :mod:`.planes`), those of the first one first;
+        first_kind : int64[likes + 1], where each one's begin.
+    number, shift : int64[kinds], the number that a kind is a binary digit of, and which one.
+    price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first.
+    given : int64[tests], their numbers outside.
     """
 
-    outcome: np.ndarray
     planes: np.ndarray
+    packed: np.ndarray
     excess: np.ndarray
     keys: np.ndarray
-    mass: np.ndarray
-    rows: np.ndarray
+    like: np.ndarray
+    kind_of: np.ndarray
+    first_kind: np.ndarray
+    number: np.ndarray
+    shift: np.ndarray
     price: np.ndarray
     numbers: np.record
     first: np.ndarray
+    given: np.ndarray
 
 
 NUMBERS = np.dtype(
@@ -102,6 +115,8 @@ NUMBERS = np.dtype(
         ("p", "i8"),  # cost of a leaf
         ("q", "i8"),  # cost of a unit of loss
         ("least", "i8"),  # rows that a side needs
+        ("pair_kinds", "i8"),  # kinds that are counted for pairs of tests, the first ones
+        ("free", np.bool_),  # no test has a price
         ("similar", np.bool_),  # bounds of similar sets hold
     ],
     align=True,
@@ -115,18 +130,25 @@ class GraphLevels(NamedTuple):
     objects : int64, first : int64[levels + 1], those of each set.
     bits : uint64[levels, words].
     node : NODE[levels].
+    planes : uint64[levels, words, tests], masks : uint64[levels, words, kinds], see :mod:`.planes`.
     test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
         cost there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
-    side_key : int64[levels, 2, tests, 2], fingerprints of the sides.
+    leaf, several : int64[levels, 2, tests], what a side costs as a leaf, and as any other tree at
+        least.
+    side_key : int64[levels, 2, tests, 2], fingerprints of the sides, where keyed : bool[levels,
+        tests].
     weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
-    near : int64[levels, tests²], on what two tests share, the first of them one of ``open``
-        (int64[levels, tests]), those that may be asked first and of which a side is not solved.
+    paired : bool[levels, tests], whether the test's pairs with others were counted.
+    sums : int64[levels, answers + 3, tests], total : int64[levels, answers + 3], numbers of the
+        side of outcome 1 of the tests, and of the set.
     """
 
     objects: np.ndarray
     first: np.ndarray
     bits: np.ndarray
+    planes: np.ndarray
+    masks: np.ndarray
     node: np.ndarray
     test: np.ndarray
     test_cost: np.ndarray
@@ -134,16 +156,21 @@ class GraphLevels(NamedTuple):
     known_bound: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    leaf: np.ndarray
+    several: np.ndarray
     side_key: np.ndarray
+    keyed: np.ndarray
     weight: np.ndarray
-    near: np.ndarray
-    open: np.ndarray
+    paired: np.ndarray
+    sums: np.ndarray
+    total: np.ndarray
 
 
 NODE = np.dtype(
     [
         ("width", "i8"),  # tests that divide the set
-        ("open", "i8"),  # those of ``GraphLevels.open``
+        ("lanes", "i8"),  # as many, rounded up
+        ("words", "i8"),  # of planes
         ("budget", "i8"),  # what its trees may cost
         ("best", "i8"),  # least cost known
         ("leaf", "i8"),  # cost of a leaf
@@ -191,13 +218,18 @@ SET = np.dtype(
     [
         ("most", "i8"),  # what its trees may cost
         ("alone", "i8"),  # cost of a leaf
+        ("several", "i8"),  # of its other trees, at least
         ("depth", "i8"),  # tests that may follow
         ("next", "i8"),  # set that waits behind it; −1: none
         ("key", "i8", (2,)),  # fingerprint
-        ("first_edge", "i8"),  # its edges are edge[first_edge:end_edge]
+        ("first_edge", "i8"),  # its edges are edge[first_edge:end_edge]; or LEAF, or WAITS
         ("end_edge", "i8"),
     ]
 )
+LEAF, WAITS = -1, -2
+"""In place of a set's first edge: it was not taken, since no other tree is within its budget than a
+leaf, or not yet.
+"""
 EDGE = np.dtype(
     [
         ("test", "i8"),
@@ -211,16 +243,15 @@ EDGE = np.dtype(
 class GraphScratch(NamedTuple):
     """Room.
 
-    sums : int64[answers + 5, tests].
-    both : [answers + 1, tests²] and narrow : [tests], int32 where all costs together fit, else
-        int64. mask, side : int64[tests].
+    both : int64[answers + 1, tests], numbers that one test has in common with the others.
+    objects : int64[tests], those of outcome 1.
+    together : uint64[tests / 8], of eight objects, and says : uint8[tests], the same bytes.
     """
 
-    sums: np.ndarray
     both: np.ndarray
-    mask: np.ndarray
-    narrow: np.ndarray
-    side: np.ndarray
+    objects: np.ndarray
+    together: np.ndarray
+    says: np.ndarray
 
 
 STATE = np.dtype(
@@ -243,10 +274,15 @@ def push_side(table, levels, d, i, side, budget):
     Writes objects behind ``first[d + 1]``.
     """
     node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
-    for at in range(levels.first[d], levels.first[d + 1]):
-        r = levels.objects[at]
-        levels.objects[end] = r
-        end += (table.outcome[r, f] == 1) == (side == ONE)
+    begin, n = levels.first[d], end - levels.first[d]
+    for w in range(node.words):
+        word = levels.planes[d, w, i]
+        if side == REST:
+            word = ~word & (~np.uint64(0) >> np.uint64(max(64 * (w + 1) - n, 0)))
+        while word != 0:
+            levels.objects[end] = levels.objects[begin + w * 64 + lowest(word)]
+            word &= word - np.uint64(1)
+            end += 1
     levels.first[d + 2] = end
     for w in range(table.planes.shape[1]):
         plane = table.planes[f, w]
@@ -264,12 +300,9 @@ def most_balanced_open_test(levels, d, limit):
     limit : a cost, see ``cost_limit``; the balance is the weight of the lighter side.
     """
     found, most = np.int64(-1), np.int64(-1)
-    for k in range(levels.node[d].open):
-        i = levels.open[d, k]
+    for i in range(levels.node[d].width):
         balance = levels.weight[d, lightest_side(levels, d, i), i]
-        if (levels.bound[d, i] <= limit and balance > most) and (
-            is_open(levels, d, ONE, i) or is_open(levels, d, REST, i)
-        ):
+        if balance > most and is_asked(levels, d, i, limit):
             found, most = np.int64(i), balance
     return found
 
@@ -295,8 +328,10 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``.
 
     i : the test's place in ``levels.test[0]``; side : ONE or REST.
-    A new side waits among the sets of as many objects; of one that waits the budget is raised.
+    Of a side that is there the budget is raised.  It waits among the sets of as many objects once
+    that reaches any tree but a leaf.
     """
+    sum_keys(table, levels, 0, i)
     one = levels.side_key[0, side, i, 0]
     two = levels.side_key[0, side, i, 1]
     depth = depth_below(levels.node[0].depth)
@@ -306,22 +341,28 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
         at = state.sets
         state.sets += 1
         memo.place[number] = at
-        size = np.int64(0)
         for w in range(table.planes.shape[1]):
             plane = table.planes[levels.test[0, i], w]
-            word = levels.bits[0, w] & (plane if side == ONE else ~plane)
-            graph.bits[at, w] = word
-            while word != 0:
-                word &= word - np.uint64(1)
-                size += 1
+            graph.bits[at, w] = levels.bits[0, w] & (plane if side == ONE else ~plane)
         new = graph.set[at]
         new.most = most
+        new.alone = levels.leaf[0, side, i]
+        new.several = 0
         new.depth = depth
         new.key[0] = one
         new.key[1] = two
-        new.next = graph.waiting[size]
+        new.first_edge = LEAF
+        new.end_edge = LEAF
+    found = graph.set[at]
+    found.most = max(found.most, most)
+    found.several = max(found.several, levels.several[0, side, i])
+    if found.first_edge == LEAF and found.most >= found.several:
+        size = np.int64(0)
+        for w in range(graph.bits.shape[1]):
+            size += popcount(graph.bits[at, w])
+        found.first_edge = WAITS
+        found.next = graph.waiting[size]
         graph.waiting[size] = at
-    graph.set[at].most = max(graph.set[at].most, most)
     return at
 
 
@@ -333,24 +374,37 @@ def take_next_set(levels, graph, state):
     There must be one.  The node's budget is the set's.
     """
     at, end = graph.waiting[state.objects], np.int64(0)
-    graph.waiting[state.objects] = graph.set[at].next
+    taken = graph.set[at]
+    graph.waiting[state.objects] = taken.next
     graph.order[state.taken] = at
-    graph.set[at].first_edge = state.edges
+    taken.first_edge = state.edges
     state.taken += 1
     for w in range(graph.bits.shape[1]):
-        levels.bits[0, w] = graph.bits[at, w]
-        for bit in range(64):
-            levels.objects[end] = w * 64 + bit
-            end += np.int64(graph.bits[at, w] >> np.uint64(bit) & np.uint64(1))
+        word = graph.bits[at, w]
+        levels.bits[0, w] = word
+        while word != 0:
+            levels.objects[end] = w * 64 + lowest(word)
+            word &= word - np.uint64(1)
+            end += 1
     node = levels.node[0]
     levels.first[0], levels.first[1] = 0, end
-    node.budget, node.depth, node.child = graph.set[at].most, graph.set[at].depth, NEW
+    node.budget, node.depth, node.child = taken.most, taken.depth, NEW
     for word in range(2):
-        node.key[word] = graph.set[at].key[word]
+        node.key[word] = taken.key[word]
 
 
 @inner
-def write_edges(table, levels, memo, graph, state):
+def take_leaves(graph, state):
+    """Take all sets that never waited, without edges, behind the others."""
+    for at in range(state.sets):
+        if graph.set[at].first_edge == LEAF:
+            graph.set[at].first_edge = graph.set[at].end_edge = 0
+            graph.order[state.taken] = at
+            state.taken += 1
+
+
+@inner
+def write_edges(table, levels, scratch, memo, graph, state):
     """Keep the tests of level 0 that some tree within its budget asks first, as edges.
 
     The set's ``alone`` and the range of its edges are written; there must be room for an edge and
@@ -363,15 +417,16 @@ def write_edges(table, levels, memo, graph, state):
             continue
         one, rest = levels.high[0, ONE, i], levels.high[0, REST, i]
         test_cost = levels.test_cost[0, i]
-        if one + rest + test_cost <= node.budget:
+        most = node.budget - test_cost
+        if one + rest <= most:
+            if not levels.paired[0, i] and (
+                most - rest >= levels.several[0, ONE, i] or most - one >= levels.several[0, REST, i]
+            ):
+                bound_by_pairs(table, levels, scratch, 0, i)
             edge = graph.edge[state.edges]
-            edge.test, edge.test_cost = levels.test[0, i], test_cost
-            edge.one = place_in_graph(
-                table, levels, memo, graph, state, i, 0, node.budget - rest - test_cost
-            )
-            edge.rest = place_in_graph(
-                table, levels, memo, graph, state, i, 1, node.budget - one - test_cost
-            )
+            edge.test, edge.test_cost = table.given[levels.test[0, i]], test_cost
+            edge.one = place_in_graph(table, levels, memo, graph, state, i, ONE, most - rest)
+            edge.rest = place_in_graph(table, levels, memo, graph, state, i, REST, most - one)
             state.edges += 1
     graph.set[at].end_edge = state.edges
 
@@ -384,13 +439,14 @@ def search(table, levels, scratch, memo, graph, state, work, most):
     table : GraphTable; levels, scratch, memo, graph, state : written; another call with the same
         arrays (or longer ones) goes on where this one stopped.
     """
-    tests = table.outcome.shape[1]
+    tests = table.price.shape[0]
     while True:
         d = state.level
         if d < 0:
             while state.objects > 0 and graph.waiting[state.objects] < 0:
                 state.objects -= 1
             if state.objects == 0:
+                take_leaves(graph, state)
                 return FINISHED
             if (
                 state.sets + 2 * tests > graph.set.shape[0]
@@ -406,13 +462,17 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 return NEED_ROOM
             if work < 0:
                 return PAUSED
-            step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            n = levels.first[d + 1] - levels.first[d]
+            step = (n // 64 + 1) * tests * (tests + 64) // 4
             if step > most:
                 return TOO_LONG
             work -= 1000 + step
-            bound_sides_of_tests(table, levels, scratch, memo, d)
+            bound_sides_of_tests(table, levels, scratch, d)
         limit = cost_limit(node, d)
         i = most_balanced_open_test(levels, d, limit)
+        if i >= 0 and not levels.keyed[d, i]:
+            take_bounds_from_memo(table, levels, scratch, memo, d, i)
+            continue
         if i >= 0:
             side = lightest_side(levels, d, i)
             side = side if is_open(levels, d, side, i) else 1 - side
@@ -421,7 +481,7 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             state.level = d + 1
             continue
         if d == 0:
-            write_edges(table, levels, memo, graph, state)
+            write_edges(table, levels, scratch, memo, graph, state)
             state.level = -1
             continue
         lower = node.best
@@ -435,5 +495,6 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])
         levels.high[d - 1, side, i] = min(levels.high[d - 1, side, i], memo.upper[number])
         refresh_bound_of_test(levels, d - 1, i)
-        if table.numbers.similar:
-            propagate_to_siblings(table, levels, d - 1, i, side)
+        if table.numbers.similar and levels.low[d - 1, side, i] > 2 * table.numbers.p:
+            count_pairs_of_test(table, levels, scratch, d - 1, i)
+            propagate_to_siblings(table, levels, scratch, d - 1, i, side)

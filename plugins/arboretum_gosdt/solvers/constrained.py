@@ -25,7 +25,8 @@ from arboretum.api import (
     sure,
     unknown,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import group_equal_rows, pack_distinct_tests
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS

@@ -34,8 +34,9 @@ from arboretum.api import (
     sure,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
+from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
@@ -209,11 +210,9 @@ class NonDominatedSearch:
         Trees of few leaves are tried first, then additive costs are minimised, then all trees below
         rising values are gone through.
         """
-        held = self.merged.nbytes + sum(
-            array.nbytes for array in attrs.astuple(self.table, recurse=False)
-        )
+        held = self.merged.nbytes + self.table.nbytes
         self.context = context = attrs.evolve(
-            context, memory_bytes=max(1, context.memory_bytes - held)
+            context, memory_bytes=max(1, sure(context.memory_bytes) - held)
         )
         # of three leaves there is a tree for each pair of tests
         quick = PER_PAIR * len(self.merged.tests) ** 2 < context.steps_left

@@ -27,12 +27,13 @@ from arboretum.api import (
     shape_of,
     sure,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.few_leaves import (
     best_tree_of_each_shape,
     most_leaves_listed,
     nodes_of_preorder,
 )
+from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import (
     Merged,
     Tests,

@@ -36,7 +36,8 @@ from arboretum.api import (
     shape_of,
     sure,
 )
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
@@ -298,7 +299,7 @@ class TreeSet:
         least = sure(self.chosen).search.upper
         most, limits = least - self.equivalent_cost + more, self.limits
         self.all_trees = AllTrees(
-            table=Rows.of_merged(self.merged),
+            table=Rows.of_merged(self.merged, column=self.tests.column[self.merged.tests]),
             p=self.units.p,
             q=self.units.q,
             budget=most,

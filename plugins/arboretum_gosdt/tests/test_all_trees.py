@@ -12,7 +12,8 @@ import pytest
 
 from arboretum.api import OutOfTime
 from arboretum.kernels.solving.fingerprints import find
-from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows
+from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.table import Rows
 from arboretum_gosdt.sparse.loop import DEPTH_KEY
 from arboretum_gosdt.sparse.node import UNLIMITED
 from arboretum_gosdt.sparse.search import SparseSearch
@@ -60,7 +61,7 @@ def random_table(rng, priced):
 @pytest.mark.parametrize("limits", ["none", "depth", "least", "prices", "all"])
 def test_counts_and_lists_are_those_of_all_trees(limits):
     rng = np.random.default_rng(len(limits))
-    for _ in range(120):
+    for _ in range(200):
         table = random_table(rng, limits in ("prices", "all"))
         p, q = int(rng.integers(0 if limits == "depth" else 1, 5)), int(rng.integers(1, 3))
         depth = int(rng.integers(0, 4)) if limits in ("depth", "all") else None
@@ -81,6 +82,87 @@ def test_counts_and_lists_are_those_of_all_trees(limits):
         cost_of = {tree: cost for cost, tree in expected}
         assert len(listed) == len(expected) == len(set(listed))
         assert [cost_of[tree] for tree in listed] == sorted(cost for cost, _ in expected)
+
+
+def costs_of_trees(table, p, q, most, depth, least, rows):
+    """How many trees have each cost, up to ``most``: by all tests and both sides."""
+    found = Counter([q * int(table.cost[rows].sum(axis=0).min()) + p])
+    for test in range(table.outcome.shape[1]) if depth > 0 else ():
+        mine = table.outcome[rows, test] == 1
+        sides = rows[mine], rows[~mine]
+        if all(len(side) and table.rows[side].sum() >= least for side in sides):
+            test_cost = int(table.price[test] * table.mass[rows].sum())
+            left = most - test_cost - p
+            ones, rests = (
+                costs_of_trees(table, p, q, left, depth - 1, least, side) for side in sides
+            )
+            for a, n in ones.items():
+                for b, m in rests.items():
+                    found[a + b + test_cost] += n * m
+    return Counter({cost: n for cost, n in found.items() if cost <= most})
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_counts_on_more_objects_and_tests_than_a_word_holds_are_those_of_all_trees(seed):
+    """Thresholds of columns among the tests, weights of many digits, two and three answers."""
+    rng = np.random.default_rng([seed, 5])
+    deep = seed % 2 == 0  # where sides have to be solved by a search
+    for _ in range(2 if deep else 6):
+        most_values = int(rng.integers(3, 5 if deep else 12))
+        values = rng.integers(0, most_values, (int(rng.integers(30, 160)), 3))
+        parts = [
+            (values[:, [at]] > np.arange(values[:, at].max())[None, :])
+            for at in range(int(rng.integers(1, 4)))
+        ]
+        parts += [rng.integers(0, 2, (len(values), int(rng.integers(0, 3)))) == 1]
+        column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+        free = np.flatnonzero(column == len(parts) - 1)
+        column[free] += np.arange(len(free))
+        outcome, first = np.unique(np.hstack(parts), axis=0, return_index=True)
+        divides = outcome.any(axis=0) & ~outcome.all(axis=0)
+        outcome, column = outcome[:, divides].astype(np.uint8), column[divides]
+        n, tests = outcome.shape
+        # noise on what two of the tests say
+        says = (values[first, 0] > 2).astype(np.int64) + (values[first, -1] > 3)
+        says = np.where(rng.random(n) < 0.2, rng.integers(0, 3, n), says)
+        answers = int(rng.integers(2, 4))
+        weight = rng.integers(1, int(rng.choice([2, 5, 1000])), n)
+        price = rng.integers(0, 2, tests) if seed % 3 == 0 else np.zeros(tests, np.int64)
+        table = Rows(
+            outcome,
+            weight[:, None] * (np.arange(answers) != says[:, None] % answers),
+            rng.integers(1, 4, n),
+            rng.integers(1, 4, n),
+            price,
+            column if seed % 4 < 2 else None,
+        )
+        depth, q = 3 if deep else int(rng.integers(1, 3)), int(rng.integers(1, 3))
+        p = int(rng.integers(1, 1 + max(1, q * int(weight.sum()) // 20)))
+        least = int(rng.integers(1, 6)) if seed % 5 == 1 else 1
+        asked = table, p, q, 1 << 40, depth, least, np.arange(n)
+        best = min(costs_of_trees(*asked))
+        most = best + int(rng.integers(0, 2 * p))
+        expected = costs_of_trees(table, p, q, most, depth, least, np.arange(n))
+        all_trees = AllTrees(table, p, q, most, depth, least)
+        assert all_trees.run() == ""
+        counted = all_trees.count_trees_of_sets()
+        costs, counts = all_trees.costs_and_counts(counted)
+        assert dict(zip(costs.tolist(), counts, strict=True)) == expected
+        listed = list(itertools.islice(all_trees.trees(counted), 200))
+        assert len({tuple(tree.tolist()) for tree in listed}) == min(200, sum(counts))
+        for tree in listed:
+            assert cost_of_tree(table, p, q, iter(tree.tolist()), np.arange(n)) <= most
+
+
+def cost_of_tree(table, p, q, preorder, rows):
+    """What a tree costs, by its tests in preorder."""
+    test = next(preorder)
+    if test < 0:
+        return q * int(table.cost[rows].sum(axis=0).min()) + p
+    mine = table.outcome[rows, test] == 1
+    return int(table.price[test] * table.mass[rows].sum()) + sum(
+        cost_of_tree(table, p, q, preorder, side) for side in (rows[mine], rows[~mine])
+    )
 
 
 @pytest.mark.slow  # compiles once more

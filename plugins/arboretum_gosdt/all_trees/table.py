@@ -1,0 +1,226 @@
+"""The table of a search for all trees, its objects and tests in the order that is good for it, and
+room for its levels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+import numpy as np
+from numpy.typing import DTypeLike
+
+from arboretum_gosdt.problem.prepared import unpack_bits
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.problem.prepared import Merged
+    from arboretum_gosdt.sparse.node import ClosedSets
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """A table for :class:`AllTrees`, its objects all different.
+
+    outcome : uint8[objects, tests], 0 or 1, no test constant.
+    cost : int64[objects, answers], what an answer costs, in whole losses.
+    rows, mass : int64[objects].
+    price : int64[tests], of a unit of mass.
+    column : int64[tests], equal for the thresholds of a column, ascending there; None: each is of
+        its own.
+    """
+
+    outcome: np.ndarray
+    cost: np.ndarray
+    rows: np.ndarray
+    mass: np.ndarray
+    price: np.ndarray
+    column: np.ndarray | None = None
+
+    @staticmethod
+    def of_merged(
+        merged: Merged, cost: np.ndarray | None = None, column: np.ndarray | None = None
+    ) -> Rows:
+        """Return the objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
+
+        cost : other costs of other answers; None: its own.
+        column : int64[tests], as of the class.
+        """
+        cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
+        return Rows(unpack_outcomes(merged), cost, merged.rows, merged.mass, merged.price, column)
+
+    @property
+    def nbytes(self) -> int:
+        """Of its arrays."""
+        return sum(getattr(one, "nbytes", 0) for one in attrs.astuple(self, recurse=False))
+
+    @property
+    def equivalent_loss(self) -> int:
+        """Losses of the objects' best answers, which every tree has."""
+        return int(self.cost.min(axis=1).sum())
+
+
+def unpack_outcomes(merged: Merged) -> np.ndarray:
+    """Return the outcomes of all tests, uint8[objects, tests], from the bits."""
+    return unpack_bits(merged.bits, len(merged.tests))
+
+
+class Ordered(NamedTuple):
+    """A table as kernels read it.
+
+    table : a ``GraphTable``.
+    order : int64[objects], which of those given each of its objects is.
+    """
+
+    table: Any
+    order: np.ndarray
+
+
+def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None) -> Ordered:
+    """Return the table as kernels read it; arguments are those of ``AllTrees``.
+
+    Mass and rows are no numbers of it where neither prices nor a least leaf ask for them.
+    """
+    from arboretum.kernels.solving.fingerprints import random_words
+    from arboretum_gosdt.all_trees.graph import NUMBERS, GraphTable
+
+    (n, tests), kind = table.outcome.shape, np.int64
+    excess = table.cost - table.cost.min(axis=1, keepdims=True)
+    free, answers = not table.price.any(), excess.shape[1]
+    numbers = np.hstack(
+        [
+            excess,
+            # of two excesses one is 0: their sum is the greatest
+            excess.max(axis=1, keepdims=True) * (answers > 2),
+            table.mass[:, None] * (not free),
+            table.rows[:, None] * (least > 1),
+        ]
+    ).astype(kind)
+    # objects of like numbers are neighbours
+    order = np.lexsort(numbers.T[::-1])
+    new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
+    kind_of, first_kind, number, shift = _binary_digits(numbers[order[new]])
+    given = _middle_first(table.column, tests)
+    outcome = np.zeros((n, _lanes(tests)), np.uint8)
+    outcome[:, :tests] = table.outcome[order][:, given]
+    padded = np.zeros((tests, -(-n // 64) * 64), np.uint8)
+    padded[:, :n] = outcome[:, :tests].T
+    pair_kinds = np.searchsorted(number, answers + 1)
+    similar = least <= 1 and free
+    found = GraphTable(
+        planes=np.packbits(padded, axis=1, bitorder="little").view(np.uint64),
+        packed=outcome.view(np.uint64),
+        excess=np.ascontiguousarray(excess[order], kind),
+        keys=(random_words(n) if known is None else known.words).view(kind)[order],
+        like=np.cumsum(new) - 1,
+        kind_of=kind_of,
+        first_kind=first_kind,
+        number=number,
+        shift=shift,
+        price=np.ascontiguousarray(table.price[given], kind),
+        numbers=np.rec.array(
+            [(p, q, least if least > 1 else 0, pair_kinds, free, similar)], NUMBERS
+        )[0],
+        first=np.zeros(tests, kind) if known is None else known.first[given],
+        given=given,
+    )
+    return Ordered(found, order)
+
+
+def bytes_of_levels(table: Any, levels: int) -> int:
+    """Return about how many bytes the levels of a search take, for a ``GraphTable``."""
+    tests, words = table.planes.shape
+    answers = table.excess.shape[1]
+    made: int = levels * (
+        8 * (words + answers + 20) * _lanes(tests) + 8 * words * len(table.number)
+    )
+    return made
+
+
+def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
+    """Return ``GraphLevels``, of so many, and ``GraphScratch`` for a ``GraphTable``."""
+    from arboretum_gosdt.all_trees.graph import NODE, GraphLevels, GraphScratch
+
+    (tests, words), (n, answers) = table.planes.shape, table.excess.shape
+    lanes, kind = _lanes(tests), np.int64
+
+    def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
+        return np.zeros((levels, *shape), of)
+
+    made = GraphLevels(
+        objects=np.empty(n * (levels + 1) + 64, kind),
+        first=np.empty(levels + 1, kind),
+        bits=level(words, of=np.uint64),
+        planes=level(words, lanes, of=np.uint64),
+        masks=level(words, len(table.number), of=np.uint64),
+        node=level(of=NODE),
+        test=level(lanes),
+        test_cost=level(lanes),
+        bound=level(lanes),
+        known_bound=level(lanes),
+        low=level(2, lanes),
+        high=level(2, lanes),
+        leaf=level(2, lanes),
+        several=level(2, lanes),
+        side_key=level(2, lanes, 2),
+        keyed=level(lanes, of=np.bool_),
+        weight=level(2, lanes),
+        paired=level(lanes, of=np.bool_),
+        sums=level(answers + 3, lanes),
+        total=level(answers + 3),
+    )
+    together = np.zeros(lanes // 8, np.uint64)
+    scratch = GraphScratch(
+        both=np.zeros((answers + 1, lanes), kind),
+        objects=np.zeros(lanes, kind),
+        together=together,
+        says=together.view(np.uint8),
+    )
+    return made, scratch
+
+
+def _lanes(tests: int) -> int:
+    """Return the number of tests, rounded up to a multiple of LANES."""
+    from arboretum_gosdt.all_trees.planes import LANES
+
+    return -(-tests // LANES) * LANES
+
+
+def _middle_first(column: np.ndarray | None, tests: int) -> np.ndarray:
+    """Return int64[tests], the order in which tests are bounded: of every column the one in the
+    middle, then those in the middle of both halves, and so on.
+
+    column : as of :class:`Rows`.
+    """
+    if column is None:
+        return np.arange(tests)
+    sizes = np.unique(column, return_counts=True)[1]
+    turn = [level for size in sizes.tolist() for level in _halves(size)]
+    return np.lexsort((np.arange(tests), turn))
+
+
+def _halves(n: int) -> np.ndarray:
+    """Return int64[n], after how many halvings of the n places each is in the middle."""
+    place = np.arange(1, n + 1)
+    # of n = 2^k - 1 places the k-th halving has the odd ones
+    twos = np.bitwise_count((place & -place) - 1)
+    made: np.ndarray = n.bit_length() - twos.astype(np.int64)
+    return made
+
+
+def _binary_digits(
+    numbers: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the kinds of objects (see :mod:`arboretum_gosdt.all_trees.planes`): ``kind_of``,
+    ``first_kind``, ``number`` and ``shift``, as ``GraphTable`` has them.
+
+    numbers : int64[objects, numbers], ≥ 0.
+    """
+    number, shift, held = [], [], []
+    for c, values in enumerate(numbers.T):
+        for digit in range(int(values.max(initial=0)).bit_length()):
+            number.append(c)
+            shift.append(digit)
+            held.append(values >> digit & 1)
+    owner, kind_of = np.nonzero(np.array(held, np.int64).reshape(len(held), len(numbers)).T)
+    first_kind = np.searchsorted(owner, np.arange(len(numbers) + 1))
+    return kind_of, first_kind, np.array(number, np.int64), np.array(shift, np.int64)
