@@ -112,7 +112,7 @@ def ours(
             solution = solver.solve(problem, context)
             known = solution.details.get("trees")
             return None if known is None else int(known), solution.value
-        found = TreeSet.read(problem, context, solver.limits)
+        found = TreeSet.read(problem, context, solver.limits, by_sides=question.epsilon)
         optimum = found.optimum()
         ended = optimum.status is not Status.optimal or found.find_asked_trees(solver)
         return None if ended else sum(found.counts), optimum.value

@@ -65,43 +65,87 @@ class AllTrees:
         from arboretum_gosdt.all_trees import graph as kernels
         from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
-        self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
-        words = -(-n // 64)
+        self._kernels = kernels
         self.equivalent_cost = q * table.equivalent_loss
-        budget -= self.equivalent_cost
         made = make_table(table, p, q, least, known)
         self._table, self._order = made.table, made.order
-        most = int(UNLIMITED) if depth is None else depth
-        # no path has more tests than objects, or than the budget pays leaves for
-        levels = min(n, most, max(budget, 0) // p if p else n) + 3
+        self._depth = int(UNLIMITED) if depth is None else depth
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
-        refuse_many_pairs(tests, levels, bytes_of_levels(self._table, levels), self._bytes)
-        self._levels, self._scratch = make_levels(self._table, levels)
-        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
+        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], np.int64))
+        self._levels: Any = None
+        self._finished = False
+        self.least_cost = 0
+        self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
+        n_known = 0
+        if known is not None:
+            n_known = len(known.lower)
+            # that search knows no least leaf
+            upper = known.upper if least <= 1 else np.full(n_known, NEVER)
+            place = np.empty(n_known, np.int64)
+            self._memo.take(slots=known.slots, lower=known.lower, upper=upper, place=place)
+        self._begin(budget, n_known)
+
+    def restart(self, budget: int) -> None:
+        """Ask for the trees of another budget; what is known of least costs is kept, after
+        :meth:`find_least` also what was bounded on the way.
+        """
+        levels, solved = self._levels, self._state.least > 0
+        self._begin(budget, int(self._state.known))
+        if solved and levels is self._levels:  # the set of all objects is taken as it is
+            node, graph, state = levels.node[0], self._graph, self._state
+            node["budget"], node["every"] = graph["set"]["most"][0], True
+            node["child"] = self._kernels.AGAIN
+            graph["set"]["first_edge"][0], graph["order"][0] = 0, 0
+            graph["waiting"][-1] = -1
+            state.level, state.taken = 0, 1
+
+    def finished_for(self, budget: int) -> bool:
+        """Return whether all trees of just this budget are found."""
+        most = int(self._graph["set"]["most"][0]) + self.equivalent_cost
+        return self._finished and bool(self._state.every) and most == budget
+
+    def find_least(
+        self, until: float | None = None, report: Callable[[], None] = lambda: None
+    ) -> str:
+        """Find the least cost, which the budget must reach (``least_cost``); returns "", or what
+        ran out; then ``restart``.  Arguments: of :meth:`run`.
+        """
+        self._state.every = False
+        ended = self.run(until, report)
+        self.least_cost = int(self._state.least) + self.equivalent_cost
+        return ended
+
+    def _begin(self, budget: int, known: int) -> None:
+        """Begin with the set of all objects and an empty graph.
+
+        known : sets in the memo.   Raises BudgetError for tests whose pairs do not fit.
+        """
+        kernels, kind, (tests, words) = self._kernels, np.int64, self._table.planes.shape
+        budget, n, p = budget - self.equivalent_cost, len(self._table.like), self._table.numbers.p
+        # no path has more tests than objects, or than the budget pays leaves for
+        levels = min(n, self._depth, max(budget, 0) // int(p) if p else n) + 3
+        if self._levels is None or levels > len(self._levels.node):
+            refuse_many_pairs(tests, levels, bytes_of_levels(self._table, levels), self._bytes)
+            self._levels, self._scratch = make_levels(self._table, levels)
+        bits, waiting = np.zeros((1024, words), np.uint64), np.full(n + 1, -1)
+        bits[0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(np.uint64)
+        waiting[n] = 0
         self._graph = Arrays(
             {
-                "bits": np.zeros((1024, words), np.uint64),
+                "bits": bits,
                 "set": np.empty(1024, kernels.SET),
-                "waiting": np.full(n + 1, -1),
+                "waiting": waiting,
                 "order": np.empty(1024, kind),
                 "edge": np.empty(1024, kernels.EDGE),
             },
             tables=(),
         )
-        self._state = np.rec.array([(-1, 0, 1, 0, 0, n)], kernels.STATE)[0]
-        if known is not None:
-            self._state.known = len(known.lower)
-            # that search knows no least leaf
-            upper = known.upper if least <= 1 else np.full(len(known.upper), NEVER)
-            place = np.full(len(upper), -1)
-            self._memo.take(slots=known.slots, lower=known.lower, upper=upper, place=place)
-        self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
-        self._graph["waiting"][n] = 0
-        self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
-            np.uint64
-        )
+        self._memo["place"][:known] = -1
+        self._finished = False
+        self._state = np.rec.array([(-1, known, 1, 0, 0, n, True, 0)], kernels.STATE)[0]
         key = self._table.keys.sum(axis=0)
-        self._graph["set"][0] = budget, NEVER, 0, most, -1, key, kernels.WAITS, 0
+        first = (budget, kernels.NEVER, 0, self._depth, -1, key, kernels.WAITS, 0)
+        self._graph["set"][0] = first
 
     def run(self, until: float | None = None, report: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes".
@@ -128,7 +172,9 @@ class AllTrees:
 
         self._clock = until, report
         with self._memo.moved_by(until), self._graph.moved_by(until):
-            return run_slices_of_steps(work, self._make_room, until, report)
+            ended = run_slices_of_steps(work, self._make_room, until, report)
+        self._finished = not ended
+        return ended
 
     def _make_room(self) -> bool:
         """Make room for the next set; False when that exceeds the budget in bytes.

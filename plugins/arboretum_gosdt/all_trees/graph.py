@@ -63,6 +63,7 @@ from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.all_trees.pairs import (
     NEVER,
+    bound_all_by_pairs,
     bound_by_pairs,
     bound_sides_of_tests,
     cost_limit,
@@ -92,7 +93,7 @@ class GraphTable(NamedTuple):
     price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first.
-    given : int64[tests], their numbers outside.
+    turn : int64[tests], the tests in the order in which their pairs are counted.
     """
 
     planes: np.ndarray
@@ -107,7 +108,7 @@ class GraphTable(NamedTuple):
     price: np.ndarray
     numbers: np.record
     first: np.ndarray
-    given: np.ndarray
+    turn: np.ndarray
 
 
 NUMBERS = np.dtype(
@@ -172,15 +173,19 @@ NODE = np.dtype(
         ("lanes", "i8"),  # as many, rounded up
         ("words", "i8"),  # of planes
         ("budget", "i8"),  # what its trees may cost
+        ("every", np.bool_),  # whether all these are asked for, or the best one
         ("best", "i8"),  # least cost known
         ("leaf", "i8"),  # cost of a leaf
         ("depth", "i8"),  # tests that may follow
-        ("child", "i8"),  # test of which a side is being solved; NEW: nothing was done yet
+        ("child", "i8"),  # test of which a side is being solved; NEW; AGAIN
         ("side", "i8"),  # that side: 0 of outcome 1, 1 the other
         ("key", "i8", (2,)),  # fingerprint
     ]
 )
-NEW = -2
+NEW, AGAIN = -2, -3
+"""In place of the test of which a side is being solved: nothing was done yet, or for less only than
+the budget.
+"""
 
 
 class Memo(NamedTuple):
@@ -244,12 +249,14 @@ class GraphScratch(NamedTuple):
     """Room.
 
     both : int64[answers + 1, tests], numbers that one test has in common with the others.
-    objects : int64[tests], those of outcome 1.
+    objects : int64[tests], those of outcome 1.   place : int64[tests], where a test is among those
+        that divide the set, or −1.
     together : uint64[tests / 8], of eight objects, and says : uint8[tests], the same bytes.
     """
 
     both: np.ndarray
     objects: np.ndarray
+    place: np.ndarray
     together: np.ndarray
     says: np.ndarray
 
@@ -262,6 +269,8 @@ STATE = np.dtype(
         ("taken", "i8"),  # of these
         ("edges", "i8"),
         ("objects", "i8"),  # of the sets that are taken now
+        ("every", np.bool_),  # whether all trees within the budget are asked for, or the least cost
+        ("least", "i8"),  # the least cost, where that was asked for
     ]
 )
 
@@ -289,6 +298,7 @@ def push_side(table, levels, d, i, side, budget):
         levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == ONE else ~plane)
     node.child, node.side = i, side
     child.budget, child.depth, child.child = budget, depth_below(node.depth), NEW
+    child.every = False
     for word in range(2):
         child.key[word] = levels.side_key[d, side, i, word]
 
@@ -389,6 +399,7 @@ def take_next_set(levels, graph, state):
     node = levels.node[0]
     levels.first[0], levels.first[1] = 0, end
     node.budget, node.depth, node.child = taken.most, taken.depth, NEW
+    node.every = state.every
     for word in range(2):
         node.key[word] = taken.key[word]
 
@@ -424,7 +435,7 @@ def write_edges(table, levels, scratch, memo, graph, state):
             ):
                 bound_by_pairs(table, levels, scratch, 0, i)
             edge = graph.edge[state.edges]
-            edge.test, edge.test_cost = table.given[levels.test[0, i]], test_cost
+            edge.test, edge.test_cost = levels.test[0, i], test_cost
             edge.one = place_in_graph(table, levels, memo, graph, state, i, ONE, most - rest)
             edge.rest = place_in_graph(table, levels, memo, graph, state, i, REST, most - one)
             state.edges += 1
@@ -438,6 +449,7 @@ def search(table, levels, scratch, memo, graph, state, work, most):
 
     table : GraphTable; levels, scratch, memo, graph, state : written; another call with the same
         arrays (or longer ones) goes on where this one stopped.
+    Where ``state.every`` is False it ends with the least cost of the first set, ``state.least``.
     """
     tests = table.price.shape[0]
     while True:
@@ -468,7 +480,10 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 return TOO_LONG
             work -= 1000 + step
             bound_sides_of_tests(table, levels, scratch, d)
-        limit = cost_limit(node, d)
+        if node.child == AGAIN:
+            node.child = -1
+            bound_all_by_pairs(table, levels, scratch, d)
+        limit = cost_limit(node)
         i = most_balanced_open_test(levels, d, limit)
         if i >= 0 and not levels.keyed[d, i]:
             take_bounds_from_memo(table, levels, scratch, memo, d, i)
@@ -480,6 +495,9 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             push_side(table, levels, d, i, side, budget)
             state.level = d + 1
             continue
+        if d == 0 and not node.every:
+            state.least, state.level = node.best, -1
+            return FINISHED
         if d == 0:
             write_edges(table, levels, scratch, memo, graph, state)
             state.level = -1

@@ -76,8 +76,21 @@ def bound_sides_of_tests(table, levels, scratch, d):
     bound_by_leaves(table, levels, d, ONE, depth)
     bound_by_leaves(table, levels, d, REST, depth)
     refresh_bounds(levels, d)
-    for i in range(m):
-        if is_asked(levels, d, i, cost_limit(node, d)):
+    bound_all_by_pairs(table, levels, scratch, d)
+
+
+@inner
+def bound_all_by_pairs(table, levels, scratch, d):
+    """Bound the tests that may be asked first by pairs, one after the other as ``turn`` has
+    them.
+    """
+    node, place = levels.node[d], scratch.place
+    place[:] = -1
+    for i in range(node.width):
+        place[levels.test[d, i]] = i
+    for k in range(table.turn.shape[0]):
+        i = place[table.turn[k]]
+        if i >= 0 and not levels.paired[d, i] and is_asked(levels, d, i, cost_limit(node)):
             bound_by_pairs(table, levels, scratch, d, i)
 
 
@@ -210,11 +223,11 @@ def losses_of_two_and_three_leaves(both, sums, total, side, i, m):
 
 
 @inline
-def cost_limit(node, d):
-    """Return what trees of the set of level d may cost by a test that is still asked: of a set that
-    was taken, at level 0, all within its budget; below, only what beats the best tree known.
+def cost_limit(node):
+    """Return what trees of a set may cost by a test that is still asked: all within its budget,
+    where all are asked for, else only what beats the best tree known.
     """
-    return node.budget if d == 0 else min(node.budget, node.best - 1)
+    return node.budget if node.every else min(node.budget, node.best - 1)
 
 
 @inline

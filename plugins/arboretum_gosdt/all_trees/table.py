@@ -82,6 +82,7 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
     """
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt.all_trees.graph import NUMBERS, GraphTable
+    from arboretum_gosdt.all_trees.planes import order_table
 
     (n, tests), kind = table.outcome.shape, np.int64
     excess = table.cost - table.cost.min(axis=1, keepdims=True)
@@ -99,15 +100,13 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
     order = np.lexsort(numbers.T[::-1])
     new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
     kind_of, first_kind, number, shift = _binary_digits(numbers[order[new]])
-    given = _middle_first(table.column, tests)
-    outcome = np.zeros((n, _lanes(tests)), np.uint8)
-    outcome[:, :tests] = table.outcome[order][:, given]
-    padded = np.zeros((tests, -(-n // 64) * 64), np.uint8)
-    padded[:, :n] = outcome[:, :tests].T
+    outcome = np.zeros((n, lanes := _lanes(tests)), np.uint8)
+    planes = np.empty((tests, -(-n // 64)), np.uint64)
+    order_table(table.outcome, order, outcome, planes, np.empty(lanes, np.uint64))
     pair_kinds = np.searchsorted(number, answers + 1)
     similar = least <= 1 and free
     found = GraphTable(
-        planes=np.packbits(padded, axis=1, bitorder="little").view(np.uint64),
+        planes=planes,
         packed=outcome.view(np.uint64),
         excess=np.ascontiguousarray(excess[order], kind),
         keys=(random_words(n) if known is None else known.words).view(kind)[order],
@@ -116,12 +115,12 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
         first_kind=first_kind,
         number=number,
         shift=shift,
-        price=np.ascontiguousarray(table.price[given], kind),
+        price=np.ascontiguousarray(table.price, kind),
         numbers=np.rec.array(
             [(p, q, least if least > 1 else 0, pair_kinds, free, similar)], NUMBERS
         )[0],
-        first=np.zeros(tests, kind) if known is None else known.first[given],
-        given=given,
+        first=np.zeros(tests, kind) if known is None else known.first,
+        turn=_middle_first(table.column, tests),
     )
     return Ordered(found, order)
 
@@ -172,6 +171,7 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     scratch = GraphScratch(
         both=np.zeros((answers + 1, lanes), kind),
         objects=np.zeros(lanes, kind),
+        place=np.zeros(lanes, kind),
         together=together,
         says=together.view(np.uint8),
     )
@@ -191,11 +191,10 @@ def _middle_first(column: np.ndarray | None, tests: int) -> np.ndarray:
 
     column : as of :class:`Rows`.
     """
-    if column is None:
+    if column is None or not tests:
         return np.arange(tests)
     sizes = np.unique(column, return_counts=True)[1]
-    turn = [level for size in sizes.tolist() for level in _halves(size)]
-    return np.lexsort((np.arange(tests), turn))
+    return np.argsort(np.concatenate([_halves(size) for size in sizes.tolist()]), kind="stable")
 
 
 def _halves(n: int) -> np.ndarray:

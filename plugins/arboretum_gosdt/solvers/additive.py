@@ -5,6 +5,7 @@ search that was chosen for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from arboretum.api import (
     TreeLimits,
     sure,
 )
-from arboretum_gosdt.problem.prepared import Tests, Units, all_tests, units_of
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, units_of
 from arboretum_gosdt.problem.trees import build_tree
 from arboretum_gosdt.solvers.choice import Chosen, Which, choose_search
 
@@ -45,13 +46,16 @@ class AdditiveSearch:
         limits = TreeLimits.of(solver, problem, obeyed)
         return cls(problem, limits, all_tests(problem, context=context), units_of(problem))
 
-    def choose_search(self, which: Which, context: Context, *options: Any) -> AdditiveSearch:
+    def choose_search(
+        self, which: Which, context: Context, *options: Any, merged: Merged | None = None
+    ) -> AdditiveSearch:
         """Choose the search, and return this problem with it.
 
-        options : as of :func:`.choice.choose_search`.
+        options, merged : as of :func:`.choice.choose_search`.
         """
         given = self.problem, self.limits, self.tests, self.units
-        self.chosen = choose_search(*given, which, context, *options)
+        choose: Callable[..., Chosen] = partial(choose_search, merged=merged)
+        self.chosen = choose(*given, which, context, *options)
         return self
 
     def run(self, context: Context, report: Callable[..., None]) -> str:

@@ -140,9 +140,11 @@ def choose_search(
     context: Context,
     without: tuple[str, ...] = (),
     threads: int = 1,
+    merged: Merged | None = None,
 ) -> Chosen:
     """Prepare the problem for a search.
 
+    merged : the problem's equal rows, where they are known.
     without : its bounds that are not used.
     threads : of the sparse search.
 
@@ -156,12 +158,18 @@ def choose_search(
         raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
         return _interval_search(problem, limits, tests, units, context)
-    merged = merge_equal_rows(problem, tests, units, context)
+    merged = merged or merge_equal_rows(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
         search = _search_on_bits(which, merged, limits.depth, without, threads, context)
     else:
         search = _general_search(problem, limits, merged, units, context)
+
+    return chosen_of_merged(search, merged)
+
+
+def chosen_of_merged(search: Search, merged: Merged) -> Chosen:
+    """Return a search whose nodes have the features of merged rows."""
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 2, 3]]

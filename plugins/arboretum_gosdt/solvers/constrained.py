@@ -178,6 +178,7 @@ class ConstrainedSearch:
             asked.limits,
             "constrained",
             "" if asked.ask_sensitive else asked.sensitive,
+            by_sides=None,
         )
         order = (
             np.argsort(found.tests.price, kind="stable")

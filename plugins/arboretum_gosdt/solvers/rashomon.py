@@ -37,11 +37,12 @@ from arboretum.api import (
     sure,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.least import MANY_TESTS, LeastSearch
 from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
-from arboretum_gosdt.solvers.choice import Which
+from arboretum_gosdt.solvers.choice import Which, choose_search, chosen_of_merged, search_kind
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
 COSTS, COSTS_ON_PAGE = 10, 100
@@ -98,7 +99,9 @@ class Rashomon:
             )
         if self.page:  # known before the search, whose results would be lost
             file_for(self.page, "solver.page", TITLE)
-        found = TreeSet.read(problem, context, self.limits)
+        found = TreeSet.read(
+            problem, context, self.limits, by_sides=0.0 if self.k else self.epsilon
+        )
         if found.units.above:
             objective: Any = problem.parts.objective
             raise CapabilityError(
@@ -220,6 +223,7 @@ class TreeSet:
         limits: tuple[str, ...],
         solver: str = "rashomon",
         without: str = "",
+        by_sides: float | None = 0.0,
     ) -> TreeSet:
         """Return a problem's set, not searched yet.  Raises CapabilityError for rules and prices
         that the set is not known for.
@@ -227,6 +231,8 @@ class TreeSet:
         without : a column that no test asks.
         limits : fields of the stopping rules that the solver keeps to, by name.
         solver : its name, for messages.
+        by_sides : ε of the trees that are found with the optimum where tests are many; None: it is
+            found without them.
         """
         of = AdditiveSearch.read(problem, limits, context, solver)
         tests, units = of.tests, of.units
@@ -249,8 +255,13 @@ class TreeSet:
                 "with; round them to fewer"
             )
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
-        of.choose_search(Which.auto, context)
-        return TreeSet(of, context, merge_equal_rows(problem, tests, units, context))
+        merged = merge_equal_rows(problem, tests, units, context)
+        auto = search_kind(Which.auto, of.limits, tests, units)
+        if by_sides is not None and len(merged.tests) >= MANY_TESTS and auto is not Which.intervals:
+            of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
+        else:
+            of.choose_search(Which.auto, context, merged=merged)
+        return TreeSet(of, context, merged)
 
     def optimum(self) -> Solution:
         """The best tree, proven unless a budget ends the search."""
@@ -264,9 +275,7 @@ class TreeSet:
         """
         least, q = sure(self.chosen).search.upper, self.units.q
         if not asked.k:
-            return self.search_and_count(
-                int((least + q * sure(self.chosen).base) * decimal(asked.epsilon))
-            )
+            return self.search_and_count(cost_beyond(self.of, asked.epsilon, least))
         weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
         test_cost = int(self.merged.price.sum()) * int(self.merged.mass.sum())
         # no tree costs more
@@ -297,16 +306,14 @@ class TreeSet:
         more : in 1/q losses.
         """
         least = sure(self.chosen).search.upper
-        most, limits = least - self.equivalent_cost + more, self.limits
-        self.all_trees = AllTrees(
-            table=Rows.of_merged(self.merged, column=self.tests.column[self.merged.tests]),
-            p=self.units.p,
-            q=self.units.q,
-            budget=most,
-            depth=limits.depth,
-            least=limits.least,
-            memory_bytes=self.context.memory_bytes,
-        )
+        most, search = least - self.equivalent_cost + more, sure(self.chosen).search
+        if isinstance(search, LeastSearch) and search.all_trees is not None:
+            self.all_trees = search.all_trees
+            if self.all_trees.finished_for(most):
+                return ""
+            self.all_trees.restart(most)
+        else:
+            self.all_trees = _all_trees(self.of, self.merged, most, self.context)
         return self.all_trees.run(
             self.context.deadline,
             lambda: self.context.progress(
@@ -475,6 +482,50 @@ class TreeSet:
             for u in np.argsort(-doubt, kind="stable")[:DISAGREED].tolist()
             if doubt[u] > 1e-12
         ]
+
+
+def _all_trees(of: AdditiveSearch, merged: Merged, budget: int, context: Context) -> AllTrees:
+    """Return the search for all trees of a problem, within a budget, not begun."""
+    return AllTrees(
+        table=Rows.of_merged(merged, column=of.tests.column[merged.tests]),
+        p=of.units.p,
+        q=of.units.q,
+        budget=budget,
+        depth=of.limits.depth,
+        least=of.limits.least,
+        memory_bytes=context.memory_bytes,
+    )
+
+
+def cost_beyond(of: AdditiveSearch, epsilon: float, least: int) -> int:
+    """Return how much more than the best the trees cost at most that are worse by a share ε.
+
+    least : what the best costs, as searches tell it.
+    """
+    return int((least + of.units.q * sure(of.chosen).base) * decimal(epsilon))
+
+
+def search_by_sides(
+    of: AdditiveSearch, merged: Merged, epsilon: float, context: Context
+) -> LeastSearch:
+    """Return the search for the optimum that counts pairs of tests as they are bounded, and finds
+    the trees that are worse by a share ε on the way.
+    """
+    weights, units = merged.weights, of.units
+    best = int(weights.sum()) - int(weights.max(axis=1).sum())
+    leaf = int(weights.max(axis=1).sum() - weights.sum(axis=0).max())
+
+    def other() -> Any:
+        """Return the search that is chosen otherwise."""
+        asked = of.problem, of.limits, of.tests, of.units, Which.auto, context
+        return choose_search(*asked, merged=merged).search
+
+    return LeastSearch(
+        lambda: _all_trees(of, merged, units.q * leaf + units.p, context),
+        other,
+        units.q * best,
+        lambda least: cost_beyond(of, epsilon, least),
+    )
 
 
 def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:

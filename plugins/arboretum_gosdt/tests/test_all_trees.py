@@ -144,7 +144,13 @@ def test_counts_on_more_objects_and_tests_than_a_word_holds_are_those_of_all_tre
         most = best + int(rng.integers(0, 2 * p))
         expected = costs_of_trees(table, p, q, most, depth, least, np.arange(n))
         all_trees = AllTrees(table, p, q, most, depth, least)
-        assert all_trees.run() == ""
+        if seed % 3:  # the least cost first, then from what is known of it
+            all_trees.restart(q * int(table.cost.sum(axis=0).min()) + p)
+            assert all_trees.find_least() == ""
+            assert all_trees.least_cost == best
+            all_trees.restart(most)
+            assert not all_trees.finished_for(most)
+        assert all_trees.run() == "" and all_trees.finished_for(most)
         counted = all_trees.count_trees_of_sets()
         costs, counts = all_trees.costs_and_counts(counted)
         assert dict(zip(costs.tolist(), counts, strict=True)) == expected

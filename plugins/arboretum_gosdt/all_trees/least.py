@@ -1,0 +1,104 @@
+"""The least cost of all trees where tests are many: by the search for all trees, which counts a
+test's pairs when it is bounded, and so most tests' not at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import BudgetError
+from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.few_leaves import nodes_of_preorder
+
+MANY_TESTS = 300
+"""From as many tests on it is faster than the search that counts the pairs of all of them."""
+SHARE = 0.5
+"""Of the time that is left, before another search takes its place."""
+
+
+class LeastSearch:
+    """Minimise q · loss + p · leaves + what the tests cost; where it does not end soon, another
+    search does, which knows a good tree at any time.
+
+    make : makes the search for all trees, which begins with all of them in its budget; may raise
+        BudgetError.
+    other : makes the other search (:class:`arboretum_gosdt.solvers.choice.Search`).
+    constant : what every tree costs besides, as the other search tells costs.
+    more : of the least cost, as ``upper`` has it, how much more the trees may cost that will be
+        asked for; these are found at once.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], AllTrees],
+        other: Callable[[], Any],
+        constant: int,
+        more: Callable[[int], int],
+    ) -> None:
+        self._make, self._make_other, self._constant = make, other, constant
+        self._more = more
+        self.all_trees: AllTrees | None = None
+        self._other: Any = None
+        self._cost = 0
+        self._nodes = np.empty((0, 4), np.int64)
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
+    ) -> str:
+        """Go on until the least cost is proven (""), or "seconds" or "bytes" run out."""
+        if self._other is None and not len(self._nodes):
+            now = time.monotonic()
+            if self._find(None if until is None else now + SHARE * (until - now)):
+                self._other = self._make_other()
+        if self._other is None:
+            return ""
+        ended: str = self._other.run(until, memory_bytes, report)
+        return ended
+
+    def _find(self, until: float | None) -> str:
+        """Find the least cost and a tree of it; returns what ran out, or ""."""
+        try:
+            found = self._make()
+        except BudgetError:
+            return "bytes"
+        ended = found.find_least(until)
+        if not ended:
+            found.restart(found.least_cost + self._more(found.least_cost + self._constant))
+            ended = found.run(until)
+        if ended:
+            return ended
+        self._cost = found.least_cost
+        first = next(iter(found.trees(found.count_trees_of_sets())))
+        self._nodes, self.all_trees = nodes_of_preorder(first.tolist()), found
+        return ""
+
+    @property
+    def lower(self) -> int:
+        """The proven bound: no tree costs less."""
+        return self._constant + self._cost if self._other is None else int(self._other.lower)
+
+    @property
+    def upper(self) -> int:
+        """The cost of the best tree known."""
+        return self._constant + self._cost if self._other is None else int(self._other.upper)
+
+    @property
+    def subproblems(self) -> int:
+        """Number of sets of objects that were bounded."""
+        if self._other is not None:
+            return int(self._other.subproblems)
+        return 0 if self.all_trees is None else self.all_trees.n_sets
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of its arrays."""
+        return 0 if self._other is None else int(self._other.bytes_used)
+
+    def tree(self) -> np.ndarray:
+        """Return the best tree known, int64[nodes, 4], as searches do."""
+        found: np.ndarray = self._nodes if self._other is None else self._other.tree()
+        return found
