@@ -42,7 +42,7 @@ from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors
 from arboretum.model.tree import Tree
-from arboretum.proof import counting
+from arboretum.proof import counting, records
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, Costs, decimal, rule_key, tests_of_rules
 
@@ -140,7 +140,7 @@ class Additive:
         self.planes = len(planes)
         self.most_words = sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
         self.scratch = self.new_scratch()
-        self.log: counting.Log
+        self.log: records.Log
 
     def new_scratch(self) -> counting.CountingScratch:
         """Room for the counting of one set at a time."""
@@ -149,8 +149,9 @@ class Additive:
         words = np.empty(self.most_words * columns, np.uint64)
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
+        of_columns = (*np.empty((2, columns), np.int64), np.empty(columns, np.uint64))
         return counting.CountingScratch(
-            rows, block, words, both, *cells, *np.empty((2, width), np.uint64)
+            rows, block, words, both, *cells, *of_columns, *np.empty((2, width), np.uint64)
         )
 
     def new_nodes(self, n: int, most_leaves: int) -> counting.Node:
@@ -188,10 +189,14 @@ class Additive:
         """
         n = max(1, len(start) - 1)
         mark = np.zeros(n, np.uint64) if not known else np.resize(self.log.mark, n)
-        self.log = counting.Log(
-            words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64)
+        self.log = records.Log(
+            words,
+            start,
+            mark,
+            np.zeros((1 << (2 * n).bit_length(), 2), np.uint64),
+            np.empty(n, np.int64),
         )
-        counting.learn(self.log, 0, known)
+        records.learn(self.log, 0, known)
 
     def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """The records that do not follow from those before them, and why; the others are known from
@@ -226,7 +231,7 @@ class Additive:
 
     def _open(self, node: counting.Node, bound: float) -> str:
         """Which test may cost less than a bound, as a message; ``node`` is counted."""
-        cost, at = counting.cheapest(node)
+        cost, at = counting.cheapest(node, self.scratch)
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
         return (
@@ -241,7 +246,7 @@ class Additive:
         ground = self.ground
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
         return int(
-            counting.known_of(
+            records.known_of(
                 ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path
             )
         )

@@ -31,22 +31,28 @@ Invariants:
 - Plane k of ``ones`` has a number per column, that of objects with it; ``totals`` has all.
 - In ``CountingScratch``, ``both`` and the four arrays of cells are of the column that was counted
   last.
-- A record is words[start[i] : start[i + 1]]: length of the path, limits, bound (low and high half),
-  literals.  Records of one fingerprint are a chain from ``slots`` on by ``before``, −1 at its end;
-  some slot is always free.
-- A fingerprint only says where a record may be found; what counts is that the record's path leads
-  to the very same mask.  Words of a log are not trusted: limits and literals are checked first.
+- Numbers of columns are read and written as slices: an index that is a sum could be negative, for
+  all that the compiler knows, and nothing would be done to eight columns at once.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import inline, inner, jit
+from arboretum.kernels.bits import lowest, popcount, transpose
+from arboretum.kernels.jit import inner, jit
+from arboretum.kernels.solving.fingerprints import prefetch
+from arboretum.proof.records import (
+    bound_of,
+    first_slot_of,
+    known_of,
+    mark_of,
+    part,
+    path_set,
+    slot_of,
+    take_place,
+)
 
-HEAD = 5
-"""Words of a record before its literals."""
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
 COUNTED, RECORDED = 1, 2
@@ -73,16 +79,6 @@ price : int64[columns + 1], of a unit of mass.
 max_path_cost : int64[·], sums of so many of the highest prices, of most tests on a path.
 p, unit, labels, least : int64, what a leaf costs and a saving of 1 is worth, how many labels, and
     rows that a leaf must have.
-"""
-
-Log = namedtuple("Log", "words start mark slots before")
-"""Records.
-
-words : int32.
-start : int64[records + 1].
-mark : uint64[records], fingerprints.
-slots : int64[2^k], the last record of a fingerprint, −1: free.
-before : int64[records], the one before it.
 """
 
 NUMBERS = np.dtype(
@@ -116,7 +112,7 @@ numbers : NUMBERS.
 """
 
 CountingScratch = namedtuple(
-    "CountingScratch", "rows block words both most loss mass busy mask path"
+    "CountingScratch", "rows block words both most loss mass busy joined order marks mask path"
 )
 """rows : int64[objects].
 
@@ -124,152 +120,24 @@ block : uint64[64].
 words : uint64, of all columns.
 both : int64[planes · columns].
 most, loss, mass, busy : int64[4 · columns], of the cells of sides s of one column and t of another,
-    at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether it may
-    stand below the root.
+    at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass where tests cost
+    anything, and whether it may stand below the root.
+joined, order : int64[columns], what trees cost that begin with each, and when it is counted.
+marks : uint64[columns], fingerprints of the sides 1.
 mask, path : uint64[·].
 """
-
-
-@inner
-def path_set(ground, words, at, out):
-    """Write the objects of the path of the record at a word into ``out``; False where it names a
-    literal that there is not.
-    """
-    for w in range(out.shape[0]):
-        out[w] = ground.everything[w]
-    for place in range(at + HEAD, at + HEAD + 2 * words[at], 2):
-        test, outcome = np.int64(words[place]), np.int64(words[place + 1])
-        if (
-            test < 0
-            or test + 1 >= ground.first.shape[0]
-            or outcome < 0
-            or ground.first[test] + outcome >= ground.first[test + 1]
-        ):
-            return False
-        literal = ground.literal[ground.first[test] + outcome]
-        part(ground, out, literal >> 1, literal & 1, out)
-    return True
-
-
-@inner
-def part(ground, mask, column, side, out):
-    """Write the objects of a mask on one side of a column into ``out``.   side : 1, those that have
-    the column; 0, the others.
-    """
-    for w in range(mask.shape[0]):
-        out[w] = mask[w] & (ground.packed[column, w] if side == 1 else ~ground.packed[column, w])
-
-
-@inner(wraps=True)
-def mark_of(ground, mask):
-    """Fingerprint of a mask: the sum of word · random word, modulo 2⁶⁴.
-
-    Those of two parts add up to that of the whole.
-    """
-    mark = np.uint64(0)
-    for w in range(mask.shape[0]):
-        mark += mask[w] * ground.mixer[w]
-    return mark
-
-
-@inner(wraps=True)
-def slot_of(log, mark):
-    """Where a fingerprint is, or would be."""
-    mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
-    at = np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1))
-    last = np.int64(log.slots.shape[0] - 1)
-    at &= last
-    while log.slots[at] >= 0 and log.mark[log.slots[at]] != mark:
-        at = (at + 1) & last
-    return at
-
-
-@inner
-def serves(have, want):
-    """Whether a limit is as loose as another; −1: none."""
-    return have < 0 or 0 <= want <= have
-
-
-@inner
-def is_about(ground, log, record, mask, room):
-    """Whether a record is about the objects of a mask.   room : uint64[·], written."""
-    same = path_set(ground, log.words, log.start[record], room)
-    for w in range(mask.shape[0]):
-        same &= room[w] == mask[w]
-    return same
-
-
-@jit(borrow=True)
-def known_of(ground, log, mask, mark, depth, leaves, room):
-    """The best bound that the records have of a set under limits, 0 without one.
-
-    mark : of the set.   depth, leaves : −1: any.   room : uint64[·], written.
-    """
-    # that all records of a fingerprint are about one set: of the best that is looked at
-    trusted = True
-    while True:
-        best, found, record = np.int64(0), np.int64(-1), log.slots[slot_of(log, mark)]
-        while record >= 0:
-            at = log.start[record]
-            bound = bound_of(log.words, at)
-            if (
-                bound > best
-                and serves(log.words[at + 1], depth)
-                and serves(log.words[at + 2], leaves)
-            ) and (trusted or is_about(ground, log, record, mask, room)):
-                best, found = bound, record
-            record = log.before[record]
-        if not trusted or found < 0 or is_about(ground, log, found, mask, room):
-            return best
-        trusted = False
-
-
-@inner
-def bound_of(words, at):
-    """The bound, an integer, of the record that begins at a word."""
-    return np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
-
-
-@jit(borrow=True)
-def learn(log, first, end):
-    """Let the records first … end − 1, whose fingerprints are in ``log.mark``, be known from now
-    on: writes ``log.slots`` and ``log.before``.
-    """
-    for number in range(first, end):
-        at = slot_of(log, log.mark[number])
-        log.before[number], log.slots[at] = log.slots[at], number
-
-
-@inner
-def take_place(ground, log, number, mask, room):
-    """A record, of the objects of a mask, is known in place of those that say less of them;
-    returns how many others stay.
-    """
-    at, slot = log.start[number], slot_of(log, log.mark[number])
-    bound, record, last, kept = bound_of(log.words, at), log.slots[slot], np.int64(-1), np.int64(0)
-    while record >= 0:
-        before, old = log.before[record], log.start[record]
-        less = (
-            bound_of(log.words, old) <= bound
-            and serves(log.words[at + 1], log.words[old + 1])
-            and serves(log.words[at + 2], log.words[old + 2])
-        )
-        if less and is_about(ground, log, record, mask, room):
-            if last < 0:
-                log.slots[slot] = before
-            else:
-                log.before[last] = before
-        else:
-            last, kept = record, kept + 1
-        record = before
-    learn(log, number, number + 1)
-    return kept
 
 
 @inner
 def levels_of(leaves):
     """Levels of a set: one for each number of leaves of a side, 1 without a limit (−1)."""
     return np.int64(1) if leaves < 0 else max(leaves - 1, np.int64(0))
+
+
+@inner
+def is_priced(ground):
+    """Whether tests cost anything."""
+    return ground.max_path_cost[ground.max_path_cost.shape[0] - 1] > 0
 
 
 @inner
@@ -303,24 +171,16 @@ def lay_word(ground, rows, block, word, ones, shift):
     word : uint64[columns], written: bit i is whether object i has the column.
     ones : int64[columns], takes 2^shift for each that has it.
     """
-    for part in range(ground.bits.shape[1]):
-        first = 64 * part
-        for i in range(64):
-            block[i] = ground.bits[rows[i], part] if i < rows.shape[0] else np.uint64(0)
-        step, low = np.uint64(32), np.uint64(0xFFFFFFFF)
-        # transposed: squares of bits change places with those on the other side of the diagonal
-        while step != 0:
-            wide = np.int64(step)
-            for begin in range(0, 64, 2 * wide):
-                for i in range(begin, begin + wide):
-                    swap = (block[i] >> step ^ block[i + wide]) & low
-                    block[i + wide] ^= swap
-                    block[i] ^= swap << step
-            step >>= np.uint64(1)
-            low ^= low << step
-        for f in range(first, min(first + 64, word.shape[0])):
-            word[f] = block[f - first]
-            ones[f] += popcount(word[f]) << shift
+    for w in range(ground.bits.shape[1]):
+        here = word[64 * w : min(64 * w + 64, word.shape[0])]
+        with_column = ones[64 * w : 64 * w + here.shape[0]]
+        for i in range(rows.shape[0]):
+            block[i] = ground.bits[rows[i], w]
+        block[rows.shape[0] :] = 0
+        transpose(block)
+        for f in range(here.shape[0]):
+            here[f] = block[f]
+            with_column[f] += popcount(block[f]) << shift
 
 
 @jit(borrow=True)
@@ -367,27 +227,33 @@ def enter(ground, log, node, scratch, depth, leaves):
     numbers.leaf, numbers.cheapest = (whole - most) * ground.unit + ground.p, NEVER
     paths_of(ground, node, depth)
     rows, mass, beside = node.totals[labels], node.totals[labels + 1], numbers.beside
+    inside, outside = scratch.loss[:columns], scratch.loss[columns : 2 * columns]
+    weight = scratch.most[:columns]
+    for f in range(columns):
+        inside[f], outside[f], weight[f] = 0, 0, 0
+    for k in range(labels):
+        ones_k, total = ones[k * columns : (k + 1) * columns], node.totals[k]
+        for f in range(columns):
+            weight[f] += ones_k[f]
+            inside[f] = max(inside[f], ones_k[f])
+            outside[f] = max(outside[f], total - ones_k[f])
     for f in range(columns if divided else 0):
-        inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
-        for k in range(labels):
-            one = ones[k * columns + f]
-            weight = weight + one
-            inside = max(inside, one)
-            outside = max(outside, node.totals[k] - one)
         rows_f, mass_f = ones[labels * columns + f], ones[(labels + 1) * columns + f]
-        if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(
-            ground, beside, outside, rows - rows_f, mass - mass_f
+        if busy_of(ground, beside, inside[f], rows_f, mass_f) and busy_of(
+            ground, beside, outside[f], rows - rows_f, mass - mass_f
         ):
-            node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
+            node.columns[n], node.rank[n], node.state[n] = f, min(weight[f], whole - weight[f]), 0
             node.test_cost[n] = ground.price[f] * mass
             numbers.cheapest = min(numbers.cheapest, ground.price[f])
             n += 1
     for k in range(planes):
+        kept, of_all = node.ones[k * n : (k + 1) * n], ones[k * columns : (k + 1) * columns]
         for c in range(n):
-            node.ones[k * n + c] = ones[k * columns + node.columns[c]]
+            kept[c] = of_all[node.columns[c]]
     for w in range(n_words):
+        words, all_words = node.words[w * n : (w + 1) * n], every[w * columns : (w + 1) * columns]
         for c in range(n):
-            node.words[w * n + c] = every[w * columns + node.columns[c]]
+            words[c] = all_words[node.columns[c]]
     numbers.columns, numbers.depth, numbers.leaves = n, depth, leaves
     bound_sides(ground, log, node, scratch)
 
@@ -411,6 +277,21 @@ def leaf_of(ground, node, c, s):
     return (whole - most) * ground.unit + ground.p
 
 
+@inner
+def cost_leaves(ground, node, s, cost, best):
+    """Write into ``cost`` what side s of each column costs as a leaf.   best : written."""
+    n = node.numbers.columns
+    for c in range(n):
+        cost[c], best[c] = 0, 0
+    for k in range(ground.labels):
+        ones, total = node.ones[k * n : (k + 1) * n], node.totals[k]
+        for c in range(n):
+            one = ones[c] if s == 1 else total - ones[c]
+            cost[c], best[c] = cost[c] + one, max(best[c], one)
+    for c in range(n):
+        cost[c] = (cost[c] - best[c]) * ground.unit + ground.p
+
+
 @inner(wraps=True)
 def bound_sides(ground, log, node, scratch):
     """Write into ``low``, ``own``, ``tried`` and ``state`` what the sides of the columns cost by
@@ -419,22 +300,35 @@ def bound_sides(ground, log, node, scratch):
     n, leaves, mark = node.numbers.columns, node.numbers.leaves, mark_of(ground, node.mask)
     below = max(node.numbers.depth - 1, np.int64(-1))
     for c in range(n):
-        part(ground, node.mask, node.columns[c], 1, scratch.mask)
-        with_c = mark_of(ground, scratch.mask)
-        for s in range(2):
-            here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
-            two = 2 * ground.p + node.numbers.cheapest * mass_of(ground, node, c, s)
+        with_c, column = np.uint64(0), ground.packed[node.columns[c]]
+        for w in range(node.mask.shape[0]):
+            with_c += (node.mask[w] & column[w]) * ground.mixer[w]
+        scratch.marks[c] = with_c
+        # looked up below
+        prefetch(log.slots, first_slot_of(log, with_c))
+        prefetch(log.slots, first_slot_of(log, mark - with_c))
+    for s in range(2):
+        leaf, two = scratch.loss[s * n : (s + 1) * n], scratch.most[s * n : (s + 1) * n]
+        cost_leaves(ground, node, s, leaf, two)
+        for c in range(n):
+            two[c] = 2 * ground.p + node.numbers.cheapest * mass_of(ground, node, c, s)
+        for level in range(levels_of(leaves)):
+            first = (2 * level + s) * n
+            low, own = node.low[first : first + n], node.own[first : first + n]
+            alone = below == 0 or fewer(leaves, level) == 1
+            for c in range(n):
+                low[c], own[c] = leaf[c] if alone else min(leaf[c], two[c]), 0
+            node.tried[first : first + n] = 0
+        for c in range(n):
+            here = scratch.marks[c] if s == 1 else mark - scratch.marks[c]
             # else its cost is known
-            recorded = leaf > two and below != 0 and log.slots[slot_of(log, here)] >= 0
-            if recorded:
+            if leaf[c] > two[c] and below != 0 and log.slots[slot_of(log, here), 0] != 0:
                 part(ground, node.mask, node.columns[c], s, scratch.mask)
-            for level in range(levels_of(leaves)):
-                few, place, found = fewer(leaves, level), (2 * level + s) * n + c, np.int64(0)
-                if recorded:
+                for level in range(levels_of(leaves)):
+                    few, place = fewer(leaves, level), (2 * level + s) * n + c
                     found = known_of(ground, log, scratch.mask, here, below, few, scratch.path)
-                node.low[place] = max(found, leaf if below == 0 or few == 1 else min(leaf, two))
-                node.own[place], node.tried[place] = found, 0
-                node.state[c] |= RECORDED if found > 0 else 0
+                    node.low[place], node.own[place] = max(found, node.low[place]), found
+                    node.state[c] |= RECORDED if found > 0 else 0
 
 
 @inner
@@ -451,45 +345,44 @@ def count_column(ground, node, scratch, c):
     """
     n = node.numbers.columns
     planes = node.totals.shape[0]
-    both = scratch.both
     first = np.int64(0)
-    both[: planes * n] = 0
+    scratch.both[: planes * n] = 0
     for g in range(ground.plane.shape[0]):
-        here, shift = ground.plane[g] * n, ground.shift[g]
+        plane, shift = ground.plane[g], ground.shift[g]
+        both = scratch.both[plane * n : (plane + 1) * n]
         for w in range(first, node.ends[g]):
-            word = node.words[w * n + c]
+            words = node.words[w * n : (w + 1) * n]
+            word = words[c]
             if word != 0:
                 for f in range(n):
-                    both[here + f] += popcount(node.words[w * n + f] & word) << shift
+                    both[f] += popcount(words[f] & word) << shift
         first = node.ends[g]
-    for s in range(2):
-        for t in range(2):
-            count_cells(ground, node, scratch, c, s, t)
+    count_cells(ground, node, scratch, c)
     node.state[c] |= COUNTED
     p = ground.p
     depth = node.numbers.depth - 1
     leaves = node.numbers.leaves
-    cheapest = node.numbers.cheapest
+    cheapest, priced = node.numbers.cheapest, is_priced(ground)
     for s in range(2):
         two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
         floor = p + cheapest * mass
+        losses_0, losses_1 = scratch.loss[cell : cell + n], scratch.loss[cell + n : cell + 2 * n]
+        busy_0, busy_1 = scratch.busy[cell : cell + n], scratch.busy[cell + n : cell + 2 * n]
+        masses_1 = scratch.mass[cell + n : cell + 2 * n]
         for f in range(n):
-            one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
-            if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
-                test_cost = ground.price[node.columns[f]] * mass
-                below_1 = cheapest * scratch.mass[cell + n + f]
-                below_0 = floor - p - below_1
-                open_0, open_1 = one > p + below_0, other > p + below_1
-                two = min(two, one + other + test_cost)
-                more = min(
-                    more,
-                    test_cost
-                    + min(
-                        one + below_1 if open_1 else NEVER,
-                        other + below_0 if open_0 else NEVER,
-                        floor if open_0 & open_1 else NEVER,
-                    ),
-                )
+            one, other = losses_0[f], losses_1[f]
+            test_cost = ground.price[node.columns[f]] * mass if priced else np.int64(0)
+            below_1 = cheapest * masses_1[f] if priced else np.int64(0)
+            below_0 = floor - p - below_1 if priced else np.int64(0)
+            open_0, open_1 = one > p + below_0, other > p + below_1
+            beside_leaf = min(
+                one + below_1 if open_1 else NEVER,
+                other + below_0 if open_0 else NEVER,
+                floor if open_0 & open_1 else NEVER,
+            )
+            idle = busy_0[f] & busy_1[f] == 0
+            two = min(two, NEVER if idle else one + other + test_cost)
+            more = min(more, NEVER if idle else test_cost + beside_leaf)
         for level in range(levels_of(leaves)):
             few = fewer(leaves, level)
             place = (2 * level + s) * n + c
@@ -503,53 +396,61 @@ def count_column(ground, node, scratch, c):
 
 
 @inner
-def cell_of(node, scratch, plane, c, s, t):
-    """What a plane counts in the cells of side s of a column and side t of the others: (ones,
-    pairs, a, x, y), a + x · ones + y · pairs.
-    """
+def fill_cell(node, scratch, plane, c, cell, out):
+    """Write into ``out`` what a plane counts in a cell of column c and each of the others."""
     n = node.numbers.columns
-    total, of_c = node.totals[plane], node.ones[plane * n + c]
-    a = 0 if t == 1 else total - of_c if s == 0 else of_c
-    x = 0 if s == 1 else 1 if t == 1 else -1
-    y = 1 if s == t else -1
-    return (
-        node.ones[plane * n : (plane + 1) * n],
-        scratch.both[plane * n : (plane + 1) * n],
-        a,
-        x,
-        y,
-    )
+    ones, pairs = node.ones[plane * n : (plane + 1) * n], scratch.both[plane * n : (plane + 1) * n]
+    of_c = ones[c]
+    without = node.totals[plane] - of_c
+    if cell == 3:
+        for f in range(n):
+            out[f] = pairs[f]
+    elif cell == 2:
+        for f in range(n):
+            out[f] = of_c - pairs[f]
+    elif cell == 1:
+        for f in range(n):
+            out[f] = ones[f] - pairs[f]
+    else:
+        for f in range(n):
+            out[f] = without - ones[f] + pairs[f]
 
 
 @inner
-def count_cells(ground, node, scratch, c, s, t):
-    """Write into ``scratch`` the cells of side s of column c, counted against all, and side t of
-    the others: ``most``, ``loss``, ``mass`` and ``busy``.
+def count_cells(ground, node, scratch, c):
+    """Write into ``scratch`` the cells of column c, counted against all, and the others: ``most``,
+    ``loss``, ``mass`` and ``busy``.
     """
-    n, labels, cell = node.numbers.columns, ground.labels, (2 * s + t) * node.numbers.columns
-    p = ground.p
-    unit = ground.unit
-    least = ground.least
-    path = node.numbers.path
-    beside = node.numbers.beside
-    most = scratch.most[cell : cell + n]
-    loss = scratch.loss[cell : cell + n]
-    mass = scratch.mass[cell : cell + n]
-    busy = scratch.busy[cell : cell + n]
-    most[:], loss[:] = 0, 0
-    for k in range(labels):
-        ones, pairs, a, x, y = cell_of(node, scratch, k, c, s, t)
+    n, p, unit, priced = node.numbers.columns, ground.p, ground.unit, is_priced(ground)
+    path, beside = node.numbers.path, node.numbers.beside
+    for cell in range(4):
+        most = scratch.most[cell * n : (cell + 1) * n]
+        loss = scratch.loss[cell * n : (cell + 1) * n]
+        mass = scratch.mass[cell * n : (cell + 1) * n]
+        busy = scratch.busy[cell * n : (cell + 1) * n]
+        fill_cell(node, scratch, 0, c, cell, loss)
         for f in range(n):
-            one = a + x * ones[f] + y * pairs[f]
-            most[f], loss[f] = most[f] + one, max(loss[f], one)
-    ones, pairs, a, x, y = cell_of(node, scratch, labels, c, s, t)
-    ones_m, pairs_m, a_m, x_m, y_m = cell_of(node, scratch, labels + 1, c, s, t)
-    for f in range(n):
-        mass[f] = a_m + x_m * ones_m[f] + y_m * pairs_m[f]
-        busy[f] = (loss[f] * unit + beside * mass[f] > p) & (
-            a + x * ones[f] + y * pairs[f] >= least
-        )
-        most[f], loss[f] = unit * most[f] + path * mass[f], unit * (most[f] - loss[f])
+            most[f] = loss[f]
+        for k in range(1, ground.labels):
+            fill_cell(node, scratch, k, c, cell, mass)
+            for f in range(n):
+                most[f], loss[f] = most[f] + mass[f], max(loss[f], mass[f])
+        for f in range(n):
+            busy[f] = loss[f] * unit
+            loss[f] = unit * most[f] - busy[f]
+            most[f] = unit * most[f]
+        if priced:
+            fill_cell(node, scratch, ground.labels + 1, c, cell, mass)
+            for f in range(n):
+                busy[f] += beside * mass[f]
+                most[f] += path * mass[f]
+        for f in range(n):
+            busy[f] = busy[f] > p
+        if ground.least > 0:
+            rows = scratch.rows[:n]
+            fill_cell(node, scratch, ground.labels, c, cell, rows)
+            for f in range(n):
+                busy[f] &= rows[f] >= ground.least
 
 
 @jit(borrow=True)
@@ -561,44 +462,45 @@ def propagate_to_sides(ground, node, scratch, c):
     if ground.least > 1:
         return
     dear = np.int64(0) if node.numbers.depth < 0 and node.numbers.leaves < 0 else NEVER
+    priced = is_priced(ground)
     for level in range(levels_of(node.numbers.leaves)):
         for s in range(2):
             bound, mass = node.own[(2 * level + s) * n + c], mass_of(ground, node, c, s)
             for t in range(2):
                 low = node.low[(2 * level + t) * n : (2 * level + t + 1) * n]
                 cell = (2 * s + 1 - t) * n
+                most, loss = scratch.most[cell : cell + n], scratch.loss[cell : cell + n]
                 for f in range(n):
-                    less = min(
-                        scratch.most[cell + f],
-                        dear + p + scratch.loss[cell + f] + ground.price[node.columns[f]] * mass,
-                    )
+                    test_cost = ground.price[node.columns[f]] * mass if priced else np.int64(0)
+                    less = min(most[f], dear + p + loss[f] + test_cost)
                     low[f] = max(low[f], bound - less)
 
 
-@inline
-def joined_cost(low, test_cost, numbers, c):
-    """What trees cost that begin with a column (rule 2).
-
-    low, test_cost, numbers : of the set; handing on the whole Node took a quarter of the time.
-    With a limit on leaves the best way to share them.
+@inner
+def join_sides(node, joined):
+    """Write into ``joined`` what trees cost that begin with each column (rule 2), with a limit on
+    leaves by the best way to share them.
     """
-    n, leaves = numbers.columns, numbers.leaves
-    if leaves < 0:
-        return low[c] + low[n + c] + test_cost[c]
-    least, levels = NEVER, levels_of(leaves)
+    n, levels = node.numbers.columns, levels_of(node.numbers.leaves)
+    for c in range(n):
+        joined[c] = NEVER
     for level in range(levels):
-        least = min(least, low[2 * level * n + c] + low[(2 * (levels - level) - 1) * n + c])
-    return least + test_cost[c]
+        zero = node.low[2 * level * n : (2 * level + 1) * n]
+        one = node.low[(2 * (levels - level) - 1) * n : 2 * (levels - level) * n]
+        for c in range(n):
+            joined[c] = min(joined[c], zero[c] + one[c])
+    for c in range(n):
+        joined[c] += node.test_cost[c]
 
 
 @jit(borrow=True)
-def cheapest(node):
+def cheapest(node, scratch):
     """(cost, column) of the trees that cost least, by the column that they begin with."""
     least, at = 4 * NEVER, np.int64(-1)
+    join_sides(node, scratch.joined)
     for c in range(node.numbers.columns):
-        cost = joined_cost(node.low, node.test_cost, node.numbers, c)
-        if cost < least:
-            least, at = cost, np.int64(c)
+        if scratch.joined[c] < least:
+            least, at = scratch.joined[c], np.int64(c)
     return least, at
 
 
@@ -612,22 +514,29 @@ def count_columns(ground, node, scratch, goal, thorough):
     n = node.numbers.columns
     alone = ground.least <= 1 and node.numbers.depth < 0 and node.numbers.leaves < 0
     while True:
-        still, best, at, whole = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
+        if alone:
+            # rule 5: the whole costs no less than a part
+            whole = np.int64(0)
+            for low in node.low[: 2 * n]:
+                whole = max(whole, low)
+            if whole >= goal:
+                return np.int64(0)
+        join_sides(node, scratch.joined)
+        still, best = np.int64(0), np.int64(-1)
         for c in range(n):
-            whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
-            is_open = joined_cost(node.low, node.test_cost, node.numbers, c) < goal
+            is_open = scratch.joined[c] < goal
             known = node.state[c] & RECORDED != 0
-            new = node.state[c] & COUNTED == 0
             still += is_open
             # records say most about other columns, and so do balanced ones
             rank = node.rank[c] + (NEVER if known else NEVER >> 1 if is_open else np.int64(0))
-            rank = rank if new & (thorough | is_open | known) else np.int64(-1)
-            if rank > best:
-                best, at = rank, np.int64(c)
-        if whole >= goal:  # rule 5: the whole costs no less than a part
-            return np.int64(0)
-        if still == 0 or at < 0:
+            ready = (node.state[c] & COUNTED == 0) & (thorough | is_open | known)
+            scratch.order[c] = rank if ready else np.int64(-1)
+            best = max(best, scratch.order[c])
+        if still == 0 or best < 0:
             return still
+        at = np.int64(0)
+        while scratch.order[at] != best:
+            at += 1
         count_column(ground, node, scratch, at)
         propagate_to_sides(ground, node, scratch, at)
 

@@ -159,7 +159,7 @@ class Extraction:
             done = (
                 1.0
                 if ended == finding.FINISHED
-                else finding.share_done(self._nodes, self._frames, state["at"])
+                else finding.share_done(self._nodes, self._frames, rules.scratch, state["at"])
             )
             self.progress(done, 1.0, "writing the proof")
             if ended == finding.NEED_ROOM:

@@ -41,7 +41,6 @@ from arboretum.kernels.jit import inner, jit, merged
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
-    HEAD,
     NEVER,
     Node,
     cheapest,
@@ -49,14 +48,11 @@ from arboretum.proof.counting import (
     count_columns,
     enter,
     fewer,
-    joined_cost,
-    known_of,
-    learn,
+    join_sides,
     levels_of,
-    mark_of,
-    part,
     propagate_to_sides,
 )
+from arboretum.proof.records import HEAD, known_of, learn, mark_of, part
 
 TIER = np.int64(1) << 56
 ALONE, CLAIMED, NEEDED = 1, 2, 4
@@ -124,7 +120,7 @@ def node_of(nodes, d):
 
 
 @inner(wraps=True)
-def ask(ground, node, memory, depth, goal):
+def ask(ground, node, scratch, memory, depth, goal):
     """Write into ``node.claimed`` what is remembered of the sides of columns that are open, 0 where
     nothing is.
 
@@ -133,10 +129,11 @@ def ask(ground, node, memory, depth, goal):
     n = node.numbers.columns
     turn = memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth)
     one, two = np.uint64(0), np.uint64(0)
+    join_sides(node, scratch.joined)
     for column in range(-1, n):
         if column >= 0:
             node.claimed[column], node.claimed[n + column] = 0, 0
-            if joined_cost(node.low, node.test_cost, node.numbers, column) >= goal:
+            if scratch.joined[column] >= goal:
                 continue
         with_one, with_two = np.uint64(0), np.uint64(0)
         for w in range(node.mask.shape[0]):
@@ -259,12 +256,12 @@ def report(ground, log, nodes, frames, scratch, memory, d):
     """
     node = node_of(nodes, d)
     enter(ground, log, node, scratch, frames[d].depth, frames[d].leaves)
-    ask(ground, node, memory, max(frames[d].depth - 1, np.int64(-1)), NEVER)
+    ask(ground, node, scratch, memory, max(frames[d].depth - 1, np.int64(-1)), NEVER)
     return node.numbers.columns
 
 
 @jit(borrow=True)
-def share_done(nodes, frames, at):
+def share_done(nodes, frames, scratch, at):
     """About how much of the time of a walk is over, by the share of the columns that were open in
     the first frames and are no more.
 
@@ -275,8 +272,9 @@ def share_done(nodes, frames, at):
     done, part_of = 0.0, 1.0
     for d in range(min(at, FRAMES_REPORTED)):
         node, still = node_of(nodes, d), np.int64(0)
+        join_sides(node, scratch.joined)
         for c in range(node.numbers.columns):
-            still += joined_cost(node.low, node.test_cost, node.numbers, c) < frames[d].goal
+            still += scratch.joined[c] < frames[d].goal
         first = max(still, frames[d].open, np.int64(1))
         done, part_of = done + part_of * (1.0 - still / first), part_of / first
     return done ** (1 / 3)
@@ -330,10 +328,17 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                         frame.step, frame.open = ASKED, still
                         node.claimed[: 2 * node.numbers.columns] = 0
                         if memory.bound.shape[0] > 0 and leaves < 0:
-                            ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame.goal)
+                            ask(
+                                ground,
+                                node,
+                                scratch,
+                                memory,
+                                max(depth - 1, np.int64(-1)),
+                                frame.goal,
+                            )
                     column, level, side, how, wanted = choose(ground, node, frame.goal)
                 if column < 0:
-                    frame.goal = min(frame.goal, cheapest(node)[0])
+                    frame.goal = min(frame.goal, cheapest(node, scratch)[0])
             if column >= 0:
                 frame.column, frame.level, frame.side = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])

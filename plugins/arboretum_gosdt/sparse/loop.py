@@ -63,7 +63,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inner, jit
-from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.fingerprints import find, find_or_enter, prefetch
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import (
     bound_three_leaves,
@@ -90,7 +90,7 @@ from arboretum_gosdt.sparse.node import (
     raise_bound_of_test,
     test_cost_of,
 )
-from arboretum_gosdt.sparse.pair_counts import has_prices, prefetch, sum_numbers_where_feature
+from arboretum_gosdt.sparse.pair_counts import has_prices, sum_numbers_where_feature
 from arboretum_gosdt.sparse.rows import begin_root, enter_child
 
 

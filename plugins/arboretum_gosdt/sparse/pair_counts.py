@@ -654,21 +654,6 @@ def has_prices(v, price):
     return ir.Constant(ir.IntType(1), v.kinds[0].dtype.bitwidth == 64)
 
 
-@lanes_kernel()
-def prefetch(v, slots, at):
-    """Ask memory for row ``at`` of a table of fingerprints, which is read later.
-
-    slots : uint64[·, 2].  It has no effect but on the cache.
-    """
-    b = v.builder
-    number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
-    ask = cgutils.get_or_insert_function(
-        b.module, ir.FunctionType(ir.VoidType(), [byte] + [number] * 3), "llvm.prefetch.p0i8"
-    )
-    place = b.bitcast(b.gep(slots, [b.mul(at, v.index(2))]), byte)
-    b.call(ask, [place, *(ir.Constant(number, how) for how in (0, 3, 1))])
-
-
 @lanes_kernel(types.uint64)
 def sum_numbers_where_feature(v, words, stride, i, n_words, numbers):
     """Return the sum (mod 2⁶⁴) of the numbers of the rows that have feature i.

@@ -480,8 +480,8 @@ def test_what_is_no_file_is_not_waited_for(ends, tmp_path):
 def kept(rules) -> int:
     """Records that are looked at for a set at most."""
     most = 0
-    for record in rules.log.slots[rules.log.slots >= 0].tolist():
-        length = 0
+    for number in rules.log.slots[:, 0].tolist():
+        length, record = 0, number - 1
         while record >= 0:
             length, record = length + 1, int(rules.log.before[record])
         most = max(most, length)

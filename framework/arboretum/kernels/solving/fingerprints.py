@@ -21,6 +21,7 @@ makes it longer in time (``rehash``).  These kernels take nothing out.  Numbers 
 import numpy as np
 
 from arboretum.kernels.jit import inline, jit
+from arboretum.kernels.lazy import lazy_intrinsic
 
 SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's seed
 UPPER = np.uint64(0xFFFFFFFF00000000)
@@ -58,6 +59,31 @@ def find_or_enter(slots, one, two, number):
         if slots[at, 0] == one and word & UPPER == upper:
             return np.int64(word & LOWER) - 1
         at = (at + 1) & mask
+
+
+@lazy_intrinsic(plain=lambda slots, at: None)
+def prefetch(typingctx, slots, at):
+    """Ask memory for row ``at`` of a table, uint64[2^k, 2], which is read later: it has no effect
+    but on the cache.
+    """
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+
+    def codegen(context, builder, signature, args):
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        ask = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte] + [number] * 3),
+            "llvm.prefetch.p0i8",
+        )
+        data = context.make_array(slots)(context, builder, args[0]).data
+        place = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, 2))])
+        how = (ir.Constant(number, n) for n in (0, 3, 1))
+        builder.call(ask, [builder.bitcast(place, byte), *how])
+        return context.get_dummy_value()
+
+    return types.none(slots, types.int64), codegen
 
 
 @jit(borrow=True)
