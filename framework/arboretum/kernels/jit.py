@@ -29,6 +29,7 @@ def jit(
     borrow: bool = False,
     pointer: bool = False,
     wraps: bool = False,
+    whole: bool = False,
 ) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
@@ -44,10 +45,14 @@ def jit(
         only such kernels; its caller keeps the arrays alive.
     pointer : it has an entry for C, whose address :mod:`arboretum.kernels.function_pointers` takes.
     wraps : its unsigned integers leave their range on purpose, as sums of fingerprints do.
+    whole : its helpers are compiled for it alone: arguments that a helper does not read are
+        dropped, and helpers called from one place are merged into it.  Else a call hands on every
+        word of every array, 350 cycles for fifty arrays.  It takes two to four times as long to
+        optimise, and gains nothing where helpers do much in a call.
     """
     if function is None:
         return lambda f: jit(
-            f, inner=inner, inline=inline, borrow=borrow, pointer=pointer, wraps=wraps
+            f, inner=inner, inline=inline, borrow=borrow, pointer=pointer, wraps=wraps, whole=whole
         )
     inner = inner or inline
     options = {
@@ -59,20 +64,25 @@ def jit(
         # always said: numba would take it from whichever kernel happens to call this one first
         "_nrt": not borrow,
     }
-    kernel = LazyDispatcher(function, lambda: _dispatcher_of(kernel, options))
+    compiler = _part if inner else _whole if whole else None
+    kernel = LazyDispatcher(function, lambda: _dispatcher_of(kernel, options, compiler))
     kernel.wraps = wraps
     return kernel
 
 
-def _dispatcher_of(kernel: LazyDispatcher, options: dict[str, bool | str]) -> Any:
+def _dispatcher_of(
+    kernel: LazyDispatcher, options: dict[str, bool | str], compiler: Callable[[], type] | None
+) -> Any:
     """Return numba's dispatcher, kept in the disk cache, which asks the interpreter before it
     compiles.
+
+    compiler : returns the class that compiles it; None: numba's own.
     """
     from arboretum.kernels.disk_cache import compiling_once, keep
 
     numba = _import_numba()
     function, inner = kernel.py_func, options["no_cpython_wrapper"]
-    dispatcher: Any = numba.njit(**options, **{"pipeline_class": _part()} if inner else {})(
+    dispatcher: Any = numba.njit(**options, **{"pipeline_class": compiler()} if compiler else {})(
         function
     )
     if inner:
@@ -146,6 +156,34 @@ def _part() -> type:
             return super()._compile_core()
 
     return Part
+
+
+@cache
+def _whole() -> type:
+    """Return the compiler of a kernel whose helpers are its own: what was linked into it from them
+    is hidden from other kernels before it is optimised.
+    """
+    from numba.core.compiler import Compiler
+
+    class Whole(Compiler):
+        def _compile_core(self) -> object:
+            """Compile with the helpers' functions internal to the kernel's module."""
+            library = self.state.library = self.state.targetctx.codegen().create_library(
+                self.state.func_id.func_qualname
+            )
+            library.enable_object_caching()
+            optimize = library._optimize_final_module
+
+            def optimize_with_helpers() -> None:
+                for function in library.get_defined_functions():
+                    if function.linkage.name == "linkonce_odr":
+                        function.linkage = "internal"
+                optimize()
+
+            library._optimize_final_module = optimize_with_helpers
+            return super()._compile_core()
+
+    return Whole
 
 
 def _nothing(*_: object) -> None:

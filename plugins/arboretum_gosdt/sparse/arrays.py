@@ -93,4 +93,5 @@ def allocate_scratch(
         counted=np.empty(n_planes * stride, kind),
         fitting=np.empty(KINDS * stride // lanes, np.int64),
         allowed=np.empty(2, kind),
+        sides=np.empty(2, kind),
     )

@@ -34,6 +34,7 @@ of its features, and side is 1 or 0.
 import numpy as np
 
 from arboretum.kernels.jit import inner
+from arboretum_gosdt.sparse.masked_counts import mark_leaf_candidates
 from arboretum_gosdt.sparse.node import (
     NEVER,
     SIMILAR,
@@ -49,7 +50,6 @@ from arboretum_gosdt.sparse.pair_counts import (
     has_prices,
     least_loss_of_two_leaves,
     lowest_bit,
-    mark_leaf_candidates,
     mask_rows_with_feature,
 )
 

@@ -522,7 +522,7 @@ def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
     return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
 
 
-@jit(borrow=True)
+@jit(borrow=True, whole=True)
 def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
     PAUSED.

@@ -5,7 +5,8 @@ With X the rows of the mask, S ⊃ X the node's, ℓ = (side, f) a literal and �
 
     gone(ℓ) = weight(S ∧ ℓ) − weight(X ∧ ℓ)
     two(X ∧ ℓ) ≥ two(S ∧ ℓ) − gone(ℓ)                       similar support (B.10), of two leaves
-    three leaves, X ∧ ℓ one of them:  loss(X ∧ ℓ) + max(two(X ∧ ¬ℓ), two(X) − weight(X ∧ ℓ))
+    two(X ∧ ℓ) ≥ two(X) − weight(X ∧ ¬ℓ)                    the same
+    three leaves, X ∧ ℓ one of them:  loss(X ∧ ℓ) + two(X ∧ ¬ℓ)
     four leaves, two on each side of f:  two(X ∧ f) + two(X ∧ ¬f)
 
 Words, planes, lanes and the six rows of ``cells`` are those of :mod:`.pair_counts`.
@@ -23,7 +24,12 @@ from llvmlite import ir
 from numba.core import types
 
 from arboretum_gosdt.simd.lanes import INDEX, Lanes, lanes_kernel
-from arboretum_gosdt.sparse.pair_counts import store_losses, weight_of_class, weights_of_cells
+from arboretum_gosdt.sparse.pair_counts import (
+    greatest,
+    store_losses,
+    weight_of_class,
+    weights_of_cells,
+)
 
 if TYPE_CHECKING:
     from llvmlite.ir import Value
@@ -86,6 +92,82 @@ def fill_losses_of_rows(v, cells, stride, classes, summed, counts, totals, savin
         store_losses(v, cells, stride, part.i, weights, least)
 
 
+@lanes_kernel()
+def find_two_leaves_of_both_sides(v, node, mask, counts, totals, of_mask, least_saving, found):
+    """Write the least loss of two leaves for the rows that ``mask`` (one element a word) keeps, and
+    for the others of some rows, in one pass over the words; the largest number where there is none.
+
+    node : Words.
+    counts, totals : [k · stride + f] and [k], of all these rows.
+    of_mask : [k], of those that the mask keeps.
+    least_saving : [1], what a leaf must save.
+    found : out, [2], of the others and of those kept.
+    """
+    b, words, stride = v.builder, node.words, node.stride
+    never = v.all(greatest(v.word.width))
+    saving = v.spread(v.element(least_saving, v.index(0)))
+    with v.loop(v.index(0), stride, [never] * 2, v.count) as part:
+
+        def word(w: Value) -> Value:
+            return b.and_(
+                v.load(words, b.add(b.mul(w, stride), part.i)), v.spread(v.element(mask, w))
+            )
+
+        def cells_of_plane(k: Value) -> tuple[Value, ...]:
+            """Return plane k of the rows that are kept, with feature f of each lane and without,
+            and of the others.
+            """
+            kept = weight_of_class(v, node, k, word)
+            with_f = b.sub(v.load(counts, b.add(b.mul(k, stride), part.i)), kept)
+            all_kept = v.element(of_mask, k)
+            others = v.spread(b.sub(v.element(totals, k), all_kept))
+            return kept, b.sub(v.spread(all_kept), kept), with_f, b.sub(others, with_f)
+
+        losses = []
+        for weight, most in zip(
+            *weights_of_cells(v, node.classes, node.summed, cells_of_plane, 4), strict=True
+        ):
+            losses.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
+        part.next = [
+            v.call("umin", now, v.call("uadd.sat", *two))
+            for now, two in zip(part.now, (losses[:2], losses[2:]), strict=True)
+        ]
+    for side, least in enumerate(reversed(part.after)):
+        v.put(v.reduce("umin", least), found, v.index(side))
+
+
+@lanes_kernel()
+def mark_leaf_candidates(v, cells, stride, alive, allowed, saved, found):
+    """Mark the cells of ``fill_losses_of_cells`` that can be a leaf beside a cell that is divided,
+    of at most a loss and at least a saving.
+
+    cells : in, as ``fill_losses_of_cells`` writes them.
+    alive : [f], 0 where a feature is left out.
+    allowed, saved : the greatest loss and the least saving, within the range of a lane.
+    found : out, int64[2 · vectors]: for each vector of features a bit per feature, of the cells
+        with it and of those without.
+    """
+    b = v.builder
+    allowed, saved = v.spread(allowed), v.spread(saved)
+    with v.loop(v.index(0), stride, step=v.count) as part:
+        at = [b.add(b.mul(v.index(number), stride), part.i) for number in range(6)]
+        kinds = b.select(
+            b.icmp_unsigned("!=", v.load(alive, part.i), v.all(0)), v.load(cells, at[5]), v.all(0)
+        )
+        for side, bit in enumerate((1, 2)):
+            fits = b.and_(
+                b.icmp_unsigned("<=", v.load(cells, at[2 * side]), allowed),
+                b.icmp_unsigned(">=", v.load(cells, at[2 * side + 1]), saved),
+            )
+            fits = b.and_(fits, b.icmp_unsigned("!=", b.and_(kinds, v.all(bit)), v.all(0)))
+            bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)
+            v.put(
+                bits,
+                found,
+                b.add(b.mul(b.udiv(part.i, v.index(v.count)), v.index(2)), v.index(side)),
+            )
+
+
 def _weight_with_feature(
     v: Lanes, counts: Value, stride: Value, at: Value, classes: Value, summed: Value
 ) -> Value:
@@ -122,36 +204,37 @@ def mark_small_trees(
     least = v.spread(two_leaves)
     with v.loop(v.index(0), stride, [v.index(0)], v.count) as part:
         some = part.now[0]
-        loss_with, saved_with, loss_without, saved_without, valid, kinds = (
-            v.load(cells, b.add(b.mul(v.index(number), stride), part.i)) for number in range(6)
+        loss_with, saved_with, loss_without, saved_without, kinds = (
+            v.load(cells, b.add(b.mul(v.index(number), stride), part.i))
+            for number in (0, 1, 2, 3, 5)
         )
         alive_now = b.icmp_unsigned("!=", v.load(alive, part.i), v.all(0))
-        valid, kinds = (b.select(alive_now, each, v.all(0)) for each in (valid, kinds))
+        kinds = b.select(alive_now, kinds, v.all(0))
         whole_with = _weight_with_feature(v, counts, stride, part.i, classes, summed)
+        weight_with, weight_without = (
+            b.add(loss, saved)
+            for loss, saved in ((loss_with, saved_with), (loss_without, saved_without))
+        )
         sides = []
-        for known, whole, loss, saved in (
-            (v.load(two, b.add(stride, part.i)), whole_with, loss_with, saved_with),
+        for known, whole, here, other in (
+            (v.load(two, b.add(stride, part.i)), whole_with, weight_with, weight_without),
             (
                 v.load(two, part.i),
                 b.sub(v.spread(weight), whole_with),
-                loss_without,
-                saved_without,
+                weight_without,
+                weight_with,
             ),
         ):
-            gone = b.sub(whole, b.add(loss, saved))
-            bound = v.call("usub.sat", known, gone)
-            sides.append(b.select(b.icmp_unsigned("==", known, never), never, bound))
+            bound = v.call("usub.sat", known, b.sub(whole, here))
+            bound = b.select(b.icmp_unsigned("==", known, never), never, bound)
+            sides.append(v.call("umax", bound, v.call("usub.sat", least, other)))
         marks = []
-        for bit, loss, saved, rest in (
-            (1, loss_with, saved_with, sides[1]),
-            (2, loss_without, saved_without, sides[0]),
-        ):
+        for bit, loss, rest in ((1, loss_with, sides[1]), (2, loss_without, sides[0])):
             kind = b.icmp_unsigned("!=", b.and_(kinds, v.all(bit)), v.all(0))
-            rest = v.call("umax", rest, v.call("usub.sat", least, v.call("uadd.sat", loss, saved)))
             fits = b.icmp_unsigned("<=", v.call("uadd.sat", loss, rest), three)
             marks.append((b.and_(kind, fits), b.and_(kind, b.icmp_unsigned("<=", loss, four))))
         pairs = b.icmp_unsigned("<=", v.call("uadd.sat", *sides), four)
-        pairs = b.and_(pairs, b.icmp_unsigned("!=", valid, v.all(0)))
+        pairs = b.and_(pairs, b.icmp_unsigned("==", kinds, v.all(3)))
         to = b.mul(b.udiv(part.i, v.index(v.count)), v.index(KINDS))
         for number, fits in enumerate((marks[0][0], marks[1][0], marks[0][1], marks[1][1], pairs)):
             bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)

@@ -40,7 +40,12 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inner
-from arboretum_gosdt.sparse.pair_counts import Words, fill_losses_of_cells, has_prices
+from arboretum_gosdt.sparse.pair_counts import (
+    Words,
+    copy_column_of_pairs,
+    fill_losses_of_cells,
+    has_prices,
+)
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
@@ -188,6 +193,7 @@ class SparseScratch(NamedTuple):
     least : see ``count_pairs_of_feature``.
     cells, part : see ``fill_losses_of_cells``. counts, counted : [k · stride + f] of planes.
     fits, fitting : int64, and allowed : [2], see ``mark_small_trees``.
+    sides : [2], see ``find_two_leaves_of_both_sides``.
     gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
     """
 
@@ -211,6 +217,7 @@ class SparseScratch(NamedTuple):
     counted: np.ndarray
     fitting: np.ndarray
     allowed: np.ndarray
+    sides: np.ndarray
 
 
 TWO_0, TWO_1, OPEN, WHOLE, FOUR_0, FOUR_1 = 8, 16, 32, 64, 256, 512
@@ -256,13 +263,12 @@ def words_of_level(data, levels, d):
 @inner
 def complete_row_of_pairs(data, levels, d, i):
     """Complete row i of ``levels.both[d]``, where it was counted only from i's vector on."""
-    planes, stride, lanes = data.numbers.planes, levels.node[d].stride, data.numbers.lanes
-    both = levels.both[d]
+    lanes = data.numbers.lanes
     if levels.seen[d, i] & WHOLE == 0:
         levels.seen[d, i] |= WHOLE
-        for k in range(planes):
-            for f in range(i // lanes * lanes):
-                both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
+        copy_column_of_pairs(
+            levels.both[d], levels.node[d].stride, data.numbers.planes, i, i // lanes * lanes
+        )
 
 
 @inner

@@ -151,22 +151,21 @@ def weight_of_class(v: Lanes, node: Words, k: Value, word: Callable[[Value], Val
 
 
 def weights_of_cells(
-    v: Lanes, classes: Value, summed: Value, cells: Callable[[Value], tuple[Value, Value]]
+    v: Lanes, classes: Value, summed: Value, cells: Callable[[Value], tuple[Value, ...]], n: int = 2
 ) -> tuple[Value, Value]:
-    """Return, lane by lane, what two cells weigh, and the weight of the class that weighs most
-    there.
+    """Return, lane by lane, what n cells weigh, and the weight of the class that weighs most there.
 
-    cells : the two of a plane.
+    cells : the n of a plane.
     """
     b = v.builder
-    with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
+    with v.loop(v.index(0), classes, [v.all(0)] * 2 * n) as one:
         cells_of_plane = cells(one.i)
-        one.next = [b.add(s, n) for s, n in zip(one.now[:2], cells_of_plane, strict=True)] + [
-            v.call("umax", m, n) for m, n in zip(one.now[2:], cells_of_plane, strict=True)
+        one.next = [b.add(s, x) for s, x in zip(one.now[:n], cells_of_plane, strict=True)] + [
+            v.call("umax", m, x) for m, x in zip(one.now[n:], cells_of_plane, strict=True)
         ]
-    with v.loop(classes, summed, one.after[:2]) as lost:
-        lost.next = [b.sub(s, n) for s, n in zip(lost.now, cells(lost.i), strict=True)]
-    return lost.after, one.after[2:]
+    with v.loop(classes, summed, one.after[:n]) as lost:
+        lost.next = [b.sub(s, x) for s, x in zip(lost.now, cells(lost.i), strict=True)]
+    return lost.after, one.after[n:]
 
 
 ROWS = 16
@@ -474,6 +473,21 @@ def count_pairs_of_feature(v, node, i, begin, totals, counts, least, both, two, 
         v.put(b.select(b.icmp_unsigned("<", smallest, old), smallest, old), out, place)
 
 
+@lanes_kernel()
+def copy_column_of_pairs(v, both, stride, planes, i, end):
+    """Write both[f, i] to both[i, f] for all planes and the features f below ``end``: a pair weighs
+    the same, whichever of its features is named first.
+
+    both : [(f · planes + k) · stride + i], rows of ``count_pairs_of_feature`` one after the other.
+    """
+    b = v.builder
+    row = b.mul(planes, stride)
+    with v.loop(v.index(0), planes) as one, v.loop(v.index(0), end) as each:
+        plane = b.mul(one.i, stride)
+        found = v.element(both, b.add(b.add(b.mul(each.i, row), plane), i))
+        v.put(found, both, b.add(b.add(b.mul(i, row), plane), each.i))
+
+
 def store_losses(
     v: Lanes,
     cells: Value,
@@ -534,38 +548,6 @@ def fill_losses_of_cells(
 
         sums, saved = weights_of_cells(v, classes, summed, cells_of_plane)
         store_losses(v, cells, stride, part.i, (sums, saved), (enough, least_loss))
-
-
-@lanes_kernel()
-def mark_leaf_candidates(v, cells, stride, alive, allowed, saved, found):
-    """Mark the cells of ``fill_losses_of_cells`` that can be a leaf beside a cell that is divided,
-    of at most a loss and at least a saving.
-
-    cells : in, as ``fill_losses_of_cells`` writes them.
-    alive : [f], 0 where a feature is left out.
-    allowed, saved : the greatest loss and the least saving, within the range of a lane.
-    found : out, int64[2 · vectors]: for each vector of features a bit per feature, of the cells
-        with it and of those without.
-    """
-    b = v.builder
-    allowed, saved = v.spread(allowed), v.spread(saved)
-    with v.loop(v.index(0), stride, step=v.count) as part:
-        at = [b.add(b.mul(v.index(number), stride), part.i) for number in range(6)]
-        kinds = b.select(
-            b.icmp_unsigned("!=", v.load(alive, part.i), v.all(0)), v.load(cells, at[5]), v.all(0)
-        )
-        for side, bit in enumerate((1, 2)):
-            fits = b.and_(
-                b.icmp_unsigned("<=", v.load(cells, at[2 * side]), allowed),
-                b.icmp_unsigned(">=", v.load(cells, at[2 * side + 1]), saved),
-            )
-            fits = b.and_(fits, b.icmp_unsigned("!=", b.and_(kinds, v.all(bit)), v.all(0)))
-            bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)
-            v.put(
-                bits,
-                found,
-                b.add(b.mul(b.udiv(part.i, v.index(v.count)), v.index(2)), v.index(side)),
-            )
 
 
 @lanes_kernel(types.int64)

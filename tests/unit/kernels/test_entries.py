@@ -48,6 +48,27 @@ def test_an_inner_kernel_has_no_entry_for_python_and_no_kernel_one_for_c():
     assert outer.fndesc.llvm_cfunc_wrapper_name not in own["both"]
 
 
+@jit(inner=True)
+def sum_and_last(values, unread):
+    return values.sum() + values[-1]
+
+
+@jit(whole=True)
+def twice(values):
+    return sum_and_last(values, 1) + sum_and_last(values, values)
+
+
+def test_a_whole_kernel_shares_no_helper_with_others():
+    assert twice(VALUES) == 20.0
+    twice.recompile()
+    (compiled,) = twice.overloads.values()
+    shown = {one.name for one in compiled.library.get_defined_functions()}
+    kept = [name for name in shown if "sum_and_last" in name]
+    linkage = [compiled.library.get_function(name).linkage.name for name in kept]
+    assert set(linkage) <= {"internal"}
+    assert twice(VALUES) == 20.0
+
+
 def test_python_may_call_it_all_the_same():
     assert scaled(VALUES, 2) == 13.0
     assert scaled(VALUES, 2.0) == 13.0
