@@ -174,13 +174,13 @@ def _whole() -> type:
             library.enable_object_caching()
             optimize = library._optimize_final_module
 
-            def optimize_with_helpers() -> None:
+            def optimize_alone() -> None:
                 for function in library.get_defined_functions():
                     if function.linkage.name == "linkonce_odr":
                         function.linkage = "internal"
                 optimize()
 
-            library._optimize_final_module = optimize_with_helpers
+            library._optimize_final_module = optimize_alone
             return super()._compile_core()
 
     return Whole
