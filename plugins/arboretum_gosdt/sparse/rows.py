@@ -50,16 +50,21 @@ BITS = 63
 """Of a weight."""
 
 
-def stack_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
+def stack_planes(
+    weights: np.ndarray, mass: np.ndarray | None, total: int
+) -> tuple[np.ndarray, int, int]:
     """Stack what is counted of rows: the classes' weights, what every label loses, and mass, where
     there is any.
 
     weights : int64[rows, classes], what a label saves.
     mass : int64[rows], what the rows pay prices for; None: tests cost nothing.
+    total : sum of what the best label of each row saves.
     Returns (planes int64[rows, n], summed, own): ``summed`` planes come before mass, and own is 1
     if the mass plane holds only mass − best weight (all of these must be ≥ 0), else 0.  Planes of
     zeros only are left out, but for the classes.
     """
+    if mass is None and total == weights.sum():
+        return weights, weights.shape[1], 0
     most = weights.max(axis=1)
     equivalent_loss = weights.sum(axis=1) - most
     rest = np.zeros_like(most) if mass is None else mass - most
@@ -67,6 +72,27 @@ def stack_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarr
     rest = rest if own or mass is None else mass
     more = [one for one in (equivalent_loss, rest) if one.any()]
     return np.column_stack([weights, *more]), weights.shape[1] + int(equivalent_loss.any()), own
+
+
+@jit(borrow=True)
+def sum_planes(planes, totals, shared):
+    """Add each plane's sum to its total, and find what its weights have in common; returns the sum
+    of the greatest weights of all rows.
+
+    planes : int64[rows, planes], ≥ 0.
+    totals, shared : int64[planes], zeros, written.
+    """
+    best = np.int64(0)
+    for r in range(planes.shape[0]):
+        most = np.int64(0)
+        for k in range(planes.shape[1]):
+            weight = planes[r, k]
+            totals[k] += weight
+            most = max(most, weight)
+            while weight != 0 and shared[k] != 1:
+                shared[k], weight = weight, shared[k] % weight
+        best += most
+    return best
 
 
 @jit(borrow=True)

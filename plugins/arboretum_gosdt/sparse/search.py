@@ -43,11 +43,18 @@ from arboretum_gosdt.sparse.node import (
     SparseLevels,
 )
 from arboretum_gosdt.sparse.pair_counts import feature_of_lane
-from arboretum_gosdt.sparse.rows import BITS, count_rows_of_groups, stack_planes, write_root_rows
+from arboretum_gosdt.sparse.rows import (
+    BITS,
+    count_rows_of_groups,
+    stack_planes,
+    sum_planes,
+    write_root_rows,
+)
 from arboretum_gosdt.sparse.tree import (
     enter_bounds_between_prices,
     enter_proof_records,
     find_best_tree,
+    sum_words_of_rows,
 )
 
 SUPPORT_BOUND = 1 << 8
@@ -155,16 +162,23 @@ class SparseSearch:
             mass=mass,
             price=price,
         )
-        total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
-        planes, summed, own = stack_planes(weights, mass)
+        classes = weights.shape[1]
+        totals, shared = np.zeros((2, classes), np.int64)
+        self._total = total = int(sum_planes(weights, totals, shared))
+        self._class_totals: list[int] = totals.tolist()
+        planes, summed, own = stack_planes(weights, mass, total)
+        if planes is not weights:
+            totals, shared = np.zeros((2, planes.shape[1]), np.int64)
+            sum_planes(planes, totals, shared)
         price = np.empty(0, np.int8) if price is None else price
-        most = max(total, int(planes[:, classes:].sum()))
+        most = max(total, int(totals[classes:].sum()))
         self.word = word or (16 if most <= SMALL else 32 if most <= MEDIUM else 64)
         kind: Any = {16: np.uint16, 32: np.uint32, 64: np.int64}[self.word]
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         sizes = np.zeros((planes.shape[1], BITS), np.int64)
-        shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)
-        planes = planes // shared
+        shared = np.maximum(shared, 1)
+        if (shared > 1).any():
+            planes = planes // shared
         count_rows_of_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
@@ -222,9 +236,8 @@ class SparseSearch:
 
         The arrays stay, the root's rows among them; memo, log, state and bounds begin anew.
         """
-        weights, data = self.subproblem.weights, self._data
+        total, weight, data = self._total, sum(self._class_totals), self._data
         stride = self._levels["features"].shape[1]
-        total = int(weights.max(axis=1).sum())
         numbers, node = data.numbers.copy(), self._levels["node"][0]
         # by name in brackets: attributes of records take a hundred times as long
         support = p // q + 1 if int(numbers["bounds"]) & SUPPORT_BOUND else 1
@@ -241,9 +254,9 @@ class SparseSearch:
         node["n_features"] = self.subproblem.n_features if len(data.price) else stride
         node["stride"], node["weight"], node["budget"] = stride, total, NEVER
         node["depth"] = self.subproblem.depth
-        self._equivalent_loss = q * (int(weights.sum()) - total)  # by every tree; bounds do without
+        self._equivalent_loss = q * (weight - total)  # by every tree; bounds do without
         self.lower = self._equivalent_loss
-        self.upper = self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p
+        self.upper = q * (weight - max(self._class_totals)) + p
 
     def copy_with_leaf_price(self, p: int, q: int) -> SparseSearch:
         """Return a search of the same table at another price, before any work; this one keeps what
@@ -502,7 +515,7 @@ class SparseSearch:
     def memo_for_proof(self) -> tuple[Any, ...]:
         """Return the memo as :class:`arboretum.api.Memo` has it."""
         words = np.zeros((len(self.subproblem.bits), 2), np.uint64)
-        np.add.at(words, self._virtual, self._random)
+        sum_words_of_rows(self._virtual, self._random, words)
         turn = int(DEPTH_KEY)
         return (
             self.subproblem.feature_matrix(),

@@ -75,6 +75,18 @@ class Question(NamedTuple):
 
 
 @jit(borrow=True, wraps=True)
+def sum_words_of_rows(virtual, random, sums):
+    """Add to each row of the table the random words of its rows of groups.
+
+    virtual : int64, the row that each of them is.   random : uint64[·, 2], theirs.
+    sums : uint64[rows, 2], written.
+    """
+    for v in range(virtual.shape[0]):
+        sums[virtual[v], 0] += random[v, 0]
+        sums[virtual[v], 1] += random[v, 1]
+
+
+@jit(borrow=True, wraps=True)
 def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, question, nodes):
     """Write the tree that the memo knows into ``nodes`` (int64[2 · rows + 1, 4]: feature or −1, 0,
     node of outcome 1, node of outcome 0); where it knows nothing of a set, the best one of one or
@@ -349,7 +361,7 @@ def find_best_tree(
     disagree.
     """
     n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
-    np.add.at(sums, virtual, random)
+    sum_words_of_rows(virtual, random, sums)
     nodes = np.empty((2 * n + 1, 4), np.int64)
     for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
         made, cost = read_tree_from_memo(
