@@ -131,7 +131,7 @@ from arboretum.solving.two_way import (
     two_way_problem,
     two_way_tree,
 )
-from arboretum.solving.whole import WHOLE, common_unit, decimal, whole_numbers
+from arboretum.solving.whole import WHOLE, common_unit, decimal, rational, whole_numbers
 
 if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible
@@ -224,7 +224,7 @@ GROUPS = {
     "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
-        two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers
+        two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
         WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs moments_of""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like

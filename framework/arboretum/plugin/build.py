@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +191,10 @@ def _coerce_scalar(value: object, wanted: object, where: str) -> object:
         return str(value)
     number = math.nan
     if isinstance(value, bool) is (wanted is bool) and isinstance(value, str | int | float):
-        with suppress(TypeError, ValueError, OverflowError):
-            number = wanted(value)
+        with suppress(TypeError, ValueError, OverflowError, ZeroDivisionError):
+            # a price of 138 rows of 6,907 is 138/6907
+            divided = wanted is float and isinstance(value, str) and "/" in value
+            number = wanted(Fraction(value) if divided else value)
     if number != number or (
         wanted is int and number != (float(value) if isinstance(value, str) else value)
     ):

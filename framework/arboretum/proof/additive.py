@@ -44,7 +44,7 @@ from arboretum.interfaces.objective import WeightedErrors
 from arboretum.model.tree import Tree
 from arboretum.proof import counting, records
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
-from arboretum.proof.ground import Columns, Costs, decimal, rule_key, tests_of_rules
+from arboretum.proof.ground import Columns, Costs, rational, rule_key, tests_of_rules
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
@@ -294,7 +294,7 @@ class Additive:
         objects = self.problem.objects
         answer = tree.predict(objects.table)[objects.row_of_object]
         loss = self.costs.exact_loss(self.problem, answer)
-        lam = decimal(cast(WeightedErrors, self.problem.parts.objective).lam)
+        lam = rational(cast(WeightedErrors, self.problem.parts.objective).lam)
         return float(loss + lam * int(tree.is_end.sum()))
 
     def _test_cost(self, tree: Tree) -> int:

@@ -32,6 +32,15 @@ def decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
+def rational(number: float) -> Fraction:
+    """A number as it was written down, or as it was divided, whichever is simpler: the float next
+    to 138/6907 is that quotient, if the divisor is at most 10⁷; 0.1 is one tenth.
+    """
+    exact, quotient = decimal(number), Fraction(float(number)).limit_denominator(10**7)
+    simpler = quotient.denominator < exact.denominator and float(quotient) == number
+    return quotient if simpler else exact
+
+
 def _spelled(unit: Fraction) -> str:
     """A unit as a message shows it."""
     text = str(unit)
@@ -214,7 +223,7 @@ class Costs:
                 "proofs know objectives that state what labels cost, by object (costs) or by class "
                 "(factors, errors), and λ (lam)"
             )
-        lam, by_object = decimal(objective.lam), hasattr(objective, "costs")
+        lam, by_object = rational(objective.lam), hasattr(objective, "costs")
         p = Fraction(lam // unit) if by_object else lam / unit
         rounded = rounded or p != lam / unit
         summed = np.zeros((int(group.max()) + 1, objects.n_classes), np.int64)
@@ -229,7 +238,7 @@ class Costs:
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if mu := getattr(objective, "mu", 0):
-            own_mass, price = _whole_prices(problem, decimal(mu), weights, unit)
+            own_mass, price = _whole_prices(problem, rational(mu), weights, unit)
             np.add.at(mass, group, own_mass)
         if (
             int(saved.sum()) + 4 * p >= MOST

@@ -27,7 +27,7 @@ from arboretum.solving.additive import (
 )
 from arboretum.solving.attempt import Ended
 from arboretum.solving.limits import TreeLimits
-from arboretum.solving.whole import common_unit, decimal
+from arboretum.solving.whole import common_unit, rational
 
 Part = TypeVar("Part")
 
@@ -406,7 +406,7 @@ def _whole_costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fracti
     """Return int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the
     decimals that were written down.   Raises CapabilityError, for ``solver``, for too many digits.
     """
-    found, lam = whole_costs(problem), decimal(cast(CostsByObject, problem.parts.objective).lam)
+    found, lam = whole_costs(problem), rational(cast(CostsByObject, problem.parts.objective).lam)
     if not (found.slack or found.more):
         unit = common_unit({found.unit, lam})
         times = int(found.unit / unit)

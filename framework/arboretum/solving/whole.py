@@ -11,10 +11,25 @@ LONG, WHOLE = 1e15, 1 << 52
 are exact.
 """
 
+DIVISOR = 10**7
+"""Of a quotient, at most: two of them differ by 10⁻¹⁴, some ninety floats below 1 apart."""
+
 
 def decimal(number: float) -> Fraction:
     """Return the number as it is written, not as it is stored: 0.1 is 1/10."""
     return Fraction(repr(float(number)))
+
+
+def rational(number: float) -> Fraction:
+    """Return the number as it is written, a decimal, or as it was divided, whichever is simpler:
+    the float next to 138/6907 is 138/6907, and 0.1 is 1/10.
+
+    A quotient of whole numbers counts whose divisor is at most DIVISOR, and that no other float is
+    as near to.
+    """
+    exact = decimal(number)
+    found = Fraction(float(number)).limit_denominator(DIVISOR)
+    return found if float(found) == number and found.denominator < exact.denominator else exact
 
 
 def common_unit(numbers: Collection[Fraction]) -> Fraction:

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import decimal
+from arboretum.api import decimal, rational
 from arboretum_gosdt.all_trees.monotone import MOST, Room
 
 PARTS = 1000
@@ -238,7 +238,7 @@ class Tangents:
         """Factor of ``cost`` in what is minimised, q · Σ cost + p · leaves: the denominator of λ in
         units of gain, 2¹⁶ at most.
         """
-        found = (decimal(self.loss.objective.lam) * self._scale).denominator
+        found = (rational(self.loss.objective.lam) * self._scale).denominator
         return min(found, 1 << 16)
 
     @property
@@ -248,7 +248,7 @@ class Tangents:
         """
         # a lower price is a bound as well
         return min(
-            math.floor(decimal(self.loss.objective.lam) * self._scale * self.q),
+            math.floor(rational(self.loss.objective.lam) * self._scale * self.q),
             MOST // (4 * len(self.loss.of_class)),
         )
 

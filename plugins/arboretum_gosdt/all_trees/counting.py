@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
@@ -178,6 +179,42 @@ def count_trees_above_sets(graph, counted, state, above):
                         break
                     above[a] += above[c] * counted.count[b]
                     above[b] += above[c] * counted.count[a]
+
+
+@jit(borrow=True)
+def add_answers(graph, counted, excess, taken, above, sums, found):
+    """Add the number of trees in which a set is a leaf to found[objects, answers], for its objects
+    and the answer that they lose least by.
+
+    graph, counted : read only; counts as floats.
+    excess : int64[objects, answers].
+    taken : sets taken.
+    above : of ``count_trees_above_sets``.
+    sums : int64[answers], room.
+    found : float64[objects, answers], zeros.
+    """
+    for t in range(taken):
+        s = graph.order[t]
+        cost, at, last = graph.set[s].alone, counted.first[s], counted.last[s]
+        at += np.searchsorted(counted.cost[at:last], cost)
+        if at == last or counted.cost[at] != cost or above[at] == 0.0:
+            continue
+        sums[:] = 0
+        for w in range(graph.bits.shape[1]):
+            word = graph.bits[s, w]
+            while word != 0:
+                r = w * 64 + lowest(word)
+                word &= word - np.uint64(1)
+                for c in range(sums.shape[0]):
+                    sums[c] += excess[r, c]
+        said = np.int64(0)
+        for c in range(sums.shape[0]):
+            said = np.int64(c) if sums[c] < sums[said] else said
+        for w in range(graph.bits.shape[1]):
+            word = graph.bits[s, w]
+            while word != 0:
+                found[w * 64 + lowest(word), said] += above[at]
+                word &= word - np.uint64(1)
 
 
 NODE = np.dtype(

@@ -15,7 +15,7 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.all_trees.table import Rows, bytes_of_levels, make_levels, make_table
-from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps, unpack_bits
+from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps
 
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse.node import ClosedSets
@@ -300,16 +300,8 @@ class AllTrees:
         graph, taken, found = self.graph, self.n_sets, np.zeros_like(self._table.excess, float)
         above = np.empty(len(counted.cost))
         kernels.count_trees_above_sets(graph, counted, np.array([taken]), above)
-        for order in np.array_split(graph.order[:taken], -(-taken // 4096)):
-            inside = unpack_bits(graph.bits[order], len(found)).astype(float)
-            answer = (inside @ self._table.excess).argmin(axis=1)
-            alone = graph.set["alone"][order]
-            for s, said, cost, row in zip(order, answer, alone, inside, strict=True):
-                at = counted.first[s] + np.searchsorted(
-                    counted.cost[counted.first[s] : counted.last[s]], cost
-                )
-                if at < counted.last[s] and counted.cost[at] == cost:
-                    found[:, said] += above[at] * row
+        sums = np.empty(found.shape[1], np.int64)
+        kernels.add_answers(graph, counted, self._table.excess, taken, above, sums, found)
         made = np.empty_like(found)
         made[self._order] = found / max(found[0].sum(), 1e-300)
         return made
@@ -360,6 +352,8 @@ def load_kernels() -> None:
     """Compile all kernels, or load them from the cache: their types are the same for every
     table.
     """
+    from arboretum_gosdt.all_trees.importance import Compared, grow_losses, room_for
+
     outcome, ones = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), np.ones(4, np.int64)
     all_trees = AllTrees(
         Rows(
@@ -371,8 +365,10 @@ def load_kernels() -> None:
     )
     all_trees.run()
     counted = all_trees.count_trees_of_sets()
-    list(all_trees.trees(counted))
+    first = next(iter(all_trees.trees(counted)))
     all_trees.shares_of_answers(counted)
+    table = Compared(outcome, np.zeros(2, np.int64), np.array([[0, 1]] * 4), ones)
+    grow_losses(first, table, room_for(table), np.empty(1))
     fronts = all_trees.fronts(np.ones((4, 2, 2), np.int64))
     fronts.run()
     list(fronts.trees())

@@ -35,6 +35,7 @@ from arboretum.api import (
     decimal,
     exact_weights,
     midpoints,
+    rational,
     refuse_unfit,
     whole_costs,
 )
@@ -136,7 +137,7 @@ def units_of(problem: Problem) -> Units:
     mass, _, error = weights
     found = whole_costs(problem, weights)
     costs, loss_value = found.costs, found.unit
-    bound, lam = int(span_of_costs(costs)[0]) + 1, decimal(objective.lam) / loss_value
+    bound, lam = int(span_of_costs(costs)[0]) + 1, rational(objective.lam) / loss_value
     q, per_price, per_leaf = lam.denominator, Fraction(0), Fraction(0)
     if objective.mu > 0:
         if error or found.more:
@@ -182,7 +183,7 @@ def _denominator_with_prices(
     objective: Any = problem.parts.objective
     # the costliest path is paid once, not per unit of mass
     masses = 1 if objective.price is Price.max else int(mass.sum())
-    per_price = decimal(objective.mu) / loss_value / masses
+    per_price = rational(objective.mu) / loss_value / masses
     q = math.lcm(q, *((per_price * one).denominator for one in prices))
     paid = max(prices, default=Fraction(0)) * per_price * q * masses * len(mass)
     if q * bound >= MOST or paid >= MOST:

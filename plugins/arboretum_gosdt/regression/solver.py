@@ -24,9 +24,9 @@ from arboretum.api import (
     Task,
     Tree,
     TreeLimits,
-    decimal,
     exact_weights,
     param,
+    rational,
     two_way_order,
     two_way_tree,
     whole_numbers,
@@ -570,7 +570,7 @@ class RegressionSearch:
             rows,
             group,
             absolute=absolute,
-            price=decimal(objective.lam) * self.all,
+            price=rational(objective.lam) * self.all,
             **limits,
         )
         leaves = min(many, 2 ** min(62, allowed.depth or many), allowed.leaves or many)

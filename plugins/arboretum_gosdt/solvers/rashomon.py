@@ -403,8 +403,13 @@ class TreeSet:
 
     def _columns(self) -> dict[str, np.ndarray]:
         """Return, for every column, bool[tests]: which tests ask it."""
-        names = [self.tests.rule(int(test)).columns[0] for test in self.merged.tests]
-        return {name: np.array([one == name for one in names]) for name in dict.fromkeys(names)}
+        kept, found = self.merged.tests, dict[str, np.ndarray]()
+        column = self.tests.column[kept]
+        for at, first in zip(*np.unique(column, return_index=True), strict=True):
+            name = self.tests.rule(int(kept[first])).columns[0]
+            found[name] = found.get(name, np.zeros(len(kept), bool)) | (column == at)
+        first_test = {name: int(mask.argmax()) for name, mask in found.items()}
+        return {name: found[name] for name in sorted(found, key=first_test.__getitem__)}
 
     def _reliance(
         self, columns: dict[str, np.ndarray], compared: int
@@ -417,47 +422,25 @@ class TreeSet:
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
         2019), no shuffle.
         """
-        outcome = unpack_outcomes(self.merged).astype(bool)
-        weights = self.merged.weights
-        mass = self.merged.mass
-        loss = weights.max(axis=1, keepdims=True) - weights
-        patterns = {
-            name: np.unique(outcome[:, mask], axis=0, return_inverse=True)
-            for name, mask in columns.items()
-        }
-        shares = {
-            name: np.bincount(inverse.ravel(), mass) / mass.sum()
-            for name, (_, inverse) in patterns.items()
-        }
-        unit, trees = float(self.units.loss_value), 0
-        found: Facts = {}
+        from arboretum_gosdt.all_trees.importance import Compared, grow_losses, room_for
+
+        merged, names = self.merged, list(columns)
+        loss = merged.weights.max(axis=1, keepdims=True) - merged.weights
+        column = np.zeros(len(merged.tests), np.int64)
+        for at, mask in enumerate(columns.values()):
+            column[mask] = at
+        table = Compared(unpack_outcomes(merged), column, loss, merged.mass)
+        room = room_for(table)
+        low, high = np.full(len(names), math.inf), np.full(len(names), -math.inf)
+        grown, trees = np.empty(len(names)), 0
         for preorder in self.first_preorders(compared):
             trees += 1
-            tests = preorder.tolist()
-            labels: dict[int, int] = {}
-            asked = {
-                name
-                for name, mask in columns.items()
-                if mask[[test for test in tests if test >= 0]].any()
-            }
-            plain = _answers_of_tree(tests, outcome[:, None, :], None, loss, labels)[:, 0]
-            own = float(loss[np.arange(len(loss)), plain].sum())
-            for name, mask in columns.items():
-                grown = 0.0
-                if name in asked:
-                    said = _answers_of_tree(
-                        tests,
-                        outcome[:, None, :],
-                        (np.flatnonzero(mask), patterns[name][0]),
-                        loss,
-                        labels,
-                    )
-                    grown = (
-                        float((np.take_along_axis(loss, said, axis=1) @ shares[name]).sum()) - own
-                    ) * unit
-                low, high = found.get(name, (grown, grown))
-                found[name] = min(low, grown), max(high, grown)
-        return trees, found
+            grow_losses(preorder, table, room, grown)
+            np.minimum(low, grown, out=low)
+            np.maximum(high, grown, out=high)
+        unit = float(self.units.loss_value)
+        varies = zip(names, (low * unit).tolist(), (high * unit).tolist(), strict=True)
+        return trees, {name: (least, most) for name, least, most in varies} if trees else {}
 
     def disputed_rows(self) -> list[tuple[int, dict[str, float], list[str]]]:
         """Return the groups of equal rows on which the trees disagree most, at most DISAGREED:
@@ -547,44 +530,3 @@ def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> l
         if (not cuts or near[subject, label[0]] == cuts[0])
         and (subject not in named or label.startswith("="))
     ]
-
-
-def _answers_of_tree(
-    tests: list[int],
-    outcome: np.ndarray,
-    other: tuple[np.ndarray, np.ndarray] | None,
-    loss: np.ndarray,
-    labels: dict[int, int],
-) -> np.ndarray:
-    """Return int64[objects, patterns], the answer of a tree on every object; a single pattern where
-    nothing is changed.
-
-    tests : in preorder, −1 for a leaf; the side of outcome 1 comes first.
-    outcome : bool[objects, 1, tests].
-    other : tests that have other outcomes, and these, bool[patterns, tests changed]; None: none
-        has.
-    loss : int64[objects, classes], by which the answers of leaves are the best.
-    labels : leaf → answer, filled by the plain tree (without ``other``), which comes first.
-    """
-    n, width = len(outcome), 1 if other is None else len(other[1])
-    said, place = np.zeros((n, width), np.int64), itertools.count()
-    rest = iter(tests)
-
-    def walk(mask: np.ndarray) -> None:
-        """Answer for the cells of a mask, bool[objects, patterns], by the subtree that comes next
-        in preorder.
-        """
-        test, at = next(rest), next(place)
-        if test < 0:
-            if other is None:
-                labels[at] = int(loss[mask[:, 0]].sum(axis=0).argmin())
-            said[mask] = labels[at]
-            return
-        goes = outcome[:, :, test]
-        if other is not None and test in other[0]:
-            goes = other[1][:, int(np.flatnonzero(other[0] == test)[0])][None]
-        walk(mask & goes)
-        walk(mask & ~goes)
-
-    walk(np.ones((n, width), bool))
-    return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import attrs
@@ -18,6 +19,7 @@ from arboretum.api import (
     Price,
     Prices,
     exact_weights,
+    rational,
 )
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, decimal
@@ -156,7 +158,7 @@ def test_decimals_are_exact_and_long_ones_are_rounded_within_the_slack():
 @pytest.mark.parametrize(
     "objective",
     [
-        Accuracy(lam=1 / 3),
+        Accuracy(lam=1 / math.pi),
         Balanced(lam=0.017),
         CostMatrix(costs=(np.ones((3, 3)) / 3).tolist(), lam=1e-12),
     ],
@@ -173,7 +175,7 @@ def test_what_does_not_fit_is_rounded_and_the_slack_covers_it(objective):
         assert 0 <= units.slack < 1e-8
         assert abs(counted * units.loss_value - own) <= units.slack
         assert (
-            abs(units.p * units.loss_value / units.q - decimal(objective.lam))
+            abs(units.p * units.loss_value / units.q - rational(objective.lam))
             <= units.slack_per_leaf
         )
         assert units.q * units.most < 1 << 62

@@ -92,6 +92,7 @@ def proven(problem, path, context=Context()):
 CASES = [
     (Accuracy(lam=0.02), {}),
     (Accuracy(lam=0.01), {"max_depth": 3}),
+    (Accuracy(lam=3 / 157), {}),
     (Accuracy(lam=0.0), {"max_depth": 2}),
     (Balanced(lam=0.013), {}),
     (Accuracy(lam=0.01), {"min_leaf": 4}),

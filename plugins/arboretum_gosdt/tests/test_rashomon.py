@@ -53,7 +53,10 @@ def test_the_set_is_that_of_all_trees(seed, monkeypatch):
     if seed % 2:  # as where tests are many
         monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", 0)
     rng = np.random.default_rng([seed, 77])
-    more = {"lam": float(rng.choice([0.01, 0.05, 0.125])), "mu": float(rng.choice([0.0, 0.0, 0.1]))}
+    more = {
+        "lam": float(rng.choice([0.01, 0.05, 0.125, 2 / 37])),
+        "mu": float(rng.choice([0.0, 0.0, 0.1])),
+    }
     objective = [
         Accuracy(**more),
         Balanced(**more),

@@ -23,6 +23,7 @@ from arboretum.api import (
     Table,
     Target,
     Task,
+    rational,
 )
 from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
@@ -123,7 +124,10 @@ def least(problem: Problem, **limits) -> Fraction:
         price = [decimal(one) for one in problem.prices.tests.tolist()]
     weight, cost = exact_costs(problem)
     task = TreeProblem(
-        decimal(objective.lam), decimal(objective.mu), worst=objective.price.name == "max", **limits
+        rational(objective.lam),
+        rational(objective.mu),
+        worst=objective.price.name == "max",
+        **limits,
     )
     return minimum(
         np.array(answers).T.tolist() if answers else [[]] * len(rows),

@@ -558,12 +558,15 @@ def test_plain_values_become_the_types_of_the_fields():
     found = build(ENTRY, values)
     assert found == Thing(2.5, 3, Size.large, True, "7", (1, 2), {"a": 1.0}, 0.1)
     assert build(ENTRY, {"size": "small", "depth": None}) == Thing()
+    assert build(ENTRY, {"lam": "138/6907"}) == Thing(138 / 6907)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"lam": "much"}, "criterion.lam must be a number; got 'much'"),
+        ({"lam": "1/0"}, "criterion.lam must be a number; got '1/0'"),
+        ({"lam": "1/2/3"}, "criterion.lam must be a number; got '1/2/3'"),
         ({"lam": True}, "criterion.lam must be a number; got True"),
         ({"lam": -1}, "criterion.lam must be ≥ 0 and < 10; got -1.0"),
         ({"lam": float("nan")}, "criterion.lam must be a number; got nan"),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from arboretum.api import common_unit, decimal, whole_numbers
+from arboretum.api import common_unit, decimal, rational, whole_numbers
+from arboretum.proof import ground
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(0, 6))
@@ -18,6 +19,19 @@ def test_decimals_of_few_digits_are_whole_multiples_of_one_unit(numbers, places)
     whole, unit = whole_numbers(values)
     assert [Fraction(one, 10**places) for one in numbers] == [int(one) * unit for one in whole]
     assert math.gcd(*whole.tolist()) in (0, 1)
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**7))
+def test_a_quotient_of_whole_numbers_is_itself_and_a_decimal_too(a, b):
+    a, b = sorted((a, b))
+    assert rational(a / b) == ground.rational(a / b) == Fraction(a, b)
+    for number in (a / 10**7, float(a), b * 1e6, -a / 10**7, 0.0):
+        assert rational(number) == ground.rational(number) == decimal(number)
+
+
+def test_what_is_no_quotient_of_such_numbers_is_the_decimal():
+    for number in (math.pi / 10, 0.1 + 0.2, 0.019979730707977001, 0.123456789012):
+        assert rational(number) == ground.rational(number) == decimal(number)
 
 
 @pytest.mark.parametrize("values", [[0.1, math.pi], [1e15, 1.0], [2.0**51, 2.0**51, 1.0]])
