@@ -84,11 +84,13 @@ def pack_objects(table, levels, scratch, d):
     masks[:words] = 0
     together, says = scratch.together, scratch.says
     for at in range(begin, end, 8):
-        for g in range(together.shape[0]):
-            word = np.uint64(0)
-            for t in range(min(8, end - at)):
-                word |= packed[objects[at + t], g] << np.uint64(t)
-            together[g] = word
+        if at + 8 <= end:
+            put_together(packed, objects[at : at + 8], together)
+        else:
+            together[:] = 0
+            for t in range(end - at):
+                for g in range(together.shape[0]):
+                    together[g] |= packed[objects[at + t], g] << np.uint64(t)
         plane, shift = planes[(at - begin) >> 6], np.uint64((at - begin) & 63)
         for f in range(says.shape[0]):
             plane[f] |= np.uint64(says[f]) << shift
@@ -100,6 +102,17 @@ def pack_objects(table, levels, scratch, d):
         for k in range(table.first_kind[like], table.first_kind[like + 1]):
             add_range(masks, table.kind_of[k], start - begin, stop - begin)
         start = stop
+
+
+@inline
+def put_together(packed, eight, together):
+    """Write bit t of every byte from eight objects, the t-th of them."""
+    a, b, c, d = packed[eight[0]], packed[eight[1]], packed[eight[2]], packed[eight[3]]
+    e, f, g, h = packed[eight[4]], packed[eight[5]], packed[eight[6]], packed[eight[7]]
+    for i in range(together.shape[0]):
+        low = a[i] | b[i] << np.uint64(1) | c[i] << np.uint64(2) | d[i] << np.uint64(3)
+        high = e[i] | f[i] << np.uint64(1) | g[i] << np.uint64(2) | h[i] << np.uint64(3)
+        together[i] = low | high << np.uint64(4)
 
 
 @inline

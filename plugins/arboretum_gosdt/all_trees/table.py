@@ -194,6 +194,8 @@ def _middle_first(column: np.ndarray | None, tests: int) -> np.ndarray:
     if column is None or not tests:
         return np.arange(tests)
     sizes = np.unique(column, return_counts=True)[1]
+    if len(sizes) == tests:
+        return np.arange(tests)
     return np.argsort(np.concatenate([_halves(size) for size in sizes.tolist()]), kind="stable")
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -44,6 +44,9 @@ from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which, choose_search, chosen_of_merged, search_kind
 from arboretum_gosdt.solvers.gosdt import Gosdt
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.sparse.node import ClosedSets
 
 COSTS, COSTS_ON_PAGE = 10, 100
 """Values of which the record, and the page, tell how many trees are as good; of more, so many
@@ -313,13 +316,25 @@ class TreeSet:
                 return ""
             self.all_trees.restart(most)
         else:
-            self.all_trees = _all_trees(self.of, self.merged, most, self.context)
+            self.all_trees = _all_trees(
+                self.of, self.merged, most, self.context, self._known_bounds()
+            )
         return self.all_trees.run(
             self.context.deadline,
             lambda: self.context.progress(
                 0, None, f"all trees of a value up to {self.value(least + more):.4f}"
             ),
         )
+
+    def _known_bounds(self) -> ClosedSets | None:
+        """Return what the search for the optimum knows of sets of objects; None: of other sets."""
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        search, merged = sure(self.chosen).search, self.merged
+        same = merged.helps.all() and merged.weights.shape[1] == 2 and not self.units.price_value
+        if not isinstance(search, SparseSearch) or not same or not search.subproblems:
+            return None
+        return search.bounds_of_closed_sets(0, self.context.deadline, self.context.memory_bytes)
 
     def search_and_count(self, more: int) -> str:
         """Find the trees as :meth:`search_graph` does, and count how many there are of each cost;
@@ -467,8 +482,17 @@ class TreeSet:
         ]
 
 
-def _all_trees(of: AdditiveSearch, merged: Merged, budget: int, context: Context) -> AllTrees:
-    """Return the search for all trees of a problem, within a budget, not begun."""
+def _all_trees(
+    of: AdditiveSearch,
+    merged: Merged,
+    budget: int,
+    context: Context,
+    known: ClosedSets | None = None,
+) -> AllTrees:
+    """Return the search for all trees of a problem, within a budget, not begun.
+
+    known : what a search of the same objects knows.
+    """
     return AllTrees(
         table=Rows.of_merged(merged, column=of.tests.column[merged.tests]),
         p=of.units.p,
@@ -477,6 +501,7 @@ def _all_trees(of: AdditiveSearch, merged: Merged, budget: int, context: Context
         depth=of.limits.depth,
         least=of.limits.least,
         memory_bytes=context.memory_bytes,
+        known=known,
     )
 
 
