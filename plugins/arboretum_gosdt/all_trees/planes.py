@@ -105,10 +105,10 @@ def pack_objects(table, levels, scratch, d):
 
 
 @inline
-def put_together(packed, eight, together):
-    """Write bit t of every byte from eight objects, the t-th of them."""
-    a, b, c, d = packed[eight[0]], packed[eight[1]], packed[eight[2]], packed[eight[3]]
-    e, f, g, h = packed[eight[4]], packed[eight[5]], packed[eight[6]], packed[eight[7]]
+def put_together(packed, rows, together):
+    """Write bit t of every byte from eight rows of ``packed``, ``rows`` in their order."""
+    a, b, c, d = packed[rows[0]], packed[rows[1]], packed[rows[2]], packed[rows[3]]
+    e, f, g, h = packed[rows[4]], packed[rows[5]], packed[rows[6]], packed[rows[7]]
     for i in range(together.shape[0]):
         low = a[i] | b[i] << np.uint64(1) | c[i] << np.uint64(2) | d[i] << np.uint64(3)
         high = e[i] | f[i] << np.uint64(1) | g[i] << np.uint64(2) | h[i] << np.uint64(3)
