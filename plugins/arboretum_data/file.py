@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    COSTS,
     EVENT,
     MISSING,
     OUTCOME,
@@ -94,6 +95,9 @@ class FileDataset:
     costs: dict[str, str] = mapping_param(
         "label → column of what each row costs where it is given the label"
     )
+    roles: dict[str, str] = mapping_param(
+        "name → column of numbers of rows, no attribute, that a component reads by that name"
+    )
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(
         None,
@@ -147,6 +151,11 @@ class FileDataset:
     def _schema(self, ignore: tuple[str, ...], weight: str | None, sign: str | None) -> Schema:
         """Return what is known of the columns.   sign : before decimals."""
         named = {name: getattr(self, name) for name in (EVENT, OUTCOME, PROPENSITY)}
+        for role in self.roles:
+            if (field := field_of_role(role)) in {*named, COSTS}:
+                raise ConfigError(
+                    f"dataset.roles: {role!r} has a field of its own; say it by dataset.{field}"
+                )
         by_label = {cost_role(spelling(label)): column for label, column in self.costs.items()}
         return Schema(
             self.treatment or self.target,
@@ -158,7 +167,9 @@ class FileDataset:
             group=self.group,
             task=TaskChoice.classification if self.treatment else self.task,
             decimal=sign,
-            roles={name: column for name, column in named.items() if column} | by_label,
+            roles={role: column for role, column in named.items() if column}
+            | by_label
+            | self.roles,
         )
 
     def _path(self) -> Path:

@@ -207,6 +207,13 @@ that the target names, and how likely that action was; all columns of costs toge
 """
 
 
+_FIELDS: Mapping[str, str] = {
+    **{role: f"{role}=COLUMN" for role in (EVENT, OUTCOME, PROPENSITY)},
+    COSTS: "costs={LABEL: COLUMN, …}",
+}
+"""By which field of a data set a role is said that has one of its own."""
+
+
 def cost_role(label: str) -> str:
     """Return the role of the column that holds what each row costs where it is given a label."""
     return f"cost of {label}"
@@ -223,7 +230,8 @@ class Table(HasTask):
     weights : float64[n_rows] > 0, or None for weight 1 each.
     groups : int64[n_rows] or None; rows of one group stay on one side of a split.
     roles : what is known of each row besides, which no test asks: role → float64[n_rows], as
-        "event" or "outcome"; a cost of each label is the role ``cost_role(LABEL)``.
+        "event", "outcome" or a name of a component's own; a cost of each label is the role
+        ``cost_role(LABEL)``.
     """
 
     name: str
@@ -263,9 +271,9 @@ class Table(HasTask):
         """
         wanted = [cost_role(c) for c in self.target.classes] if name == COSTS else [name]
         if lacking := [one for one in wanted if one not in self.roles]:
-            way = "costs={LABEL: COLUMN, …}" if name == COSTS else f"{name}=COLUMN"
             raise DataError(
-                f"{self.name} does not say the {lacking[0]} of its rows; say dataset.{way}"
+                f"{self.name} does not say the {lacking[0]} of its rows; say "
+                f"dataset.{_FIELDS.get(name, f'roles={{{name}: COLUMN}}')}"
             )
         if name == COSTS:
             return np.stack([self.roles[one] for one in wanted], axis=1)

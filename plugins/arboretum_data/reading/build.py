@@ -13,6 +13,7 @@ from arboretum.api import (
     COSTS,
     EVENT,
     MISSING,
+    OUTCOME,
     PROPENSITY,
     Column,
     ColumnKind,
@@ -279,7 +280,9 @@ def _read_weights(cells: Cells) -> np.ndarray:
 
 def field_of_role(role: str) -> str:
     """Return the field of a data set that names the column of a role."""
-    return COSTS if role.startswith(cost_role("")) else role
+    if role == COSTS or role.startswith(cost_role("")):
+        return COSTS
+    return role if role in (EVENT, OUTCOME, PROPENSITY) else f"roles.{role}"
 
 
 ROLES: Mapping[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {

@@ -53,6 +53,27 @@ def test_events_stand_beside_times(tmp_path):
     np.testing.assert_array_equal(table.role(EVENT), [1, 0, 1])
 
 
+def test_a_role_of_a_component_s_own_is_read_by_its_name(tmp_path):
+    path = written(tmp_path)
+    table = FileDataset(path=path, target="drug", roles={"amount": "got", "fee": "got"}).load(0)
+    assert "got" not in [column.name for column in table.columns]
+    np.testing.assert_array_equal(table.role("amount"), [0.5, -1, 2])
+    np.testing.assert_array_equal(table.role("fee"), table.role("amount"))
+    with pytest.raises(DataError, match=r"say dataset.roles=\{tax: COLUMN\}"):
+        table.role("tax")
+    with pytest.raises(DataError, match=r"dataset.roles.amount: unknown column 'gott'"):
+        FileDataset(path=path, target="drug", roles={"amount": "gott"}).load(0)
+    with pytest.raises(DataError, match=r"dataset.roles.amount: column 'drug' must hold a finite"):
+        FileDataset(path=path, target="time", roles={"amount": "drug"}).load(0)
+
+
+@pytest.mark.parametrize("role", [EVENT, OUTCOME, PROPENSITY, COSTS, cost_role("p")])
+def test_a_role_with_a_field_of_its_own_is_said_by_that(tmp_path, role):
+    field = "costs" if role.startswith("cost") else role
+    with pytest.raises(ConfigError, match=rf"say it by dataset\.{field}"):
+        FileDataset(path=written(tmp_path), target="drug", roles={role: "got"}).load(0)
+
+
 def test_roles_are_part_of_the_checksum(tmp_path):
     plain = FileDataset(path=written(tmp_path), target="time", ignore=["seen"]).load(0)
     with_events = FileDataset(path=written(tmp_path), target="time", event="seen").load(0)
