@@ -92,20 +92,41 @@ def broken_objective(few: Few) -> str:
 
 
 def _sums_fault(few: Few) -> str:
-    """How the leaf costs break what they promise of unions, as :func:`broken_objective`; "" where
-    they do not, or promise nothing.
+    """How costs or answers of leaves are no number for each, or break what is promised of unions,
+    as :func:`broken_objective`; "" where they do neither.
     """
     objective: Any = few.objective
+    try:
+        moments = moments_of(few.problem)
+    except ArboretumError:  # the solver says so of all objects, by their rows
+        return ""
+    chosen = np.random.default_rng(0).integers(0, 3, (UNIONS, len(moments)))
+    parts = [(chosen == k).astype(np.float64) @ moments for k in (0, 1)]
+    with blaming(f"objective {objective.name}"), np.errstate(divide="ignore", invalid="ignore"):
+        said = np.asarray(objective.predicts(parts[0]), np.float64)
+        one, other, union = (
+            np.asarray(objective.leaf(sums), np.float64) for sums in (*parts, sum(parts))
+        )
+    for method, found in (("leaf", one), ("predicts", said)):
+        if found.shape != (UNIONS,):
+            return (
+                f"is asked for many leaves at once, by sums float64[…, k], but {method} returns "
+                f"{found.shape} for sums of the shape {parts[0].shape}, not ({UNIONS},); let it "
+                "read sums[..., i] and return one number for each leaf"
+            )
     if not getattr(objective, "superadditive", False):
         return ""
-    with blaming(f"objective {objective.name}"), np.errstate(divide="ignore", invalid="ignore"):
-        moments = moments_of(few.problem)
-        chosen = np.random.default_rng(0).integers(0, 3, (UNIONS, len(moments)))
-        parts = [(chosen == k).astype(np.float64) @ moments for k in (0, 1)]
-        both = (np.asarray(objective.leaf(one), np.float64) for one in (*parts, sum(parts)))
-        one, other, union = both
-    amiss = union < one + other - CLOSE * (np.abs(one) + np.abs(other) + np.abs(union))
-    amiss &= (chosen == 0).any(axis=1) & (chosen == 1).any(axis=1)
+    both_hold = (chosen == 0).any(axis=1) & (chosen == 1).any(axis=1)
+    undefined = both_hold & np.isnan(one + other + union)
+    if undefined.any():
+        at = int(undefined.argmax())
+        return (
+            "states superadditive = True, but of some of the run's objects two leaves cost "
+            f"{one[at]:g} and {other[at]:g}, and a leaf of both {union[at]:g}; let leaf return a "
+            "number for every sum of objects, also of one alone"
+        )
+    off = CLOSE * (np.abs(one) + np.abs(other) + np.abs(union))
+    amiss = both_hold & (union < one + other - np.where(np.isfinite(off), off, 0.0))
     if not amiss.any():
         return ""
     at = int(amiss.argmax())

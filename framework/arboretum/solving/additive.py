@@ -217,8 +217,8 @@ class AdditiveObjective:
 
     lam: float = param(
         0.01,
-        "λ, what a leaf costs: a split stays where it lowers the loss by more (0.01: one row "
-        "in a hundred)",
+        "λ, what a leaf costs, in the loss's unit: a split stays where it lowers the loss by more "
+        "(0.01 where an error costs 1: one row in a hundred)",
         ge=0.0,
         lt=math.inf,
     )

@@ -28,6 +28,8 @@ class SumsObjective:
         for whatever a leaf fits best, alone or together: then a set costs no less than its objects,
         each its own leaf, which is the bound that a search has.  A promise: each run tries it on a
         few of its objects.
+    above_zero : (class attribute) its targets are numbers above 0: the conformance suite tries it
+        on such; ``moments`` refuses others by name.
     """
 
     kind = "objective"
@@ -35,6 +37,7 @@ class SumsObjective:
     capabilities: ClassVar[tuple[str, ...]] = ("regression", "weights")
     shape = "sums"
     superadditive: ClassVar[bool] = True
+    above_zero: ClassVar[bool] = False
 
     lam: float = param(
         0.01,
@@ -86,8 +89,9 @@ def moments_of(problem: Problem) -> np.ndarray:
         )
     if not np.isfinite(found).all():
         u, k = map(int, np.argwhere(~np.isfinite(found))[0])
+        target = "" if objects.y is None else f", whose target is {objects.y[u]:g},"
         raise DataError(
             f"objective {objective.name}: moments are finite numbers, and number {k} of row "
-            f"{int(objects.row_of_object[u])} is {found[u, k]}"
+            f"{int(objects.row_of_object[u])}{target} is {found[u, k]}"
         )
     return found

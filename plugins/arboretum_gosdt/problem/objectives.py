@@ -131,7 +131,7 @@ class InstanceCost(Additive):
     name = "instance_cost"
     paper = "Elkan 2001"
     reads = (COSTS,)
-    example = "dataset=loans method=gosdt encoder=bins"
+    example = "dataset=loans method=gosdt encoder=bins stopping.standard.max_depth=3"
 
     def costs(self, problem: Problem) -> np.ndarray:
         """Return float64[objects, labels], the columns of costs."""

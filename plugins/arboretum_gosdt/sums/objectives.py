@@ -17,7 +17,7 @@ class PoissonDeviance(SumsObjective):
     """
 
     name = "poisson"
-    above_zero = True  # the targets that it is tried on
+    above_zero = True
     paper = "Breiman, Friedman, Olshen & Stone 1984; Therneau & Atkinson"
     example = (
         "dataset=diabetes encoder=bins method=leaf_sums objective.lam=1 "

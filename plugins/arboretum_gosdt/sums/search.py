@@ -88,11 +88,14 @@ class SumsSearch:
         self.moments = np.column_stack([moments, rows])  # rows are counted beside the sums
         self._leaf, self.p, self.depth, self.least = leaf, p, depth, least
         n = len(outcome)
-        alone = np.asarray(leaf(self.moments[:, :-1]), np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.asarray(leaf(self.moments[:, :-1]), np.float64)
         self.alone = alone if superadditive else np.full(n, -np.inf)
+        _refuse_nan(self.alone, self.moments)  # of which no bound could be made
         whole = self.moments.sum(axis=0)
         self.upper = float(self.costs(whole[None])[0])
-        self.slack = TOLERANCE * float(np.abs(alone).sum() + abs(self.upper))
+        sizes = np.abs(alone[np.isfinite(alone)])  # of objects that may be leaves by themselves
+        self.slack = TOLERANCE * float(sizes.sum() + abs(self.upper))
         self.best = [-1]
         self.lower = self._floor(np.arange(n), self.upper)
         self.subproblems = 0
@@ -109,11 +112,7 @@ class SumsSearch:
         few = sums[..., -1] < max(self.least, 0.5)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(few, np.inf, np.asarray(self._leaf(sums[..., :-1])) + self.p)
-        if np.isnan(found).any():  # every comparison with it is false, so that it would win
-            at = sums[np.isnan(found)][0, :-1].tolist()
-            raise ContractError(
-                f"leaf must return a cost, or ∞, for every sum of objects; got nan for {at}"
-            )
+        _refuse_nan(found, sums)  # every comparison with it is false, so that it would win
         return found
 
     def run(
@@ -266,6 +265,15 @@ class SumsSearch:
                 better = least < found.two[side, some]
                 found.two[side, some] = np.where(better, least, found.two[side, some])
                 found.second[side, some] = np.where(better, at, -1)
+
+
+def _refuse_nan(costs: np.ndarray, sums: np.ndarray) -> None:
+    """Raise ContractError for a cost of NaN.   sums : float64[…, k + 1], of float64[…]."""
+    if (amiss := np.isnan(costs)).any():
+        raise ContractError(
+            "leaf must return a cost, or ∞, for every sum of objects, also of one alone; got nan "
+            f"for the sums {sums[amiss][0, :-1].tolist()}"
+        )
 
 
 @attrs.define(eq=False)

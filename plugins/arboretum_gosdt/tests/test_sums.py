@@ -261,8 +261,91 @@ def test_moments_of_another_shape_or_no_numbers_are_refused():
         LeafSums().solve(numbers(0, Odd()), Context())
     with pytest.raises(ContractError, match=r"moments must return float64\[24, k\]"):
         LeafSums().solve(numbers(0, Short()), Context())
-    with pytest.raises(DataError, match="number 1 of row 2 is nan"):
+    with pytest.raises(DataError, match=r"number 1 of row 2, whose target is -?[\d.]+, is nan"):
         LeafSums().solve(numbers(0, Holes()), Context())
+
+
+@attrs.frozen
+class Among(Squares):
+    """No cost of few objects: of NaN, or ∞ where it is said."""
+
+    name = "among"
+    few: float = np.nan
+
+    def leaf(self, sums):
+        return np.where(sums[..., 0] < 6, self.few, super().leaf(sums))
+
+
+@attrs.frozen
+class Forbidding(Among):
+    """Says that no bound is to be had of it."""
+
+    superadditive: ClassVar[bool] = False
+    few: float = np.inf
+
+
+def test_costs_that_few_objects_do_not_have_make_no_bound():
+    """NaN compares with nothing, so that a leaf of all objects would be taken for the best."""
+    for seed in range(3):
+        assert "a number for every sum" in broken_objective(Few.of(numbers(seed, Among())))
+        with pytest.raises(ContractError, match="got nan for the sums"):
+            LeafSums().solve(numbers(seed, Among()), Context())
+        fault = broken_objective(Few.of(numbers(seed, Among(few=np.inf))))
+        assert "a leaf of both" in fault and "which is less" in fault
+
+
+def test_leaves_that_cost_infinity_are_not_taken_and_the_optimum_is_proven():
+    for seed in range(3):
+        problem = numbers(seed, Forbidding(), max_depth=2)
+        assert broken_objective(Few.of(problem)) == ""
+        solution = LeafSums().solve(problem, Context())
+        verify_solution(solution, problem)
+        assert solution.status is Status.optimal and np.isfinite(solution.lower_bound)
+        assert (solution.tree.mass[solution.tree.is_leaf] >= 6).all()
+
+
+@attrs.frozen
+class OneLeaf(Squares):
+    """Reads the sums of one leaf."""
+
+    def leaf(self, sums):
+        return sums[2] - sums[1] ** 2 / sums[0]
+
+
+@attrs.frozen
+class Echo(Squares):
+    """Predicts all sums."""
+
+    def predicts(self, sums):
+        return sums
+
+
+@pytest.mark.parametrize("objective", [OneLeaf(), Echo()])
+def test_methods_that_read_the_sums_of_one_leaf_are_refused_by_name(objective):
+    method = "leaf" if isinstance(objective, OneLeaf) else "predicts"
+    fault = broken_objective(Few.of(numbers(0, objective)))
+    assert f"but {method} returns" in fault and "sums[..., i]" in fault
+
+
+class TestOwnTable(ObjectiveSuite):
+    """Of the table that the suite is given."""
+
+    component = PoissonDeviance()
+
+    @staticmethod
+    def table(component, seed):
+        toy = toy_table(seed, kind=NUMBERS)
+        values = np.abs(toy.target.values)
+        return attrs.evolve(toy, target=attrs.evolve(toy.target, values=values))
+
+
+class TestPoisson(ObjectiveSuite):
+    component = PoissonDeviance()
+
+
+def test_the_suite_tries_what_is_promised_of_unions():
+    with pytest.raises(AssertionError):
+        ObjectiveSuite().test_it_is_of_the_shape_that_it_states(Liar())
 
 
 def test_greedy_growth_lowers_the_leaf_costs_and_predicts_what_the_objective_says():

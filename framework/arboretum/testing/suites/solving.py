@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
+    COSTS,
     MISSING_STOPS,
     BudgetError,
     Capability,
@@ -362,11 +363,22 @@ class ObjectiveSuite(ComponentSuite):
         """What the objective is combined with.  Override where it needs more (a complexity)."""
         return Parts(method=None, objective=component)
 
+    @staticmethod
+    def table(component, seed: int) -> Table:
+        """A small table, another for each seed, that has every role that the objective reads: of
+        one that :func:`toy_table` does not have, numbers from 0 to 1.  Override where it asks for
+        columns, classes or numbers of its own.
+        """
+        toy = toy_table(seed, kind=kind_of_table(component))
+        own = [role for role in getattr(component, "reads", ()) if role not in (COSTS, *toy.roles)]
+        drawn = np.random.default_rng([seed, 2]).random((len(own), toy.n_rows)).round(2)
+        return attrs.evolve(toy, roles={**toy.roles, **dict(zip(own, drawn, strict=True))})
+
     def test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart(self, component):
         """Of a leaf, a stump and a grown tree of each small table."""
         found = set()
         for seed, depth in itertools.product(SEEDS, (0, 1, 6)):
-            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
+            objects = toy_objects(self.table(component, seed))
             problem = Problem(objects, prices_of(objects, seed), self.parts(component))
             tree = slow_tree(objects, max_depth=depth)
             value = component.value(tree, problem)
@@ -383,7 +395,7 @@ class ObjectiveSuite(ComponentSuite):
         skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")
         for seed in SEEDS:
             both = []
-            for table in copies_of(toy_table(seed, kind=kind_of_table(component))):
+            for table in copies_of(self.table(component, seed)):
                 objects = toy_objects(table)
                 both.append(
                     component.value(
@@ -396,11 +408,13 @@ class ObjectiveSuite(ComponentSuite):
             )
 
     def test_it_is_of_the_shape_that_it_states(self, component):
-        """A sum over leaves and nodes, and of what ``label_costs`` says, where it says so."""
-        shape = shape_of(component)
-        skip_if(shape not in (Shape.additive, Shape.deviation), "states no shape of sums")
+        """A sum over leaves and nodes, and of what ``label_costs`` says, where it says so; costs of
+        sums as they are promised.
+        """
+        sums = Shape.additive, Shape.deviation, Shape.sums
+        skip_if(shape_of(component) not in sums, "states no shape of sums")
         for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)), multiway=False)
+            objects = toy_objects(self.table(component, seed), multiway=False)
             assert (
                 broken_objective(
                     Few.of(Problem(objects, prices_of(objects), self.parts(component)))
@@ -411,7 +425,7 @@ class ObjectiveSuite(ComponentSuite):
     def test_its_whole_numbers_are_its_costs_rounded_down_by_no_more_than_they_say(self, component):
         skip_if(not is_additive(component), "states no costs of labels")
         for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
+            objects = toy_objects(self.table(component, seed))
             problem = Problem(objects, prices_of(objects), self.parts(component))
             found, n, k = whole_costs(problem), objects.n_objects, objects.n_classes
             own = costs_of_groups(problem, np.arange(n), n)
@@ -421,7 +435,7 @@ class ObjectiveSuite(ComponentSuite):
 
     def test_what_it_weighs_objects_by_is_a_weight_for_each_and_the_same_twice(self, component):
         skip_if(not hasattr(component, "weigh"), "weighs as the table does")
-        objects = toy_objects(toy_table(0, kind=kind_of_table(component)))
+        objects = toy_objects(self.table(component, 0))
         weight = component.weigh(objects)
         assert weight.shape == (objects.n_objects,) and weight.dtype == np.float64
         assert (np.isfinite(weight) & (weight > 0)).all() and (
