@@ -186,6 +186,7 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
         "option": option,
         "module": kind,
         "kind": kind,
+        "article": "An" if kind[0] in "aeiou" else "A",
         "cls": cls,
         "version": __version__,
     }

@@ -184,11 +184,11 @@ class Registry:
 
     def unknown_option(self, kind: str, name: str) -> str:
         """One line: what is unknown, what it is elsewhere or the closest match, what is
-        installed, what failed to load.
+        installed, what failed to load, where else it may be.
 
         kind : one of EVERY_KIND.   name : what was asked for.
         """
-        names = self.names(kind)
+        names, last = self.names(kind), ""
         if other := next((each for each in KINDS if name in self._items[each]), None):
             hint = (
                 f"; {name} is {'an' if other[0] in 'aeiou' else 'a'} {other}: say {other}={name};"
@@ -200,10 +200,11 @@ class Registry:
                 if near
                 else ";"
             )
+            last = "" if near else "; one in a file of your own: add --plugin FILE"
         more = f" (arboretum plugins {kind} lists them)" if len(names) > MOST_NAMES else ""
         if self.failures:
             more += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
-        return f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}{more}"
+        return f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}{more}{last}"
 
 
 def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
