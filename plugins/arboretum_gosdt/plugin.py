@@ -11,7 +11,8 @@ from arboretum_gosdt.problem.objectives import (
     Weighted,
 )
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
-from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
+from arboretum_gosdt.regression.problem import AbsoluteDeviation, SquaredError
+from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.solvers.constrained import Constrained
 from arboretum_gosdt.solvers.fronts import NonDominated
 from arboretum_gosdt.solvers.gosdt import Gosdt

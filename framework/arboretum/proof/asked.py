@@ -90,9 +90,10 @@ def beyond(tree: Tree, problem: Problem) -> str:
     impurity = problem.parts.impurity
     at = tree.apply(objects.table)
     n = tree.n_nodes
-    shown = np.zeros((tree.n_nodes, objects.n_classes))
+    shown = np.zeros((tree.n_nodes, max(1, objects.n_classes)))
     of_object = at[objects.row_of_object]
-    np.add.at(shown, (of_object, objects.label), objects.weight)
+    label = 0 if objects.label is None else objects.label
+    np.add.at(shown, (of_object, label), objects.weight)
     weights = sum_subtrees(shown, tree)
     rows, members = (
         sum_subtrees(np.bincount(found, minlength=n), tree) for found in (at, of_object)

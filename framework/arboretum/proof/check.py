@@ -18,6 +18,7 @@ from arboretum.proof.subtables import Subtables
 
 if TYPE_CHECKING:
     from arboretum.proof.additive import Additive
+    from arboretum.proof.deviation import Deviations
 
 
 @attrs.frozen
@@ -74,16 +75,22 @@ def check(
     return _check_end(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
+def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviations:
     """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
+    if proof.header["shape"] == "deviation":
+        from arboretum.proof.deviation import Deviations
+
+        return Deviations(problem, proof.header["tests"])
     from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
-def _check_end(proof: Proof, problem: Problem, rules: Subtables | Additive) -> Accepted:
+def _check_end(
+    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations
+) -> Accepted:
     """What the proof shows, once its end claims no more than its records do, and a tree that costs
     what it says and that the run allows.  Raises VerificationError.
     """
@@ -125,7 +132,11 @@ def tree_of(data: Mapping[str, object], problem: Problem) -> Tree:
                 f"row {int(ends.argmin())} rests at node {int(at[ends.argmin()])}, where a "
                 "leaf is left out"
             )
-        np.add.at(weights, (at[objects.row_of_object], objects.label), objects.weight)
+        at_object, w = at[objects.row_of_object], objects.weight
+        if objects.label is None:
+            np.add.at(weights, at_object, np.column_stack([w, w * objects.y, w * objects.y**2]))
+        else:
+            np.add.at(weights, (at_object, objects.label), w)
         if not np.allclose(weights[tree.is_leaf], tree.weights[tree.is_leaf]):
             raise ValueError("the weights of its leaves are others")
     except (

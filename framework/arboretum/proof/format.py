@@ -37,6 +37,8 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
+FLOATS = "complexity", "deviation"
+"""Shapes whose bounds are numbers in floating point."""
 NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
 """Why a record is refused, whatever it says."""
 UNIT = re.compile(r"-?[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?", re.ASCII)
@@ -137,7 +139,7 @@ class Proof:
     def record(self, number: int) -> Record:
         """The record with that number, the first being 0; its path is a view of ``words``."""
         words = self.words[self.start[number] : self.start[number + 1]]
-        kind = "<f8" if self.header["shape"] == "complexity" else "<i8"
+        kind = "<f8" if self.header["shape"] in FLOATS else "<i8"
         bound = words[3:5].copy().view(kind)[0].item()
         depth, leaves = words[1:3].tolist()
         return Record(words[HEAD:].reshape(-1, 2), depth, leaves, bound)
@@ -224,8 +226,10 @@ def _refuse(values: object, wanted: Mapping[str, object]) -> None:
 
 def _refuse_header(header: Header) -> None:
     """Raise ValueError where a field of the header has a value that no writer writes."""
-    if header["shape"] not in ("additive", "complexity"):
-        raise ValueError(f"its shape is additive or complexity; got {brief(header['shape'])}")
+    if header["shape"] not in ("additive", *FLOATS):
+        raise ValueError(
+            f"its shape is additive, {' or '.join(FLOATS)}; got {brief(header['shape'])}"
+        )
     if not UNIT.fullmatch(header["unit"]):
         raise ValueError(
             f"its unit is a fraction in digits, as 1/432 is; got {brief(header['unit'])}"
@@ -246,7 +250,7 @@ def _refuse_numbers(end: End, shape: str) -> None:
     """Raise ValueError unless bound and value are finite, those of an additive objective as small
     as a record's.
     """
-    most = sys.float_info.max if shape == "complexity" else (1 << 63) - 1
+    most = sys.float_info.max if shape in FLOATS else (1 << 63) - 1
     for name, number in (("bound", end["bound"]), ("value", end["value"])):
         # whatever is no number fails, too
         if number is not None and not abs(number) <= most:

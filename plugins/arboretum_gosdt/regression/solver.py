@@ -7,19 +7,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
     DEFAULT_BYTES,
-    WHOLE,
     Attempt,
     CapabilityError,
     Context,
     Facts,
     Problem,
+    ProofWriter,
     Solution,
     Task,
     Tree,
@@ -27,9 +27,6 @@ from arboretum.api import (
     exact_weights,
     param,
     rational,
-    two_way_order,
-    two_way_tree,
-    whole_numbers,
     within_bytes,
 )
 from arboretum.kernels.plain import fewer
@@ -41,6 +38,16 @@ from arboretum_gosdt.problem.prepared import (
     refuse_many_pairs,
     run_slices_of_steps,
     unpack_bits,
+)
+from arboretum_gosdt.regression.problem import (
+    AbsoluteDeviation,
+    SquaredError,
+    change_by_rounding,
+    deviation_from_median,
+    deviations_of_all,
+    regression_tree,
+    round_targets,
+    squares_of,
 )
 
 if TYPE_CHECKING:
@@ -59,83 +66,14 @@ PER_OBJECT = 2_000
 
 
 @attrs.frozen
-class SquaredError:
-    """Σ w (y − leaf's mean)², as a share of what a single leaf leaves (1 − R²), + λ · leaves."""
-
-    kind = "objective"
-    name = "squared_error"
-    paper = "Zhang, Xin, Seltzer & Rudin 2023"
-    capabilities = ("regression", "weights")
-    shape = "deviation"
-    example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
-
-    lam: float = param(
-        0.01,
-        "λ, what a leaf costs (0.01: a split stays where it explains more than a hundredth "
-        "of the deviation)",
-        ge=0.0,
-        lt=math.inf,
-    )
-
-    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """What a leaf predicts."""
-        return float(np.average(y, weights=weight))
-
-    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
-        """Σ w (y − said)², in squares of the target's unit.
-
-        y, weight : float64[n].
-        said : a number, or float64[n].
-        """
-        return float(weight @ (y - said) ** 2)
-
-    def value(self, tree: Tree, problem: Problem) -> float:
-        """Return the objective of what the tree predicts; a target that is everywhere the same
-        leaves nothing to explain.
-        """
-        objects = problem.objects
-        said = tree.predict(objects.table)[objects.row_of_object]
-        whole = self.leaf_value(objects.y, objects.weight)
-        share = 0.0 if (objects.y == objects.y[0]).all() else 1.0
-        if share:
-            share = self.deviation(objects.y, said, objects.weight) / self.deviation(
-                objects.y, whole, objects.weight
-            )
-        return share + self.lam * int(tree.is_end.sum())
-
-
-@attrs.frozen
-class AbsoluteDeviation(SquaredError):
-    """Σ w |y − leaf's median|, as a share of what a single leaf leaves, + λ · leaves."""
-
-    name = "absolute_error"
-
-    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """Return the weighted median (the middle of the two, where half of the weight lies on
-        either side).
-        """
-        order = np.argsort(y, kind="stable")
-        below, y = np.cumsum(weight[order]), y[order]
-        i, half = int(np.searchsorted(below, below[-1] / 2)), below[-1] / 2
-        return float(y[i] if below[i] != half else (y[i] + y[i + 1]) / 2)
-
-    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
-        """Σ w |y − said|, in the target's unit.
-
-        y, weight : float64[n].
-        said : a number, or float64[n].
-        """
-        return float(weight @ np.abs(y - said))
-
-
-@attrs.frozen
 class Regression:
     """Proven least squared or absolute error + λ · leaves, under limits on depth, leaves and rows
     per leaf.
 
-    Sets of rows are solved once each, with bounds (branch and bound with a memo).  Two-way tests:
-    of ``encoder=auto`` all there are, of ``encoder=raw`` every threshold.  Stopped by a budget,
-    Ctrl-C or SIGTERM it returns its best tree and what is proven.
+    Sets of rows are solved once each, with bounds (branch and bound with a memo); squared errors
+    within two levels by strips of rows between thresholds, whose bounds hardly depend on the number
+    of rows.  Two-way tests: of ``encoder=auto`` all there are, of ``encoder=raw`` every threshold.
+    Stopped by a budget, Ctrl-C or SIGTERM it returns its best tree and what is proven.
     """
 
     kind = "solver"
@@ -147,15 +85,43 @@ class Regression:
     limits = ("max_depth", "max_leaves", "min_leaf")
     example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
 
+    proof: str = param(
+        "",
+        "file for the proof of a squared error within two levels (arboretum verify checks it), "
+        "written after the search; nothing: none",
+        writes=True,
+    )
+
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with
-        the way out.
+        the way out, StoreError where a proof cannot be written.
         """
-        search = RegressionSearch(problem, context)
+        from arboretum_gosdt.regression.two_levels import TwoLevelSearch, write_proof
+
+        limits = limits_of(problem)
+        two = limits.depth is not None and limits.depth <= 2
+        if two and not isinstance(problem.parts.objective, AbsoluteDeviation):
+            if self.proof:
+                ProofWriter.place(self.proof)  # known before the search, whose result would be lost
+            levels = TwoLevelSearch(problem, limits, context)
+            found = Attempt(problem, levels, "sets of rows", SLACK).go_on(context)
+            if not self.proof:
+                return found
+            return context.after(found, lambda: write_proof(self.proof, levels, found, context))
+        if self.proof:
+            raise CapabilityError(
+                "solver.proof: proofs of regression trees are of squared errors within two levels; "
+                "set stopping.standard.max_depth=2, or leave it out"
+            )
+        search = RegressionSearch(problem, limits, context)
         return Attempt(problem, search, "sets of rows", SLACK).go_on(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
+        depth = problem.parts.limits().max_depth
+        absolute = isinstance(problem.parts.objective, AbsoluteDeviation)
+        if depth is not None and depth <= 2 and not absolute:
+            return  # NumPy's
         context.progress(0, None, "loading the kernels of regression")
         rng = np.random.default_rng(0)
         for absolute in (False, True):
@@ -443,23 +409,6 @@ def scale_costs(
     return square, worst, scale, 0
 
 
-def squares_of(
-    total: np.ndarray, weight: np.ndarray
-) -> tuple[list[Fraction], np.ndarray, Fraction]:
-    """Return the distinct total² / weight of int64[n] each, which of them each is, and the sum of
-    all n.
-    """
-    kinds, of, many = np.unique(
-        np.column_stack([total, weight]), axis=0, return_inverse=True, return_counts=True
-    )
-    each = [Fraction(s * s, w) for s, w in kinds.tolist()]
-    return (
-        each,
-        of.ravel(),
-        sum((one * n for one, n in zip(each, many.tolist(), strict=True)), Fraction(0)),
-    )
-
-
 def key_with_limits(one: int, depth: int, leaves: int) -> np.uint64:
     """Return the first word of a set whose trees have limits, as the kernels do.
 
@@ -478,58 +427,31 @@ def key_with_limits(one: int, depth: int, leaves: int) -> np.uint64:
     )
 
 
-def deviation_from_median(total: np.ndarray, weight: np.ndarray) -> int:
-    """Return Σ w |y − median| of sorted objects.
-
-    total, weight : int64[objects], Σ w y and Σ w of each.
+def limits_of(problem: Problem) -> TreeLimits:
+    """Return what trees are held to.  Raises CapabilityError for another objective, for rules that
+    the search does not know, and where it would not end.
     """
-    y, below = total // weight, np.cumsum(weight)
-    half = y[np.searchsorted(below, below[-1] / 2)]
-    return int((weight * np.abs(y - half)).sum())
-
-
-def deviations_of_all(
-    mass: np.ndarray, target: np.ndarray, weight: np.ndarray, total: np.ndarray, absolute: bool
-) -> tuple[Fraction, Fraction]:
-    """Return the deviation of all objects from one leaf's value, and that within equal rows, which
-    every tree has and the search leaves out.
-
-    mass, target : int64[objects].
-    weight, total : int64[merged objects], Σ w and Σ w y of each.
-    absolute : whether deviations are absolute: merged objects have one target each then, and
-        nothing is left out; else they are squares.
-    """
-    if absolute:
-        order = np.argsort(target, kind="stable")
-        return Fraction(deviation_from_median((mass * target)[order], mass[order])), Fraction(0)
-    squares = squares_of(mass * target, mass)[2]
-    return (
-        squares - Fraction(int(total.sum()) ** 2, int(weight.sum())),
-        squares - squares_of(total, weight)[2],
-    )
-
-
-def change_by_rounding(mass: np.ndarray, target: np.ndarray, off: float, absolute: bool) -> float:
-    """Return by how much the deviation of a tree, or of one leaf, changes at most where targets are
-    off by ``off``: as much per weight, or times twice the range where deviations are squares.
-    """
-    span = 1.0 if absolute else 2 * float(target.max() - target.min()) + off
-    return off * int(mass.sum()) * span
+    objective = problem.parts.objective
+    if not isinstance(objective, SquaredError):
+        raise CapabilityError(
+            "solver regression minimises squared_error or absolute_error; add "
+            "objective=squared_error"
+        )
+    allowed = TreeLimits.of("regression", problem, Regression.limits)
+    allowed.refuse_rules("regression", Regression.limits)
+    allowed.refuse_endless(objective.lam, Regression.limits)
+    return allowed
 
 
 class RegressionSearch:
     """A problem in whole numbers, and its search."""
 
-    def __init__(self, problem: Problem, context: Context) -> None:
-        objective, objects = problem.parts.objective, problem.objects
-        if not isinstance(objective, SquaredError):
-            raise CapabilityError(
-                "solver regression minimises squared_error or absolute_error; add "
-                "objective=squared_error"
-            )
-        allowed = TreeLimits.of("regression", problem, Regression.limits)
-        allowed.refuse_rules("regression", Regression.limits)
-        allowed.refuse_endless(objective.lam, Regression.limits)
+    def __init__(self, problem: Problem, allowed: TreeLimits, context: Context) -> None:
+        """Raise CapabilityError, DataError or BudgetError, with the way out.
+
+        allowed : as of :func:`limits_of`.
+        """
+        objective, objects = cast(SquaredError, problem.parts.objective), problem.objects
         self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
         mass, _, error = exact_weights(objects.weight)
         if error or mass.sum() >= MOST_WEIGHT:
@@ -613,47 +535,7 @@ class RegressionSearch:
         """Return the best tree known, with the value that the objective asks of every leaf."""
         from arboretum_gosdt.problem.trees import preorder_to_nodes
 
-        objects = self.problem.objects
-        objective: Any = self.problem.parts.objective
         nodes = preorder_to_nodes(self.search.tree())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
-        nodes = two_way_order(nodes)
-        weights = np.zeros((len(nodes), 3))
-        counts = np.zeros(len(nodes))
-        value = np.zeros(len(nodes))
-        at = {0: np.arange(objects.n_objects)}
-        for v, (test, one, rest) in enumerate(nodes.tolist()):
-            rows = at.pop(v)
-            y, w = objects.y[rows], objects.weight[rows]
-            weights[v] = [w.sum(), w @ y, w @ y**2]
-            counts[v] = objects.count[rows].sum()
-            value[v] = objective.leaf_value(y, w)
-            if test >= 0:
-                mine = self.tests.outcome(test, rows)
-                at[one], at[rest] = rows[mine], rows[~mine]
-        return two_way_tree(
-            objects,
-            nodes,
-            self.tests.rule,
-            self.tests.price,
-            (weights, counts, np.zeros(len(nodes), np.int64), value),
-        )
-
-
-def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
-    """Return the targets as whole numbers of some unit, less a constant, int64[n], and by how much
-    of the unit they may be off: 0 where their decimals are few.
-
-    y : float64[n].
-    mass : of all objects together, so that sums of mass · target stay below WHOLE.
-    """
-    if found := whole_numbers(y, math.inf):
-        exact = found[0] - int(found[0].sum() // len(y))
-        if int(np.abs(exact).max()) * mass < WHOLE:
-            return exact, 0.0
-    middle, spread = float(y.min() + y.max()) / 2, float(y.max() - y.min())
-    unit = spread * mass / (1 << 51)
-    return np.rint((y - middle) / unit).astype(np.int64), 0.5 + 4 * float(
-        np.abs(y).max()
-    ) * 2.0**-52 / unit
+        return regression_tree(self.problem, self.tests, nodes)

@@ -9,7 +9,7 @@ from functools import cache
 import attrs
 import numpy as np
 import pytest
-from tiny_tables import Held, tiny_problem
+from tiny_tables import Held, numbers
 
 from arboretum.api import (
     Column,
@@ -28,37 +28,9 @@ from arboretum.testing.effort import tries
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_gosdt.problem.objectives import CostMatrix, decimal
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
+from arboretum_gosdt.regression.problem import AbsoluteDeviation, SquaredError
+from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.solvers.gosdt import Gosdt
-
-
-def numbers(
-    seed: int,
-    objective,
-    limits=Limits(),
-    *,
-    rows: int | None = None,
-    columns: int | None = None,
-    raw: bool = False,
-) -> Problem:
-    """A tiny problem whose target is a number: whole ones with ties, decimals, or of 17 digits."""
-    rng = np.random.default_rng([seed, 31])
-    problem = tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns)
-    n, kind = problem.objects.n_objects, seed % 4
-    y = (
-        rng.integers(-3, 4, n) * 1.0
-        if kind < 2
-        else (rng.normal(size=n) * 10 + 100).round(1)
-        if kind == 2
-        else rng.normal(size=n)
-    )
-    table = attrs.evolve(problem.objects.table, target=Target("y", Task.regression, values=y))
-    objects = attrs.evolve(problem.objects, table=table, label=None, y=y)
-    return Problem(
-        objects,
-        problem.prices,
-        Parts(method=None, objective=objective, solver=Regression(), stopping=(Held(limits),)),
-    )
 
 
 def least(problem: Problem, absolute: bool) -> Fraction:

@@ -28,7 +28,8 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
 from arboretum_basics.stopping import Standard
 from arboretum_gosdt.problem.greedy import SumsReduction
-from arboretum_gosdt.regression.solver import Regression, SquaredError
+from arboretum_gosdt.regression.problem import SquaredError
+from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.sums.objectives import PoissonDeviance
 from arboretum_gosdt.sums.search import SumsSearch
 from arboretum_gosdt.sums.solver import LeafSums

@@ -29,6 +29,7 @@ from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
 from arboretum_gosdt.reference import TreeProblem, minimum
+from arboretum_gosdt.regression.solver import Regression
 
 
 def tiny_problem(
@@ -219,3 +220,32 @@ class Held:
 
     def leaf_rule(self):
         return LeafRule()
+
+
+def numbers(
+    seed: int,
+    objective: object,
+    limits: Limits = Limits(),
+    *,
+    rows: int | None = None,
+    columns: int | None = None,
+    raw: bool = False,
+) -> Problem:
+    """A tiny problem whose target is a number: whole ones with ties, decimals, or of 17 digits."""
+    rng = np.random.default_rng([seed, 31])
+    problem = tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns)
+    n, kind = problem.objects.n_objects, seed % 4
+    y = (
+        rng.integers(-3, 4, n) * 1.0
+        if kind < 2
+        else (rng.normal(size=n) * 10 + 100).round(1)
+        if kind == 2
+        else rng.normal(size=n)
+    )
+    table = attrs.evolve(problem.objects.table, target=Target("y", Task.regression, values=y))
+    objects = attrs.evolve(problem.objects, table=table, label=None, y=y)
+    return Problem(
+        objects,
+        problem.prices,
+        Parts(method=None, objective=objective, solver=Regression(), stopping=(Held(limits),)),
+    )

@@ -1,0 +1,151 @@
+"""Squared errors within two levels: bounds by strips against all trees of small tables, whatever
+the cuts; proofs that are accepted, and refused once they are tampered with.
+"""
+
+import attrs
+import numpy as np
+import pytest
+from tiny_tables import numbers
+
+from arboretum.api import Context, Limits, Status, VerificationError
+from arboretum.proof.check import check
+from arboretum.proof.format import read
+from arboretum.testing.effort import tries
+from arboretum_gosdt.regression import strips
+from arboretum_gosdt.regression.problem import SquaredError
+from arboretum_gosdt.regression.solver import Regression
+from arboretum_gosdt.regression.strips import StripSearch
+
+
+def least_cost(ranks, weight, total, rows, price, depth, leaves, least):
+    """Of all trees, one after another."""
+
+    def solve(some, depth, leaves):
+        y = total[some] / weight[some]
+        mean = np.average(y, weights=weight[some])
+        best = float(weight[some] @ (y - mean) ** 2) + price
+        for rank in ranks if depth and leaves > 1 else []:
+            for cut in np.unique(rank[some])[:-1]:
+                below, above = some[rank[some] <= cut], some[rank[some] > cut]
+                if min(rows[below].sum(), rows[above].sum()) >= least:
+                    for k in range(1, leaves):
+                        best = min(
+                            best,
+                            solve(below, depth - 1, k) + solve(above, depth - 1, leaves - k),
+                        )
+        return best
+
+    return solve(np.arange(len(weight)), depth, leaves)
+
+
+def drawn(seed):
+    """(arguments of a search, its limits): tables with ties, few ranks and uneven strips."""
+    rng = np.random.default_rng([seed, 28])
+    n, columns = int(rng.integers(1, 13)), int(rng.integers(1, 4))
+    ranks = np.array(
+        [
+            np.unique(rng.integers(0, rng.integers(1, 9), n), return_inverse=True)[1]
+            for _ in range(columns)
+        ],
+        np.int32,
+    )
+    weight = rng.integers(1, 4, n)
+    total, rows = weight * rng.integers(-9, 10, n), rng.integers(1, 3, n)
+    limits = {
+        "depth": int(rng.integers(0, 3)),
+        "leaves": int(rng.integers(1, 5)),
+        "least": int(rng.integers(1, 4)),
+    }
+    return (ranks, weight, total, rows, float(rng.choice([0.0, 0.5, 3.0]))), limits
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [range(150), pytest.param(range(150, 150 + tries(4850)), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+def test_the_least_cost_is_that_of_all_trees(monkeypatch, seeds):
+    for seed in seeds:
+        monkeypatch.setattr(strips, "FIRST", (2, 3, 256)[seed % 3])
+        monkeypatch.setattr(strips, "MORE", 2)
+        table, limits = drawn(seed)
+        search = StripSearch(*table, **limits)
+        bounds = []
+        assert (
+            search.run(None, lambda search=search, bounds=bounds: bounds.append(search.lower)) == ""
+        )
+        least = least_cost(*table, **limits)
+        assert search.upper == pytest.approx(least, abs=1e-9), seed
+        assert least - 1e-9 <= search.lower <= least, seed
+        assert bounds == sorted(bounds)
+
+
+def test_bounds_hold_while_strips_are_thick(monkeypatch):
+    """After each round, of few cuts, with those of all cuts beside them."""
+    monkeypatch.setattr(strips, "FIRST", 2)
+    rng = np.random.default_rng(3)
+    ranks = np.array([rng.permutation(60) for _ in range(3)], np.int32)
+    total = (9 * (ranks[0] > 40) + 5 * (ranks[1] > 20) * (ranks[0] < 30)) + rng.integers(-3, 4, 60)
+    whole = StripSearch(ranks, np.ones(60, int), total, np.ones(60, int), 4.0, depth=2)
+    gaps = []
+    whole.run(None, lambda: gaps.append((whole.lower, whole.upper)))
+    assert len(gaps) > 2 and gaps[0][0] < whole.lower
+    assert all(lower <= whole.lower <= whole.upper <= upper for lower, upper in gaps)
+    assert whole.upper - whole.lower <= 1e-9 * whole.upper
+
+
+@pytest.fixture
+def proven(tmp_path):
+    """(problem, proof) of a small table of raw columns."""
+    problem = numbers(6, SquaredError(lam=0.01), Limits(max_depth=2), raw=True)
+    solver = Regression(proof=str(tmp_path / "proof"))
+    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
+    found = solver.solve(problem, Context())
+    assert found.status is Status.optimal
+    return problem, read(tmp_path / "proof"), found
+
+
+def test_a_proof_is_accepted_and_shows_the_value(proven):
+    problem, proof, found = proven
+    accepted = check(proof, problem)
+    assert accepted.lower_bound == pytest.approx(found.value, abs=1e-9)
+    assert accepted.value == pytest.approx(found.value)
+
+
+def with_bound(proof, number, bound):
+    """The proof with another bound in one record."""
+    words = proof.words.copy()
+    at = proof.start[number]
+    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
+    return attrs.evolve(proof, words=words)
+
+
+def test_what_does_not_follow_is_refused(proven):
+    problem, proof, found = proven
+    for number in range(proof.n_records):
+        bound = proof.record(number).bound
+        with pytest.raises(VerificationError, match=f"record {number} "):
+            check(with_bound(proof, number, bound + 1e-6), problem)
+    with pytest.raises(VerificationError, match="its records show"):
+        end = {**proof.end, "bound": found.value + 1e-6, "value": found.value + 2e-6}
+        check(attrs.evolve(proof, end=end), problem)
+    refused = 0
+    for number in range(proof.n_records):
+        try:
+            check(with_bound(proof, number, 0.0), problem)
+        except VerificationError as error:
+            refused += "its records show" in str(error)
+    assert refused  # the bound needs some of them, at least both sides of the best test
+
+
+@pytest.mark.parametrize("encoder", ["raw", "bins"])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_proofs_of_each_depth_are_accepted(tmp_path, encoder, depth):
+    for seed in range(6):
+        problem = numbers(
+            seed, SquaredError(lam=0.01), Limits(max_depth=depth), raw=encoder == "raw"
+        )
+        solver = Regression(proof=str(tmp_path / f"{seed}"))
+        problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
+        found = solver.solve(problem, Context())
+        assert check(read(tmp_path / f"{seed}"), problem).lower_bound == pytest.approx(found.value)
