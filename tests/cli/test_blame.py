@@ -287,6 +287,42 @@ def test_the_command_that_explain_prints_for_a_file_names_the_file_and_runs(call
         assert "raised KeyError" in call(*shlex.split(command), "tracker=none").err
 
 
+OBJECTIVES = """
+import attrs
+import numpy as np
+from arboretum.api import AdditiveObjective, SumsObjective
+
+@attrs.frozen
+class Twice(AdditiveObjective):
+    name = "twice"
+    def costs(self, problem):
+        objects = problem.objects
+        return 2.0 * (objects.label[:, None] != np.arange(objects.n_classes))
+
+@attrs.frozen
+class Squares(SumsObjective):
+    name = "squares"
+    def moments(self, objects):
+        y, w = objects.y, objects.weight
+        return np.stack([w, w * y, w * y * y], axis=1)
+    def leaf(self, sums):
+        return sums[..., 2] - sums[..., 1] ** 2 / sums[..., 0]
+    def predicts(self, sums):
+        return sums[..., 1] / sums[..., 0]
+"""
+
+
+@pytest.mark.parametrize(("name", "method"), [("twice", "gosdt"), ("squares", "leaf_sums")])
+def test_an_objective_without_an_example_is_minimised_as_others_of_its_shape(
+    call, here, name, method
+):
+    (here / "objectives.py").write_text(OBJECTIVES)
+    text = call("explain", "--plugin", "objectives.py", f"objective.{name}").out
+    command = text.partition("try:   arboretum ")[2].split("\n")[0]
+    assert f"method={method}" in command and "objective.lam" not in command
+    assert "optimal" in call(*shlex.split(command), "objective.lam=0.1", "tracker=none").out
+
+
 @pytest.mark.parametrize(
     ("column", "words", "rule"),
     [

@@ -9,6 +9,7 @@ import inspect
 import re
 import shlex
 import typing
+from collections import Counter
 from collections.abc import Sequence
 
 import attrs
@@ -18,6 +19,7 @@ from arboretum.cli.terminal import Parser, paragraph, paragraphs
 from arboretum.engine.search.reasons import KINDS, describe_way
 from arboretum.errors import ConfigError, closest, unknown
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES, Capability
+from arboretum.interfaces.objective import shape_of
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import default_of, field_types, fields_of
 from arboretum.plugin.discovery import load_registry
@@ -114,6 +116,8 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     own = next(
         (one for one in examples if isinstance(item, Entry) or one.get("method") == item.name), {}
     )
+    if item.kind == "objective" and "method" not in own:
+        own = {**_example_of_shape(cls, registry), **own}
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = (
         {}
@@ -151,6 +155,24 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
 def _example_of(cls: type) -> dict[str, str]:
     """Key → value of a class's example."""
     return dict(word.split("=", 1) for word in getattr(cls, "example", "").split())
+
+
+def _example_of_shape(cls: type, registry: Registry) -> dict[str, str]:
+    """Key → value of how an objective is minimised that has no example: by the method that most of
+    its shape name, as the first of them; {} where there are none.
+    """
+    shape = shape_of(cls)
+    others = [
+        _example_of(entry.cls)
+        for entry in registry.entries("objective")
+        if shape is not None and shape_of(entry.cls) is shape
+    ]
+    methods = Counter(one["method"] for one in others if "method" in one)
+    if not methods:
+        return {}
+    (method, _), *_ = methods.most_common(1)
+    first = next(one for one in others if one.get("method") == method)
+    return {key: value for key, value in first.items() if key.split(".")[0] != "objective"}
 
 
 def _components_of(preset: Preset, registry: Registry) -> list[Entry]:

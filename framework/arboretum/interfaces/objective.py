@@ -120,9 +120,11 @@ def costs_by_object(problem: Problem) -> np.ndarray:
     objective, objects = cast(CostsByObject, problem.parts.objective), problem.objects
     found = np.asarray(objective.costs(problem), np.float64)
     if found.shape != (wanted := (objects.n_objects, objects.n_classes)):
+        rows = found.shape[:1] == (objects.table.n_rows,) != wanted[:1]
+        way = "; objects.mean_of_rows(values) takes rows to objects" if rows else ""
         raise ContractError(
             f"objective {objective.name}: costs must return float64[objects, labels], here "
-            f"{wanted}; got {found.shape}"
+            f"{wanted}; got {found.shape}{way}"
         )
     if not np.isfinite(found).all():
         u, k = map(int, np.argwhere(~np.isfinite(found))[0])

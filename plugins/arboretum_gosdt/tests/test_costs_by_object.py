@@ -170,6 +170,27 @@ def test_costs_of_another_shape_are_refused_by_name():
         units_of(problem)
 
 
+def test_costs_of_rows_where_objects_are_asked_for_are_told_the_way():
+    @attrs.frozen
+    class OfRows(OwnCosts):
+        def costs(self, problem):
+            return np.ones((problem.objects.table.n_rows, problem.objects.n_classes))
+
+    problem = tiny_problem(3, OfRows(), n_rows=6)
+    objects = problem.objects
+    merged = attrs.evolve(
+        objects,
+        **{
+            name: getattr(objects, name)[:3]
+            for name in ("codes", "raw", "label", "weight", "count")
+        },
+        object_of_row=np.array([0, 1, 2, 0, 1, 2]),
+        y=None,
+    )
+    with pytest.raises(ContractError, match=r"got \(6, 2\); objects\.mean_of_rows"):
+        units_of(attrs.evolve(problem, objects=merged))
+
+
 def test_labels_without_rows_may_be_the_cheapest():
     problem = tiny_problem(0, InstanceCost(lam=0.0), n_rows=8)
     never = problem.objects.n_classes - 1
