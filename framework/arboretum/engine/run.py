@@ -25,7 +25,7 @@ from arboretum.engine.monotone import asked_of, check_pruned
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.row_costs import measure
 from arboretum.engine.scale import Scale, check_range
-from arboretum.engine.training import one_value, training_rows
+from arboretum.engine.training import merged_rows, one_value, training_rows
 from arboretum.errors import (
     ArboretumError,
     BudgetError,
@@ -425,6 +425,7 @@ def verify_and_record(
         notes=(
             *{**table.notes, **fitted.train.notes}.values(),
             *one_value(fitted.train),
+            *merged_rows(objects, parts),
             *objects.notes,
             *solution.notes,
             *_note_on_cuts(fitted),

@@ -16,10 +16,11 @@ from arboretum.engine.train_fraction import (
     note_fraction,
     note_honest,
 )
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, sure
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.split import Division
+from arboretum.model.encoded import Encoded
 from arboretum.model.table import Table
 
 
@@ -101,4 +102,30 @@ def one_value(rows: Table) -> tuple[str, ...]:
     return (
         f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, "
         "and a leaf says it",
+    )
+
+
+def merged_rows(objects: Encoded, parts: Parts) -> tuple[str, ...]:
+    """A note where a solver's objective is about objects that hold rows of several classes, or
+    numbers: what it says of objects is not what it is of rows.
+    """
+    rows, target = objects.object_of_row, objects.table.target
+    shape = shape_of(parts.objective)
+    if parts.solver is None or parts.objective is None or shape is Shape.complexity:
+        return ()
+    if objects.n_objects == len(rows) or len(rows) != objects.table.n_rows:
+        return ()
+    own, held = (
+        (target.codes, objects.label)
+        if objects.label is not None
+        else (target.values, sure(objects.y))
+    )
+    other = int((held[rows] != own).sum())
+    if not other:
+        return ()
+    what = "class" if objects.label is not None else "number"
+    return (
+        f"value and bound are of {objects.n_objects} objects that {len(rows)} rows were merged to "
+        f"(rows of another {what} than their object: {other}); with encoder.coalesce=none they are "
+        "of rows",
     )
