@@ -72,6 +72,7 @@ class Lanes:
     kinds : their numba types.
     count : lanes of a vector, as wide as the elements of the first array; vectors of other
         ``words`` (the elements of each array) have as many lanes, and take more registers.
+    counts_lanes : whether one instruction counts the bits of every lane; else of every byte.
     """
 
     def __init__(
@@ -83,6 +84,8 @@ class Lanes:
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
         self.wide_logic = not config.CPU_NAME and _features().get("avx512f", False)
+        counts = "avx512bitalg" if bits < 32 else "avx512vpopcntdq"
+        self.counts_lanes = not config.CPU_NAME and _features().get(counts, False)
         self.words = [
             ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None
             for kind in signature.args
