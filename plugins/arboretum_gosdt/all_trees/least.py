@@ -27,7 +27,8 @@ class LeastSearch:
     make : makes the search for all trees, which begins with all of them in its budget; may raise
         BudgetError.
     other : makes the other search (:class:`arboretum_gosdt.solvers.choice.Search`).
-    constant : what every tree costs besides, as the other search tells costs.
+    constant : what every tree costs besides, as the other search tells costs; leaf : what a leaf
+        costs, without that.
     more : of the least cost, as ``upper`` has it, how much more the trees may cost that will be
         asked for; these are found at once.
     """
@@ -37,20 +38,21 @@ class LeastSearch:
         make: Callable[[], AllTrees],
         other: Callable[[], Any],
         constant: int,
+        leaf: int,
         more: Callable[[int], int],
     ) -> None:
         self._make, self._make_other, self._constant = make, other, constant
         self._more = more
         self.all_trees: AllTrees | None = None
         self._other: Any = None
-        self._cost = 0
-        self._nodes = np.empty((0, 4), np.int64)
+        self._cost = leaf
+        self._nodes = nodes_of_preorder([-1])
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
         """Go on until the least cost is proven (""), or "seconds" or "bytes" run out."""
-        if self._other is None and not len(self._nodes):
+        if self._other is None and self.all_trees is None:
             now = time.monotonic()
             if self._find(None if until is None else now + SHARE * (until - now)):
                 self._other = self._make_other()
@@ -79,7 +81,9 @@ class LeastSearch:
     @property
     def lower(self) -> int:
         """The proven bound: no tree costs less."""
-        return self._constant + self._cost if self._other is None else int(self._other.lower)
+        if self._other is not None:
+            return int(self._other.lower)
+        return self._constant + (0 if self.all_trees is None else self._cost)
 
     @property
     def upper(self) -> int:

@@ -35,6 +35,7 @@ from arboretum.api import (
     put_text,
     shape_of,
     sure,
+    within_bytes,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.least import MANY_TESTS, LeastSearch
@@ -519,7 +520,7 @@ def search_by_sides(
     """Return the search for the optimum that counts pairs of tests as they are bounded, and finds
     the trees that are worse by a share ε on the way.
     """
-    weights, units = merged.weights, of.units
+    weights, units, context = merged.weights, of.units, within_bytes(context)
     best = int(weights.sum()) - int(weights.max(axis=1).sum())
     leaf = int(weights.max(axis=1).sum() - weights.sum(axis=0).max())
 
@@ -532,6 +533,7 @@ def search_by_sides(
         lambda: _all_trees(of, merged, units.q * leaf + units.p, context),
         other,
         units.q * best,
+        units.q * leaf + units.p,
         lambda least: cost_beyond(of, epsilon, least),
     )
 
