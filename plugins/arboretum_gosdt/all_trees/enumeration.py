@@ -120,7 +120,8 @@ class AllTrees:
 
         known : sets in the memo.   Raises BudgetError for tests whose pairs do not fit.
         """
-        kernels, kind, (tests, words) = self._kernels, np.int64, self._table.planes.shape
+        kernels, kind, table = self._kernels, np.int64, self._table
+        tests, words = len(table.price), table.planes.shape[1]
         budget, n, p = budget - self.equivalent_cost, len(self._table.like), self._table.numbers.p
         # no path has more tests than objects, or than the budget pays leaves for
         levels = min(n, self._depth, max(budget, 0) // int(p) if p else n) + 3

@@ -39,7 +39,7 @@ Invariants:
   begins the list (``next``, −1 at its end) of the waiting sets of n objects.  The first
   ``state.taken`` of ``graph.order`` are those taken, larger ones first; set 0 has all objects.
   Edges of a set that was taken are first_edge … end_edge − 1.
-- Level d has ``objects[first[d] : first[d + 1]]``, ascending, and the same as ``bits[d]``.  What is
+- Level d has ``objects[first[d] : first[d + 1]]``, ascending; level 0 also as ``bits``.  What is
   behind the top is room for the next level.  Places of a level go by the ``width`` tests that
   divide its set; ``test`` says which they are.
 - low ≤ least cost of a side ≤ high; low = high: it is solved.  ``near`` holds rows of the open
@@ -61,19 +61,26 @@ from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.all_trees.codes import sum_keys_of_all_tests
 from arboretum_gosdt.all_trees.pairs import (
     NEVER,
     bound_all_by_pairs,
     bound_by_pairs,
     bound_sides_of_tests,
     cost_limit,
+    cost_of_sides,
     is_asked,
     is_open,
     propagate_to_siblings,
     refresh_bound_of_test,
     take_bounds_from_memo,
 )
-from arboretum_gosdt.all_trees.planes import count_pairs_of_test, sum_keys
+from arboretum_gosdt.all_trees.planes import (
+    count_pairs_of_test,
+    list_side,
+    sum_keys,
+    write_bits_of_side,
+)
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
@@ -83,6 +90,9 @@ class GraphTable(NamedTuple):
 
     planes : uint64[tests, words], outcomes of the tests as bits of objects.
     packed : uint64[objects, tests / 8], the same, each test a byte, 0 or 1; behind the tests 0.
+    codes : int32[objects, columns], start : int64[columns + 1], see :mod:`.codes`; the others are
+        empty then, or these.
+    amount : int64[objects, answers + 3], the numbers that are summed (see :mod:`.planes`).
     excess : int64[objects, answers], what an answer costs more than the best one.
     keys : int64[objects, 2], random.
     packed : the same as uint64[objects, tests / 8].
@@ -98,6 +108,9 @@ class GraphTable(NamedTuple):
 
     planes: np.ndarray
     packed: np.ndarray
+    codes: np.ndarray
+    start: np.ndarray
+    amount: np.ndarray
     excess: np.ndarray
     keys: np.ndarray
     like: np.ndarray
@@ -118,6 +131,7 @@ NUMBERS = np.dtype(
         ("least", "i8"),  # rows that a side needs
         ("pair_kinds", "i8"),  # kinds that are counted for pairs of tests, the first ones
         ("free", np.bool_),  # no test has a price
+        ("coded", np.bool_),  # tests are thresholds of columns of codes
         ("similar", np.bool_),  # bounds of similar sets hold
     ],
     align=True,
@@ -129,7 +143,9 @@ class GraphLevels(NamedTuple):
     one level a row.
 
     objects : int64, first : int64[levels + 1], those of each set.
-    bits : uint64[levels, words].
+    bits : uint64[words], of level 0.
+    codes : int32[levels, objects, columns], column : int64[levels, tests],
+    lane_first : int64[levels, columns + 1], see :mod:`.codes`.
     node : NODE[levels].
     planes : uint64[levels, words, tests], masks : uint64[levels, words, kinds], see :mod:`.planes`.
     test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
@@ -148,6 +164,9 @@ class GraphLevels(NamedTuple):
     objects: np.ndarray
     first: np.ndarray
     bits: np.ndarray
+    codes: np.ndarray
+    column: np.ndarray
+    lane_first: np.ndarray
     planes: np.ndarray
     masks: np.ndarray
     node: np.ndarray
@@ -282,20 +301,8 @@ def push_side(table, levels, d, i, side, budget):
 
     Writes objects behind ``first[d + 1]``.
     """
-    node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
-    begin, n = levels.first[d], end - levels.first[d]
-    for w in range(node.words):
-        word = levels.planes[d, w, i]
-        if side == REST:
-            word = ~word & (~np.uint64(0) >> np.uint64(max(64 * (w + 1) - n, 0)))
-        while word != 0:
-            levels.objects[end] = levels.objects[begin + w * 64 + lowest(word)]
-            word &= word - np.uint64(1)
-            end += 1
-    levels.first[d + 2] = end
-    for w in range(table.planes.shape[1]):
-        plane = table.planes[f, w]
-        levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == ONE else ~plane)
+    node, child, end = levels.node[d], levels.node[d + 1], levels.first[d + 1]
+    levels.first[d + 2] = list_side(table, levels, d, i, side, end)
     node.child, node.side = i, side
     child.budget, child.depth, child.child = budget, depth_below(node.depth), NEW
     child.every = False
@@ -351,9 +358,7 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
         at = state.sets
         state.sets += 1
         memo.place[number] = at
-        for w in range(table.planes.shape[1]):
-            plane = table.planes[levels.test[0, i], w]
-            graph.bits[at, w] = levels.bits[0, w] & (plane if side == ONE else ~plane)
+        write_bits_of_side(table, levels, i, side, graph.bits[at])
         new = graph.set[at]
         new.most = most
         new.alone = levels.leaf[0, side, i]
@@ -391,7 +396,7 @@ def take_next_set(levels, graph, state):
     state.taken += 1
     for w in range(graph.bits.shape[1]):
         word = graph.bits[at, w]
-        levels.bits[0, w] = word
+        levels.bits[w] = word
         while word != 0:
             levels.objects[end] = w * 64 + lowest(word)
             word &= word - np.uint64(1)
@@ -422,7 +427,11 @@ def write_edges(table, levels, scratch, memo, graph, state):
     two sets for each test.
     """
     node, at = levels.node[0], graph.order[state.taken - 1]
-    graph.set[at].alone = node.leaf
+    graph.set[at].alone, kept = node.leaf, np.int64(0)
+    for i in range(node.width if table.numbers.coded else 0):
+        kept += cost_of_sides(levels.high, 0, i) + levels.test_cost[0, i] <= node.budget
+    if kept > 4 * table.codes.shape[1]:
+        sum_keys_of_all_tests(table, levels, scratch, 0)
     for i in range(node.width):
         if is_open(levels, 0, ONE, i) or is_open(levels, 0, REST, i):
             continue

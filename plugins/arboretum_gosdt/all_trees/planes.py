@@ -38,9 +38,16 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inline, inner, jit
+from arboretum_gosdt.all_trees.codes import (
+    LANES,
+    count_pairs_by_codes,
+    list_side_by_codes,
+    sum_keys_by_codes,
+    sum_sides_by_codes,
+    write_bits_by_codes,
+)
+from arboretum_gosdt.problem.kernels import ONE, REST
 
-LANES = 8
-"""Tests that are counted at a time."""
 WORST, MASS, ROWS = 0, 1, 2
 """Rows of ``GraphLevels.sums`` and ``total`` behind those of the answers: the greatest excess of
 each object, mass and training rows.
@@ -139,9 +146,12 @@ def sum_sides_of_tests(table, levels, scratch, d):
     """Sum all numbers over the objects with outcome 1 of each test (``levels.sums``) and over all
     (``levels.total``), and list the tests that divide the set; returns how many.
 
+    Tables of codes have no planes (:mod:`.codes`).
     A test with fewer than ``numbers.least`` rows on a side is left out; ``levels.test[d]``, the
     columns of ``sums`` and the planes keep the others, in their order.
     """
+    if table.numbers.coded:
+        return sum_sides_by_codes(table, levels, scratch, d)
     pack_objects(table, levels, scratch, d)
     node, planes, masks = levels.node[d], levels.planes[d], levels.masks[d]
     sums, total, objects = levels.sums[d], levels.total[d], scratch.objects
@@ -192,6 +202,9 @@ def count_pairs_of_test(table, levels, scratch, d, i):
 
     i : place among the tests that divide the set.
     """
+    if table.numbers.coded:
+        count_pairs_by_codes(table, levels, scratch, d, i)
+        return
     node, planes, masks, both = levels.node[d], levels.planes[d], levels.masks[d], scratch.both
     n_answers, lanes = table.excess.shape[1], node.lanes
     for c in range(n_answers + 1):
@@ -218,7 +231,9 @@ def sum_keys(table, levels, d, i):
     levels.keyed[d, i] = True
     node, planes, begin = levels.node[d], levels.planes[d], levels.first[d]
     one, two = np.int64(0), np.int64(0)
-    for w in range(node.words):
+    if table.numbers.coded:
+        one, two = sum_keys_by_codes(table, levels, d, i)
+    for w in range(0 if table.numbers.coded else node.words):
         word = planes[w, i]
         while word != 0:
             r = levels.objects[begin + w * 64 + lowest(word)]
@@ -227,3 +242,33 @@ def sum_keys(table, levels, d, i):
             two += table.keys[r, 1]
     levels.side_key[d, 0, i, 0], levels.side_key[d, 0, i, 1] = one, two
     levels.side_key[d, 1, i, 0], levels.side_key[d, 1, i, 1] = node.key[0] - one, node.key[1] - two
+
+
+@inner
+def list_side(table, levels, d, i, side, end):
+    """Write the objects of a side of test i to ``levels.objects`` from ``end`` on; returns the new
+    end.
+    """
+    if table.numbers.coded:
+        return list_side_by_codes(levels, d, i, side, end)
+    node, begin, n = levels.node[d], levels.first[d], levels.first[d + 1] - levels.first[d]
+    for w in range(node.words):
+        word = levels.planes[d, w, i]
+        if side == REST:
+            word = ~word & (~np.uint64(0) >> np.uint64(max(64 * (w + 1) - n, 0)))
+        while word != 0:
+            levels.objects[end] = levels.objects[begin + w * 64 + lowest(word)]
+            word &= word - np.uint64(1)
+            end += 1
+    return end
+
+
+@inner
+def write_bits_of_side(table, levels, i, side, bits):
+    """Write the objects of a side of test i of level 0 as bits, uint64[words]."""
+    if table.numbers.coded:
+        write_bits_by_codes(levels, 0, i, side, bits)
+        return
+    for w in range(bits.shape[0]):
+        plane = table.planes[levels.test[0, i], w]
+        bits[w] = levels.bits[w] & (plane if side == ONE else ~plane)

@@ -10,10 +10,11 @@ import attrs
 import numpy as np
 from numpy.typing import DTypeLike
 
-from arboretum_gosdt.problem.prepared import unpack_bits
+from arboretum.api import sure
+from arboretum_gosdt.problem.prepared import THRESHOLDS, unpack_bits
 
 if TYPE_CHECKING:
-    from arboretum_gosdt.problem.prepared import Merged
+    from arboretum_gosdt.problem.prepared import Merged, Tests
     from arboretum_gosdt.sparse.node import ClosedSets
 
 
@@ -27,6 +28,8 @@ class Rows:
     price : int64[tests], of a unit of mass.
     column : int64[tests], equal for the thresholds of a column, ascending there; None: each is of
         its own.
+    codes : int32[objects, columns], how many tests of each column, which are neighbours then, have
+        outcome 1, the first ones; None: not known.
     """
 
     outcome: np.ndarray
@@ -35,18 +38,23 @@ class Rows:
     mass: np.ndarray
     price: np.ndarray
     column: np.ndarray | None = None
+    codes: np.ndarray | None = None
 
     @staticmethod
     def of_merged(
-        merged: Merged, cost: np.ndarray | None = None, column: np.ndarray | None = None
+        merged: Merged,
+        cost: np.ndarray | None = None,
+        column: np.ndarray | None = None,
+        codes: np.ndarray | None = None,
     ) -> Rows:
         """Return the objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
 
         cost : other costs of other answers; None: its own.
-        column : int64[tests], as of the class.
+        column, codes : as of the class.
         """
         cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
-        return Rows(unpack_outcomes(merged), cost, merged.rows, merged.mass, merged.price, column)
+        outcome = unpack_outcomes(merged)
+        return Rows(outcome, cost, merged.rows, merged.mass, merged.price, column, codes)
 
     @property
     def nbytes(self) -> int:
@@ -57,6 +65,30 @@ class Rows:
     def equivalent_loss(self) -> int:
         """Losses of the objects' best answers, which every tree has."""
         return int(self.cost.min(axis=1).sum())
+
+
+MANY_THRESHOLDS = 16
+"""A column, on average, from which codes are faster than planes."""
+
+
+def codes_of_columns(tests: Tests, merged: Merged) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return ``column`` and ``codes`` of :class:`Rows` for the tests that divide merged objects:
+    thresholds of a column together, any other test alone; no codes where thresholds are few.
+    """
+    kept, family = merged.tests, tests.family[tests.column[merged.tests]]
+    new = np.diff(tests.column[kept], prepend=-1) != 0
+    column = np.cumsum(new | (family != THRESHOLDS)) - 1
+    columns = int(column[-1]) + 1 if len(kept) else 0
+    if len(kept) < MANY_THRESHOLDS * columns or merged.units.price_value or not columns:
+        return column, None
+    codes = np.empty((len(merged.first), columns), np.int32)
+    for b, at in enumerate(np.flatnonzero(np.diff(column, prepend=-1))):
+        if family[at] != THRESHOLDS:
+            codes[:, b] = tests.outcome(int(kept[at]), merged.first)
+            continue
+        cuts = tests.index[kept[column == b]]
+        codes[:, b] = np.searchsorted(cuts, tests.codes[tests.column[kept[at]], merged.first])
+    return column, codes
 
 
 def unpack_outcomes(merged: Merged) -> np.ndarray:
@@ -96,18 +128,29 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
             table.rows[:, None] * (least > 1),
         ]
     ).astype(kind)
+    coded = table.codes is not None and least <= 1
     # objects of like numbers are neighbours
     order = np.lexsort(numbers.T[::-1])
     new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
     kind_of, first_kind, number, shift = _binary_digits(numbers[order[new]])
-    outcome = np.zeros((n, lanes := _lanes(tests)), np.uint8)
-    planes = np.empty((tests, -(-n // 64)), np.uint64)
-    order_table(table.outcome, order, outcome, planes, np.empty(lanes, np.uint64))
+    lanes = _lanes(tests)
+    outcome = np.zeros((0 if coded else n, lanes), np.uint8)
+    planes = np.empty((0 if coded else tests, -(-n // 64)), np.uint64)
+    codes, start = np.empty((n, 0), np.int32), np.zeros(1, kind)
+    if coded:
+        codes = np.ascontiguousarray(sure(table.codes)[order], np.int32)
+        start = np.flatnonzero(np.diff(sure(table.column), prepend=-1, append=-1)).astype(kind)
+    else:
+        order_table(table.outcome, order, outcome, planes, np.empty(lanes, np.uint64))
+    amount = np.ascontiguousarray(numbers[order])
     pair_kinds = np.searchsorted(number, answers + 1)
     similar = least <= 1 and free
     found = GraphTable(
         planes=planes,
         packed=outcome.view(np.uint64),
+        codes=codes,
+        start=start,
+        amount=amount,
         excess=np.ascontiguousarray(excess[order], kind),
         keys=(random_words(n) if known is None else known.words).view(kind)[order],
         like=np.cumsum(new) - 1,
@@ -117,7 +160,7 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
         shift=shift,
         price=np.ascontiguousarray(table.price, kind),
         numbers=np.rec.array(
-            [(p, q, least if least > 1 else 0, pair_kinds, free, similar)], NUMBERS
+            [(p, q, least if least > 1 else 0, pair_kinds, free, coded, similar)], NUMBERS
         )[0],
         first=np.zeros(tests, kind) if known is None else known.first,
         turn=_middle_first(table.column, tests),
@@ -127,20 +170,21 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
 
 def bytes_of_levels(table: Any, levels: int) -> int:
     """Return about how many bytes the levels of a search take, for a ``GraphTable``."""
-    tests, words = table.planes.shape
-    answers = table.excess.shape[1]
-    made: int = levels * (
-        8 * (words + answers + 20) * _lanes(tests) + 8 * words * len(table.number)
-    )
-    return made
+    words, (n, answers) = table.planes.shape[1], table.excess.shape
+    if table.numbers.coded:
+        words = 0
+    of_tests: int = 8 * (words + answers + 21) * _lanes(len(table.price))
+    of_objects: int = 8 * words * len(table.number) + table.codes.nbytes + 8 * n
+    return levels * (of_tests + of_objects)
 
 
 def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     """Return ``GraphLevels``, of so many, and ``GraphScratch`` for a ``GraphTable``."""
     from arboretum_gosdt.all_trees.graph import NODE, GraphLevels, GraphScratch
 
-    (tests, words), (n, answers) = table.planes.shape, table.excess.shape
-    lanes, kind = _lanes(tests), np.int64
+    words, (n, answers) = table.planes.shape[1], table.excess.shape
+    packed = 0 if table.numbers.coded else words
+    lanes, kind = _lanes(len(table.price)), np.int64
 
     def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
         return np.zeros((levels, *shape), of)
@@ -148,9 +192,12 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     made = GraphLevels(
         objects=np.empty(n * (levels + 1) + 64, kind),
         first=np.empty(levels + 1, kind),
-        bits=level(words, of=np.uint64),
-        planes=level(words, lanes, of=np.uint64),
-        masks=level(words, len(table.number), of=np.uint64),
+        bits=np.zeros(words, np.uint64),
+        codes=level(*table.codes.shape, of=np.int32),
+        column=level(lanes),
+        lane_first=level(len(table.start)),
+        planes=level(packed, lanes, of=np.uint64),
+        masks=level(packed, len(table.number), of=np.uint64),
         node=level(of=NODE),
         test=level(lanes),
         test_cost=level(lanes),
@@ -180,7 +227,7 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
 
 def _lanes(tests: int) -> int:
     """Return the number of tests, rounded up to a multiple of LANES."""
-    from arboretum_gosdt.all_trees.planes import LANES
+    from arboretum_gosdt.all_trees.codes import LANES
 
     return -(-tests // LANES) * LANES
 

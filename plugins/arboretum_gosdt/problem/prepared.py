@@ -312,6 +312,7 @@ class Merged:
     members : int64[objects], the problem's objects in each.
     price : int64[features], in 1/q losses per unit of mass (per path).
     helps : bool[objects], whether a label saves anything.
+    first : int64[objects], a row of the problem's of each.
     """
 
     units: Units
@@ -325,6 +326,7 @@ class Merged:
     price: np.ndarray
     helps: np.ndarray
     costs: np.ndarray
+    first: np.ndarray
 
     @property
     def nbytes(self) -> int:
@@ -370,6 +372,7 @@ def merge_equal_rows(
         price=price,
         helps=helps,
         costs=costs,
+        first=first,
     )
 
 

@@ -39,7 +39,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.least import MANY_TESTS, LeastSearch
-from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
+from arboretum_gosdt.all_trees.table import Rows, codes_of_columns, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
@@ -494,8 +494,9 @@ def _all_trees(
 
     known : what a search of the same objects knows.
     """
+    column, codes = codes_of_columns(of.tests, merged)
     return AllTrees(
-        table=Rows.of_merged(merged, column=of.tests.column[merged.tests]),
+        table=Rows.of_merged(merged, column=column, codes=codes),
         p=of.units.p,
         q=of.units.q,
         budget=budget,
@@ -520,13 +521,13 @@ def search_by_sides(
     """Return the search for the optimum that counts pairs of tests as they are bounded, and finds
     the trees that are worse by a share ε on the way.
     """
-    weights, units, context = merged.weights, of.units, within_bytes(context)
+    weights, units = merged.weights, of.units
     best = int(weights.sum()) - int(weights.max(axis=1).sum())
     leaf = int(weights.max(axis=1).sum() - weights.sum(axis=0).max())
 
     def other() -> Any:
         """Return the search that is chosen otherwise."""
-        asked = of.problem, of.limits, of.tests, of.units, Which.auto, context
+        asked = of.problem, of.limits, of.tests, of.units, Which.auto, within_bytes(context)
         return choose_search(*asked, merged=merged).search
 
     return LeastSearch(

@@ -135,6 +135,9 @@ def test_counts_on_more_objects_and_tests_than_a_word_holds_are_those_of_all_tre
             rng.integers(1, 4, n),
             price,
             column if seed % 4 < 2 else None,
+            np.stack([outcome[:, column == b].sum(axis=1) for b in np.unique(column)], axis=1)
+            if seed % 4 == 0 or seed % 8 == 1
+            else None,
         )
         depth, q = 3 if deep else int(rng.integers(1, 3)), int(rng.integers(1, 3))
         p = int(rng.integers(1, 1 + max(1, q * int(weight.sum()) // 20)))
