@@ -409,6 +409,13 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
     )
     assert "did you mean 'method.greedy'?" in call("explain", "greedy").error
     assert "selects:" in call("explain", "method.cart").out
+    assert "shape: sums, minimised by solver=leaf_sums" in call("explain", "objective.poisson").out
+    solver = call("explain", "solver.leaf_sums").out
+    assert (
+        "minimises objectives of the shape: sums\nlimits that it knows: max_depth, min_leaf\n"
+        in (solver)
+    )
+    assert "shape" not in call("explain", "objective.max_cost").out, "it states none"
     assert "kernels may grow subtrees" in call("explain", "criterion.reduction").out
     assert (
         "node by node, for want of a kernel: criterion random has no kernel"

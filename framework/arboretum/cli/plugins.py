@@ -19,7 +19,7 @@ from arboretum.cli.terminal import Parser, paragraph, paragraphs
 from arboretum.engine.search.reasons import KINDS, describe_way
 from arboretum.errors import ConfigError, closest, unknown
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES, Capability
-from arboretum.interfaces.objective import shape_of
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import default_of, field_types, fields_of
 from arboretum.plugin.discovery import load_registry
@@ -385,9 +385,37 @@ def _describe_component(entry: Entry, registry: Registry) -> str:
         [
             *lines,
             *([f"needs: {', '.join(needs)}"] if needs else []),
+            *_minimised(entry, registry),
             *_owner_and_command(entry, registry),
         ]
     )
+
+
+def _minimised(entry: Entry, registry: Registry) -> list[str]:
+    """Return lines on which objectives a solver minimises within which limits, and which solvers an
+    objective; [] for other kinds.
+    """
+    if entry.kind == "solver":
+        shapes = [Shape(one).value for one in getattr(entry.cls, "minimises", ())]
+        limits = getattr(entry.cls, "limits", ())
+        return [
+            *([f"minimises objectives of the shape: {' or '.join(shapes)}"] if shapes else []),
+            *(
+                [paragraph(f"limits that it knows: {', '.join(limits)}", rest="  ")]
+                if limits
+                else []
+            ),
+        ]
+    shape = shape_of(entry.cls) if entry.kind == "objective" else None
+    if shape is None:
+        return []
+    solvers = [
+        one.name
+        for one in registry.entries("solver")
+        if shape in map(Shape, getattr(one.cls, "minimises", ()))
+    ]
+    text = f"shape: {shape.value}, minimised by solver={', '.join(solvers) or 'none that is here'}"
+    return [paragraph(text, rest="  ")]
 
 
 def _describe_field(key: str, field: "attrs.Attribute[object]", type_: str) -> list[str]:

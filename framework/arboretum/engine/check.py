@@ -190,7 +190,8 @@ def check_parts(parts: Parts) -> None:
             raise CapabilityError(
                 f"{label(solver)} minimises objectives of the shape "
                 f"{' or '.join(each.value for each in known)}, and {label(parts.objective)} is "
-                f"{shape.value if shape else 'of none'}; choose another of the two"
+                f"{shape.value if shape else 'of none'}; choose another of the two "
+                f"(arboretum explain objective.{parts.objective.name} lists solvers)"
             )
     if (pruner := parts.pruner) is not None and getattr(pruner, "reads_impurity", False):
         _require_group(parts, "impurity", label(pruner))
@@ -386,6 +387,11 @@ def _list_faults(kind: str, cls: type) -> Iterator[str]:
             elif name not in kernels or mark_of(getattr(cls, name)) is None:
                 if fault := _describe_method_fault(kind, cls, name, wanted):
                     yield fault
+    for name in dir(cls):  # what a base class leaves to be written
+        if getattr(found := getattr(cls, name), "__isabstractmethod__", False):
+            yield _describe_missing_method(kind, cls, name, found)
+    if kind == "objective" and (fault := _describe_missing_costs(cls)):
+        yield fault
     stated = getattr(cls, {"objective": "shape", "solver": "minimises"}.get(kind, ""), ())
     shapes = [shape.value for shape in Shape]
     for one in stated if isinstance(stated, tuple) else (stated,):
@@ -396,6 +402,29 @@ def _list_faults(kind: str, cls: type) -> Iterator[str]:
             )
     if kind == "impurity" and (scale := getattr(cls, "scale", "mean")) not in ("mean", "total"):
         yield f".scale is {scale!r}; it must be 'mean' or 'total'"
+
+
+def _describe_missing_costs(cls: type) -> str | None:
+    """Return the fault of an additive objective that writes no method by which it would say its
+    costs, but one that is meant for it: every error would cost 1, and nobody would know.
+    """
+    asked = ("costs", "factors", "errors")
+    written = [
+        name
+        for base in cls.__mro__
+        if not base.__module__.startswith(("arboretum.", "builtins"))
+        for name, found in vars(base).items()
+        if inspect.isfunction(found) and not name.startswith("_")
+    ]
+    if not all(hasattr(cls, name) for name in asked[1:]) or {*asked, "value"} & set(written):
+        return None
+    for name in asked:
+        if near := closest(name, written):
+            return (
+                f" has no method {name!r} (is {near!r} meant for it?), and every error costs 1; "
+                f"rename it, or begin its name with _ where it is none"
+            )
+    return None
 
 
 def guess_kind(cls: type) -> str | None:

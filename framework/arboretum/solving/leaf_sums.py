@@ -8,6 +8,7 @@ likelihoods of counts and of survival times are others.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import ClassVar
 
 import attrs
@@ -46,18 +47,21 @@ class SumsObjective:
         lt=math.inf,
     )
 
+    @abstractmethod
     def moments(self, objects: Encoded) -> np.ndarray:
         """Return float64[objects, k]: what each object adds, its weight among it.  Subclasses say
         it.
         """
         raise NotImplementedError
 
+    @abstractmethod
     def leaf(self, sums: np.ndarray) -> np.ndarray:
         """Return float64[…]: what leaves cost whose objects have these sums, float64[…, k].
         Subclasses say it; rounding may put it below 0.
         """
         raise NotImplementedError
 
+    @abstractmethod
     def predicts(self, sums: np.ndarray) -> np.ndarray:
         """Return float64[…]: what leaves of these sums, float64[…, k], predict.  Subclasses say
         it.

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import ConfigError, PluginError, param
+from arboretum.api import AdditiveObjective, ConfigError, PluginError, SumsObjective, param
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.interfaces.contracts import REQUIRED
 from arboretum.interfaces.cost import Cost
@@ -305,6 +305,40 @@ def test_a_method_by_its_old_name_is_heard_and_warns():
 def test_a_method_that_a_protocol_only_sketches_is_missing():
     with pytest.raises(PluginError, match="has no method 'price_list'"):
         Registry().add(attrs.frozen(type("Made", (Cost,), {"kind": "cost", "name": "a"})), OWNER)
+
+
+def objective(base, **written):
+    """A class of an objective, with these methods."""
+    return attrs.frozen(type("Made", (base,), {"name": "made", "__module__": "mine", **written}))
+
+
+@pytest.mark.parametrize(
+    ("base", "written", "told"),
+    [
+        (AdditiveObjective, ["cost"], r"no method 'costs' \(is 'cost' meant for it\?\)"),
+        (AdditiveObjective, ["row_costs"], r"no method 'costs' \(is 'row_costs' meant"),
+        (AdditiveObjective, ["error"], r"no method 'errors' \(is 'error' meant for it\?\)"),
+        (SumsObjective, ["moments", "leaf"], r"no method 'predicts'; an objective needs"),
+        (SumsObjective, ["moments", "predict", "leaf"], r"is 'predict' meant for it"),
+    ],
+)
+def test_costs_that_are_written_by_another_name_are_missed(base, written, told):
+    methods = dict.fromkeys(written, lambda self, given: given)
+    with pytest.raises(PluginError, match=told):
+        Registry().add(objective(base, **methods), OWNER)
+
+
+def test_helpers_of_an_objective_that_says_its_costs_have_any_name():
+    def costs(self, problem):
+        return problem
+
+    def other(self):
+        return 1
+
+    Registry().add(objective(AdditiveObjective, costs=costs, row_costs=other), OWNER)
+    Registry().add(objective(AdditiveObjective, _cost=other), OWNER)
+    Registry().add(objective(AdditiveObjective, deepest=other), OWNER)
+    Registry().add(objective(AdditiveObjective), OWNER)  # every error costs 1
 
 
 def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
