@@ -108,9 +108,9 @@ class Parts:
         """
         for name, value in self.limits().given.items():
             if name not in obeyed:
+                way = f"; known here: {', '.join(obeyed)}" if obeyed else ", or use stopping=[pure]"
                 raise CapabilityError(
-                    f"exact minima know no limit {name} (it is {value:g}); leave it out, or "
-                    "use stopping=[pure]"
+                    f"exact minima know no limit {name} (it is {value:g}); leave it out{way}"
                 )
         if self.pruner is not None:
             raise CapabilityError(
