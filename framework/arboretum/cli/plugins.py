@@ -398,14 +398,11 @@ def _minimised(entry: Entry, registry: Registry) -> list[str]:
     if entry.kind == "solver":
         shapes = [Shape(one).value for one in getattr(entry.cls, "minimises", ())]
         limits = getattr(entry.cls, "limits", ())
-        return [
-            *([f"minimises objectives of the shape: {' or '.join(shapes)}"] if shapes else []),
-            *(
-                [paragraph(f"limits that it knows: {', '.join(limits)}", rest="  ")]
-                if limits
-                else []
-            ),
-        ]
+        said = {
+            "minimises objectives of the shape": " or ".join(shapes),
+            "limits that it knows": ", ".join(limits),
+        }
+        return [paragraph(f"{what}: {names}", rest="  ") for what, names in said.items() if names]
     shape = shape_of(entry.cls) if entry.kind == "objective" else None
     if shape is None:
         return []
