@@ -70,6 +70,7 @@ class StripSearch:
     weight, total, rows : [rows], Σ w, Σ w · target, whole numbers, and training rows.
     price : of a leaf, in squares of the targets' unit.
     depth : 0, 1 or 2;  leaves : at most, None: any number;  least : training rows in every leaf.
+    most_strips : of all columns together, beyond those of the first round.
 
     lower, upper : no tree costs less; ``tree()`` costs that.   subproblems : stumps counted.
     """
@@ -85,7 +86,9 @@ class StripSearch:
         depth: int,
         leaves: int | None = None,
         least: int = 1,
+        most_strips: int = MOST,
     ) -> None:
+        self._at_most = most_strips
         self.ranks, self.price, self.depth, self.least = ranks, price, depth, least
         square = total.astype(np.float64) ** 2 / weight
         self._planes = np.vstack([weight, total, square, rows]).astype(np.float64)[
@@ -148,7 +151,7 @@ class StripSearch:
                 )
                 self._add_cuts(self._columns[-1], np.array([[-1, count - 1]]), FIRST)
         else:
-            most = max(self._strips, min(longest, MOST // len(self._columns)))
+            most = max(self._strips, min(longest, self._at_most // len(self._columns)))
             strips = min(MORE * self._strips, most)
             for column in self._columns:
                 self._divide_open(column, again=strips > self._strips)

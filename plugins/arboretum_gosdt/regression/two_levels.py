@@ -32,11 +32,11 @@ from arboretum_gosdt.regression.problem import (
     regression_tree,
     round_targets,
 )
-from arboretum_gosdt.regression.strips import StripSearch, deviation
+from arboretum_gosdt.regression.strips import FIRST, MOST, StripSearch, deviation
 
 MOST_WEIGHT = 1 << 31
 """All weights in their common unit stay below."""
-BYTES_PER_VALUE, BYTES_PER_ROW, BYTES_OF_STRIPS = 24, 64, 1 << 28
+BYTES_PER_VALUE, BYTES_PER_ROW, BYTES_PER_STRIP = 24, 64, 192
 """That the search takes."""
 
 
@@ -56,11 +56,13 @@ class TwoLevelSearch:
             )
         ranks, self._tests_of = ranks_of_tests(self.tests)
         needed = ranks.size * BYTES_PER_VALUE + objects.n_objects * BYTES_PER_ROW
-        if needed + BYTES_OF_STRIPS > (context.memory_bytes or DEFAULT_BYTES):
+        left = (context.memory_bytes or DEFAULT_BYTES) - needed
+        few = len(ranks) * min(FIRST, 1 + int(ranks.max(initial=0)))
+        if left < few * BYTES_PER_STRIP:
             raise BudgetError(
                 f"{objects.n_objects:,} rows of {len(ranks)} columns take "
-                f"{(needed + BYTES_OF_STRIPS) / 1e6:,.0f} MB; raise budget.memory_mb, or ask fewer "
-                "columns"
+                f"{(needed + few * BYTES_PER_STRIP) / 1e6:,.0f} MB; raise budget.memory_mb, or ask "
+                "fewer columns"
             )
         target, off = round_targets(objects.y, int(mass.sum()))
         square = mass.astype(np.float64) @ (target.astype(np.float64) ** 2)
@@ -75,6 +77,7 @@ class TwoLevelSearch:
             depth=sure(limits.depth),
             leaves=limits.leaves,
             least=limits.least,
+            most_strips=min(MOST, left // BYTES_PER_STRIP),
         )
         moved = change_by_rounding(mass, target, off, absolute=False)
         self.slack = 2 * moved / (self.all or 1.0)

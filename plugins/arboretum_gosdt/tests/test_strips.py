@@ -155,3 +155,16 @@ def test_proofs_of_each_depth_are_accepted(tmp_path, encoder, depth):
         problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
         found = solver.solve(problem, Context())
         assert check(read(tmp_path / f"{seed}"), problem).lower_bound == pytest.approx(found.value)
+
+
+def test_few_bytes_leave_thick_strips_and_a_bound(monkeypatch):
+    """More strips than memory has room for are not made: what is proven is less, and said."""
+    monkeypatch.setattr(strips, "FIRST", 4)
+    rng = np.random.default_rng(5)
+    ranks = np.array([rng.permutation(400) for _ in range(2)], np.int32)
+    total = 9 * (ranks[0] > 150) * (ranks[1] > 90) + rng.integers(-3, 4, 400)
+    table = ranks, np.ones(400, int), total, np.ones(400, int), 4.0
+    few, whole = (StripSearch(*table, depth=2, most_strips=most) for most in (32, 1000))
+    assert few.run(None, lambda: None) == whole.run(None, lambda: None) == ""
+    assert few.lower < whole.lower <= whole.upper <= few.upper
+    assert whole.upper - whole.lower <= 1e-9 * whole.upper
