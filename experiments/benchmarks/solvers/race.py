@@ -1,8 +1,9 @@
 """A race of exact solvers: every problem of a suite, every contestant in a process of its own.
 
     ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/solvers/race.py
-        sparse|limited|continuous [--with ours search prototype peer_fst …] [--only PART …] [--lam
-        0.001 …] [--depth 5 …] [--prototype FOLDER] [--seconds 15] [--memory 6] [--out FOLDER]
+        sparse|limited|continuous [--with ours search prototype peer_fst …] [--only PART …]
+        [--tables NAME@ENCODING …] [--lam 0.001 …] [--depth 5 …] [--prototype FOLDER]
+        [--seconds 15] [--memory 6] [--out FOLDER]
 
 Prints a line per problem and contestant as it ends, then who proved how much how fast.  What is
 measured how: README.md. Exit status 1 where two contradict each other, or one contradicts itself.
@@ -176,6 +177,9 @@ def main() -> int:
     parser.add_argument("--with", dest="contestants", nargs="+", choices=names, help="who runs")
     parser.add_argument("--only", nargs="+", default=[], help="parts of names of problems")
     parser.add_argument(
+        "--tables", nargs="+", default=[], help="NAME@ENCODING …, instead of the tables of sparse"
+    )
+    parser.add_argument(
         "--lam", nargs="+", default=[], help="prices of a leaf, instead of the suite's"
     )
     parser.add_argument(
@@ -204,7 +208,8 @@ def main() -> int:
     contestants = list(running)
     if not contestants:
         return 1
-    for question in questions(options.suite, options.only, options.lam, options.depth):
+    parts = options.only, options.lam, options.depth, options.tables
+    for question in questions(options.suite, *parts):
         x, y = load(question.table)
         for name in contestants:
             if not running[name].runs:
@@ -213,7 +218,7 @@ def main() -> int:
             print(results[-1].line(), flush=True)
     text, wrong = closing(results, contestants, options.seconds)
     print(text)
-    if options.out or not (options.only or options.lam or options.depth):
+    if options.out or not any(parts):
         write(Path(options.out or Path(__file__).parent), options.suite, results, text)
     return 1 if wrong else 0
 

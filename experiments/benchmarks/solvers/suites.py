@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -108,17 +108,18 @@ class Question:
 
 
 def questions(
-    suite: str, only: list[str], lams: list[str], depths: list[int]
+    suite: str, only: list[str], lams: list[str], depths: list[int], tables: Sequence[str] = ()
 ) -> Iterator[Question]:
     """The problems of a suite.
 
     only : parts of table names.
     lams, depths : instead of, or (sparse) besides, the suite's own.
+    tables : NAME@ENCODING, instead of the suite's own (sparse).
     """
     if suite == "sparse":
         found = [
             Question(table, lam, depth)
-            for table in SPARSE
+            for table in tables or SPARSE
             for lam in lams or LAMS
             for depth in depths or [None]
         ]
