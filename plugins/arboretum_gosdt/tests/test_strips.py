@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from tiny_tables import numbers
 
-from arboretum.api import Context, Limits, Status, VerificationError
+from arboretum.api import Context, Family, Limits, Status, VerificationError
+from arboretum.proof import deviation
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.effort import tries
@@ -168,3 +169,54 @@ def test_few_bytes_leave_thick_strips_and_a_bound(monkeypatch):
     assert few.run(None, lambda: None) == whole.run(None, lambda: None) == ""
     assert few.lower < whole.lower <= whole.upper <= few.upper
     assert whole.upper - whole.lower <= 1e-9 * whole.upper
+
+
+@pytest.mark.parametrize("kept", [1, 2, 99])
+def test_the_checker_shows_no_more_than_is_true_whatever_cuts_a_log_lists(monkeypatch, kept):
+    """Some thresholds of raw columns, and records of some of those: no bound of a side, or of the
+    whole, is above the least cost of all trees; all of them show just that.
+    """
+    monkeypatch.setattr(deviation, "FEW", kept)
+    shown = 0
+    for seed in range(60):
+        problem = numbers(
+            seed, SquaredError(lam=0.001), Limits(max_depth=2), rows=11, columns=2, raw=True
+        )
+        objects, rng = problem.objects, np.random.default_rng(seed)
+        if any(feature.family is not Family.thresholds for feature in objects.features):
+            continue
+        ranks = [objects.codes[:, f] for f in range(len(objects.features))]
+        ranks += [np.unique(values, return_inverse=True)[1] for values in objects.raw.T]
+        ranks, n_fixed, coded = np.array(ranks, np.int32), objects.n_fixed, len(objects.features)
+        place = [(f, k) for f in range(coded) for k in range(int(np.diff(objects.test_offset)[f]))]
+        place += [(g, k) for g in range(coded, len(ranks)) for k in range(int(ranks[g].max()))]
+        off = objects.y - np.average(objects.y, weights=objects.weight)
+        whole = float(objects.weight @ off**2)
+
+        def least(some, depth, objects=objects, ranks=ranks, whole=whole):
+            weight, total = objects.weight[some], (objects.weight * objects.y)[some]
+            table = ranks[:, some], weight, total, objects.count[some]
+            return least_cost(*table, 0.001 * whole, depth, 2**depth, 1) / whole
+
+        best = least(np.arange(objects.n_objects), 2)
+        every = range(len(place))
+        drawn = [[at for at in every if rng.random() < share] for share in (0.3, 0.5)]
+        for listed in (*drawn, *([at for at in every if at != out] for out in (-1, *every))):
+            names = [
+                at if at < n_fixed else [n_fixed + place[at][0] - coded, place[at][1]]
+                for at in listed
+            ]
+            rules = deviation.Deviations(problem, names)
+            part = 0.7 if listed in drawn else 1.0
+            some = {test: [9.0, 9.0] for test in range(len(listed)) if rng.random() < part}
+            for test, bounds in rules._low_of(some, lambda share: None).items():
+                column, cut = place[listed[test]]
+                for side, bound in enumerate(bounds):
+                    rows = np.flatnonzero((ranks[column] > cut) == side)
+                    assert not len(rows) or bound <= least(rows, 1) + 1e-9, (seed, test, side)
+                    rules.known[test, side] = bound
+            assert rules.root_bound((2, -1)) <= best + 1e-9, seed
+            if len(some) == len(place):
+                assert rules.root_bound((2, -1)) == pytest.approx(best, abs=1e-9), seed
+                shown += 1
+    assert shown > 5
