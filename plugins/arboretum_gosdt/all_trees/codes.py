@@ -13,7 +13,8 @@ Threshold k of a column, of those that divide the table, has outcome 1 where cod
 A pass costs objects · columns + thresholds, where planes cost objects · thresholds / 512 and more.
 Processor seconds of optimum and set, by planes and by codes: ct_page at depth 2 (5,322 objects, 10
 columns, 9,016 thresholds) .215 and .074; ct_bank at depth 2 (1,278 objects, 4 columns, 4,776
-thresholds; 500,624 trees) .154 and .078; ct_raisin at depth 3 1.89 and 1.47.
+thresholds; 500,624 trees) .154 and .078; ct_raisin at depth 3 1.89 and 1.47; fourclass at depth 3
+(850 objects, 2 columns, 343 thresholds) .014 and .024.
 
 Invariants: tests of a column are neighbours, and ascend.  A lane of a set's column lies between
 ``lane_first[d, b]`` and ``lane_first[d, b + 1]``.  numba checks no index.
