@@ -7,11 +7,27 @@ import numpy as np
 import pytest
 from tiny_tables import numbers
 
-from arboretum.api import Context, Family, Limits, Status, VerificationError
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Family,
+    Limits,
+    Parts,
+    Prices,
+    Problem,
+    RawFeature,
+    Status,
+    Table,
+    Target,
+    Task,
+    VerificationError,
+)
 from arboretum.proof import deviation
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.effort import tries
+from arboretum.testing.tables import bare_objects
 from arboretum_gosdt.regression import strips
 from arboretum_gosdt.regression.problem import SquaredError
 from arboretum_gosdt.regression.solver import Regression
@@ -220,3 +236,28 @@ def test_the_checker_shows_no_more_than_is_true_whatever_cuts_a_log_lists(monkey
                 assert rules.root_bound((2, -1)) == pytest.approx(best, abs=1e-9), seed
                 shown += 1
     assert shown > 5
+
+
+def test_a_first_test_that_no_record_is_about_is_not_taken_for_its_neighbour():
+    """Below 20 of the first column the second counts from 10 on, above it from 30 on: no other
+    first test leads to as good a tree.
+    """
+    rng = np.random.default_rng(1)
+    x = np.column_stack([np.arange(40), rng.permutation(40)]).astype(float)
+    y = np.where(x[:, 0] < 20, 9.0 * (x[:, 1] > 10), 7.0 * (x[:, 1] > 30))
+    columns = tuple(Column(f"x{c}", ColumnKind.continuous, x[:, c]) for c in range(2))
+    table = Table("drawn", columns, Target("y", Task.regression, values=y))
+    raw = tuple(RawFeature(f"x{c}", c) for c in range(2))
+    problem = Problem(
+        bare_objects(table, raw_features=raw, raw=x),
+        Prices(np.ones(0), np.ones(2)),
+        Parts(method=None, objective=SquaredError(lam=0.001), solver=Regression()),
+    )
+    names = [[column, cut] for column in range(2) for cut in range(39) if (column, cut) != (0, 19)]
+    rules = deviation.Deviations(problem, names)
+    for test, bounds in rules._low_of(
+        {test: [9.0, 9.0] for test in range(len(names))}, print
+    ).items():
+        for side, bound in enumerate(bounds):
+            rules.known[test, side] = bound
+    assert 0.002 < rules.root_bound((2, -1)) <= 0.004 + 1e-9  # four leaves, and no error
