@@ -183,7 +183,7 @@ def rows_of(question: Question, seconds: float) -> Iterator[dict[str, Any]]:
             "trees": found.get("trees"),
             "seconds": found.get("seconds"),
             "÷ ours": found["seconds"] / first["seconds"] if both else None,
-            "note": found.get("note", "") or _more(found) or _fewer(who, found, first),
+            "note": found.get("note", "") or _more(found) or loses_at_bound(who, found, first),
         }
 
 
@@ -193,7 +193,7 @@ def _more(found: dict[str, Any]) -> str:
     return f"lists {more:,} more, above the bound" if more else ""
 
 
-def _fewer(who: str, found: dict[str, Any], first: dict[str, Any]) -> str:
+def loses_at_bound(who: str, found: dict[str, Any], first: dict[str, Any]) -> str:
     """That TreeFARMS, which adds λ up as floats, loses trees of the greatest value."""
     lost = first.get("trees", 0) - found.get("trees", 0)
     if who != "treefarms" or "trees" not in found or not 0 < lost <= first.get("last", 0):
@@ -211,7 +211,11 @@ def contradictions(rows: Sequence[dict[str, Any]]) -> list[str]:
             continue
         if row["who"] == OWN[0]:
             counts[key] = row["trees"]
-        elif key in counts and counts[key] != row["trees"] and not row["note"].startswith("loses"):
+        elif (
+            key in counts
+            and counts[key] != row["trees"]
+            and not row.get("note", "").startswith("loses")
+        ):
             wrong.append(
                 f"{row['problem']}, λ = {row['λ']:g}: {row['who']} counts {row['trees']:,}, "
                 f"ours {counts[key]:,}"

@@ -484,7 +484,10 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             if work < 0:
                 return PAUSED
             n = levels.first[d + 1] - levels.first[d]
-            step = (n // 64 + 1) * tests * (tests + 64) // 4
+            # of many tests few rows of pairs are counted: an eighth, say
+            row = n * table.codes.shape[1] + 3 * tests
+            row = row if table.numbers.coded else (n // 64 + 1) * (tests + 64) // 2
+            step = n * tests // 8 + tests * row // 8
             if step > most:
                 return TOO_LONG
             work -= 1000 + step

@@ -168,3 +168,11 @@ def test_what_is_listed_above_the_bound_is_not_counted():
         )
     ]
     assert rashomon.contradictions(rows) == ["t, λ = 0.1: arborenum counts 8, ours 7"]
+    rows[1] |= {
+        "trees": 5,
+        "note": rashomon.loses_at_bound("treefarms", {"trees": 5}, {"trees": 7, "last": 2}),
+    }
+    assert rows[1]["note"] == "loses 2 of the 2 trees at the bound"
+    assert len(rashomon.contradictions(rows)) == 1
+    assert not rashomon.loses_at_bound("treefarms", {"trees": 4}, {"trees": 7, "last": 2})
+    assert not rashomon.loses_at_bound("arborenum", {"trees": 5}, {"trees": 7, "last": 2})
