@@ -151,3 +151,25 @@ def test_a_proof_knows_which_rows_were_drawn(table, call, drawn):
     done = call("verify", "p.proof")
     assert done.status == 0, done.err
     assert done.out.strip().endswith("(optimal)")
+
+
+@pytest.mark.parametrize("method", ["gosdt", "regression"])
+def test_a_tree_whose_tests_take_more_digits_has_its_proof(here, call, method):
+    """Its words are written anew when the run knows it; what the solver left to do was forgotten
+    then, and no proof was there.
+    """
+    lines = [f"{1.53214 + k / 1e6:.6f},{int(7 < k < 15)}" for k in range(20)]
+    (here / "table.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    words = ["dataset.task=regression"] if method == "regression" else []
+    done = call(
+        *RUN,
+        *words,
+        f"method={method}",
+        "encoder=raw",
+        "stopping.standard.max_depth=2",
+        "objective.lam=0.01",
+        "solver.proof=p.proof",
+    )
+    assert done.status == 0 and "x ≤ 1.532147" in done.out, done.err or done.out
+    done = call("verify", "p.proof")
+    assert done.status == 0 and done.out.startswith("accepted: "), done.err
