@@ -148,7 +148,7 @@ class Deviations:
         self.all = float(self.planes[2].sum())
         far = 2 * float(np.abs(y).max()) * float(np.abs(self.planes[1]).sum())
         self.rounding = 8 * EPS * (len(y) + 8) * (1 + far / self.all) if self.all else 0.0
-        self.columns, self.n_tests = self._columns(tests), len(tests)
+        self.columns = self._columns(tests)
         self.known: dict[tuple[int, int], float] = {}
 
     def _columns(self, tests: Sequence[int | list[int]]) -> list[Column]:

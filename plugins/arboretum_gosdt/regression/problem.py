@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 import numpy as np
 
-from arboretum.api import WHOLE, Problem, Tree, param, two_way_order, two_way_tree, whole_numbers
+from arboretum.api import (
+    WHOLE,
+    CapabilityError,
+    Problem,
+    Tree,
+    exact_weights,
+    param,
+    two_way_order,
+    two_way_tree,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Tests
+
+MOST_WEIGHT = 1 << 31
+"""All weights in their common unit stay below."""
 
 
 @attrs.frozen
@@ -139,6 +152,19 @@ def change_by_rounding(mass: np.ndarray, target: np.ndarray, off: float, absolut
     """
     span = 1.0 if absolute else 2 * float(target.max() - target.min()) + off
     return off * int(mass.sum()) * span
+
+
+def whole_weights(weight: np.ndarray) -> np.ndarray:
+    """Return weights in their common unit, int64[n].  Raises CapabilityError where all together
+    reach MOST_WEIGHT.
+    """
+    mass, _, error = exact_weights(weight)
+    if error or mass.sum() >= MOST_WEIGHT:
+        raise CapabilityError(
+            "solver regression counts weights exactly, and these have too many digits; "
+            "round them to fewer"
+        )
+    return mass
 
 
 def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:

@@ -24,7 +24,6 @@ from arboretum.api import (
     Task,
     Tree,
     TreeLimits,
-    exact_weights,
     param,
     rational,
     within_bytes,
@@ -48,6 +47,7 @@ from arboretum_gosdt.regression.problem import (
     regression_tree,
     round_targets,
     squares_of,
+    whole_weights,
 )
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 SLICE = 20_000_000
 """Work between looks at the clock."""
-BITS, MOST_WEIGHT = 50, 1 << 31
-"""Costs of the whole table stay below 2^BITS, all weights in their common unit below the other."""
+BITS = 50
+"""Costs of the whole table stay below 2^BITS."""
 SLACK = 1e-9
 """Relative: a gap that rounding leaves counts as none."""
 ANY = 1 << 20
@@ -453,12 +453,7 @@ class RegressionSearch:
         """
         objective, objects = cast(SquaredError, problem.parts.objective), problem.objects
         self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
-        mass, _, error = exact_weights(objects.weight)
-        if error or mass.sum() >= MOST_WEIGHT:
-            raise CapabilityError(
-                "solver regression counts weights exactly, and these have too many digits; "
-                "round them to fewer"
-            )
+        mass = whole_weights(objects.weight)
         context.check_time(PER_OBJECT * objects.n_objects)
         target, off = round_targets(objects.y, int(mass.sum()))
         planes, self.kept = pack_distinct_tests(

@@ -14,7 +14,6 @@ import numpy as np
 from arboretum.api import (
     DEFAULT_BYTES,
     BudgetError,
-    CapabilityError,
     Context,
     Problem,
     ProofWriter,
@@ -22,7 +21,6 @@ from arboretum.api import (
     Task,
     Tree,
     TreeLimits,
-    exact_weights,
     sure,
 )
 from arboretum_gosdt.problem.prepared import THRESHOLDS, Tests, all_tests
@@ -31,11 +29,10 @@ from arboretum_gosdt.regression.problem import (
     change_by_rounding,
     regression_tree,
     round_targets,
+    whole_weights,
 )
 from arboretum_gosdt.regression.strips import FIRST, MOST, StripSearch, deviation
 
-MOST_WEIGHT = 1 << 31
-"""All weights in their common unit stay below."""
 BYTES_PER_VALUE, BYTES_PER_ROW, BYTES_PER_STRIP = 24, 64, 192
 """That the search takes."""
 
@@ -48,12 +45,7 @@ class TwoLevelSearch:
         objects = problem.objects
         objective = cast(SquaredError, problem.parts.objective)
         self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
-        mass, _, error = exact_weights(objects.weight)
-        if error or mass.sum() >= MOST_WEIGHT:
-            raise CapabilityError(
-                "solver regression counts weights exactly, and these have too many digits; "
-                "round them to fewer"
-            )
+        mass = whole_weights(objects.weight)
         ranks, self._tests_of = ranks_of_tests(self.tests)
         needed = ranks.size * BYTES_PER_VALUE + objects.n_objects * BYTES_PER_ROW
         left = (context.memory_bytes or DEFAULT_BYTES) - needed
