@@ -117,6 +117,7 @@ from arboretum.solving.additive import (
     whole_costs,
 )
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
+from arboretum.solving.confusion import ConfusionObjective, TwoClassObjective
 from arboretum.solving.leaf_sums import SumsObjective, moments_of
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
@@ -214,7 +215,7 @@ GROUPS = {
     "impurities, criteria, coverages": "Node Tables lint not_admissible",
     "costs": "Prices",
     "complexities and objectives": """Form form_of value_of Shape shape_of AdditiveObjective
-        SumsObjective Price""",
+        SumsObjective ConfusionObjective TwoClassObjective Price""",
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up labelled""",

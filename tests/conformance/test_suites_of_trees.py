@@ -14,7 +14,7 @@ from cover import ToyCover
 from suite_failures import failures
 from toy_coverage import ToyExcluded
 
-from arboretum.api import Form, Parts, Selection, Solution, Status, param
+from arboretum.api import ConfusionObjective, Form, Parts, Selection, Solution, Status, param
 from arboretum.testing import suite_of
 from arboretum.testing.effort import tries
 from arboretum.testing.oracles import best_tree, build_tree
@@ -140,6 +140,32 @@ class ConstantObjective(LeafErrors):
         return 1.0
 
 
+@attrs.frozen
+class Missed(ConfusionObjective):
+    """Shares of misses."""
+
+    name = "missed"
+
+    def loss(self, fp, fn, positives, negatives):
+        return fn / positives + 0 * fp
+
+
+@attrs.frozen
+class Forgiving(Missed):
+    """A false alarm is a gain."""
+
+    def loss(self, fp, fn, positives, negatives):
+        return fn / positives - fp / (9 * negatives)
+
+
+@attrs.frozen
+class OfAnotherLoss(Missed):
+    """Its value is not that of its loss."""
+
+    def value(self, tree, problem):
+        return 2 * super().value(tree, problem)
+
+
 @pytest.mark.parametrize(
     "coverage", [(), (ToyExcluded(),), (ToyExcluded(), SoundCoverage())], ids=len
 )
@@ -176,6 +202,16 @@ def test_the_criterion_suite_accepts_a_sound_criterion_that_reads_coverage(cover
             ConstantObjective,
             "test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart",
         ),
+        (
+            "objective",
+            Forgiving,
+            "test_its_loss_falls_with_neither_kind_of_error",
+        ),
+        (
+            "objective",
+            OfAnotherLoss,
+            "test_its_loss_falls_with_neither_kind_of_error",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -186,7 +222,7 @@ def test_the_suites_find_a_function_of_trees_or_objects_that(kind, broken, found
 def test_the_suites_accept_sound_functions_of_trees_and_objects():
     assert failures("coverage", SoundCoverage()) == failures("coverage", ToyExcluded()) == []
     assert failures("complexity", SoundComplexity()) == []
-    assert failures("objective", LeafErrors()) == []
+    assert failures("objective", LeafErrors()) == failures("objective", Missed()) == []
 
 
 # -- solvers, pruners, tuners, methods -------------------------------------------------------------

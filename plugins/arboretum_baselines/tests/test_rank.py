@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 from drawn_tables import drawn_problem, leaf_sets
 
-from arboretum.api import CapabilityError, Context, Parts, Prices, Status, two_way_problem
+from arboretum.api import (
+    CapabilityError,
+    ConfusionObjective,
+    Context,
+    Parts,
+    Prices,
+    Status,
+    two_way_problem,
+)
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
@@ -21,7 +29,7 @@ from arboretum_baselines.as_printed.solver import Rule
 from arboretum_baselines.osdt.losses import class_weights, loss_of
 from arboretum_baselines.osdt.solver import BOUNDS, Osdt, Rank
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
-from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
+from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.solvers.fronts import NonDominated
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
@@ -39,7 +47,7 @@ class TestConformance(SolverSuite):
 
 
 @attrs.frozen
-class GMean(Confusion):
+class GMean(ConfusionObjective):
     """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of
     positives.
     """
@@ -51,7 +59,7 @@ class GMean(Confusion):
 
 
 @attrs.frozen
-class Jaccard(Confusion):
+class Jaccard(ConfusionObjective):
     name = "jaccard"
 
     def loss(self, fp, fn, positives, negatives):
@@ -249,7 +257,7 @@ def test_the_bound_never_falls_and_never_passes_the_optimum():
 
 
 @attrs.frozen
-class Falling(Confusion):
+class Falling(ConfusionObjective):
     name = "falling"
 
     def loss(self, fp, fn, positives, negatives):
@@ -257,7 +265,7 @@ class Falling(Confusion):
 
 
 @attrs.frozen
-class Undefined(Confusion):
+class Undefined(ConfusionObjective):
     name = "undefined"
 
     def loss(self, fp, fn, positives, negatives):

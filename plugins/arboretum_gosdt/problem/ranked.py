@@ -6,94 +6,20 @@ The second class is the positive one (``dataset.positive=CLASS`` chooses).  A tr
 """
 
 import math
-from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Problem, Tree, param
+from arboretum.api import ConfusionObjective, Problem, Tree, TwoClassObjective, param
 from arboretum_gosdt.problem.objectives import PAPER
 
 
 @attrs.frozen
-class OfTwoClasses:
-    """What both kinds have in common.   lam : λ, what a leaf costs."""
-
-    kind = "objective"
-    paper = PAPER
-    capabilities = ("classification", "weights")
-
-    name: ClassVar[str]
-    lam: float = param(
-        0.01,
-        "λ, what a leaf costs: a split stays where it lowers the loss by more",
-        ge=0.0,
-        lt=math.inf,
-    )
-
-    def classes_of(self, problem: Problem) -> tuple[float, float]:
-        """Return the weights of the positives and of the negatives.  Raises CapabilityError unless
-        both have some.
-        """
-        objects = problem.objects
-        if objects.n_classes > 2:
-            raise CapabilityError(
-                f"objective {self.name} knows two classes, and there are "
-                f"{objects.n_classes}; use accuracy, balanced or cost_matrix"
-            )
-        if objects.n_classes < 2:
-            raise CapabilityError(
-                f"objective {self.name} is undefined with one class; choose rows of both classes"
-            )
-        negatives, positives = np.bincount(objects.label, objects.weight, 2).tolist()
-        if not positives or not negatives:
-            missing = "positive" if not positives else "negative"
-            raise CapabilityError(
-                f"objective {self.name} is undefined without a {missing} row; choose rows of "
-                "both classes (split.stratify=true)"
-            )
-        return positives, negatives
-
-
-@attrs.frozen
-class Confusion(OfTwoClasses):
-    """A loss that never falls when false positives or false negatives grow; a subclass, also of
-    another plugin, says which (``loss``).
-    """
-
-    shape = "confusion"
-
-    def loss(
-        self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
-    ) -> np.ndarray:
-        """Return the loss of false positives and false negatives, without λ · leaves.
-
-        fp, fn : weights; arrays of one shape, or numbers.
-        positives, negatives : weights that each class has in all.
-        """
-        raise NotImplementedError
-
-    def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """Nothing: which labels are best depends on all leaves, and ``value`` judges those that
-        a tree has.
-        """
-        return np.zeros_like(weights)
-
-    def value(self, tree: Tree, problem: Problem) -> float:
-        """Return the loss by the classes that the tree predicts, + λ · leaves.  Raises
-        CapabilityError without two classes.
-        """
-        positives, negatives = self.classes_of(problem)
-        rest, says = tree.resting, tree.label == 1
-        wrong = rest[says, 0].sum(), rest[~says, 1].sum()
-        return float(self.loss(*wrong, positives, negatives)) + self.lam * int(tree.is_end.sum())
-
-
-@attrs.frozen
-class FScore(Confusion):
+class FScore(ConfusionObjective):
     """1 − F_β, (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), + λ · leaves (equation 39, where β = 1)."""
 
     name = "f_score"
+    paper = PAPER
     example = "dataset=monk1-full method=fronts objective=f_score"
 
     beta: float = param(1.0, "β, how much more recall counts than precision", gt=0.0, lt=math.inf)
@@ -104,7 +30,7 @@ class FScore(Confusion):
         """Return 1 − F_β = (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), from 0 to 1: 1 where all
         positives are missed.
 
-        fp, fn, positives, negatives : as of :meth:`Confusion.loss`.
+        fp, fn, positives, negatives : as of :meth:`ConfusionObjective.loss`.
         """
         square = self.beta**2
         # so that fn = positives gives 1, however small β is
@@ -112,12 +38,13 @@ class FScore(Confusion):
 
 
 @attrs.frozen
-class Ranking(OfTwoClasses):
+class Ranking(TwoClassObjective):
     """A loss of the ROC curve: leaves from the greatest share of positives down, joined by
     straight lines.
     """
 
     shape = "ranking"
+    paper = PAPER
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """Return the loss, + λ · leaves.  Raises CapabilityError without two classes."""

@@ -12,17 +12,24 @@ import numpy as np
 import pytest
 from tiny_tables import Held, limited, tiny_problem
 
-from arboretum.api import CapabilityError, Context, Limits, Status, exact_weights
+from arboretum.api import (
+    CapabilityError,
+    ConfusionObjective,
+    Context,
+    Limits,
+    Status,
+    exact_weights,
+)
 from arboretum.testing.effort import tries
 from arboretum_gosdt.all_trees.monotone import MonotoneLoss
 from arboretum_gosdt.all_trees.non_dominated import PartialSolutions, beats
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
+from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.solvers.fronts import NonDominated, NonDominatedSearch
 
 
 @attrs.frozen
-class GMean(Confusion):
+class GMean(ConfusionObjective):
     """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of
     positives.
     """
@@ -34,7 +41,7 @@ class GMean(Confusion):
 
 
 @attrs.frozen
-class Jaccard(Confusion):
+class Jaccard(ConfusionObjective):
     name = "jaccard"
 
     def loss(self, fp, fn, positives, negatives):
@@ -83,7 +90,7 @@ def best(problem, objective, depth=9, leaves=99, least=1):
         if len(tree) > leaves:
             continue
         n, p = (sum(leaf[k] for leaf in tree) for k in range(2))
-        if isinstance(objective, Confusion):
+        if isinstance(objective, ConfusionObjective):
             labels = itertools.product((0, 1), repeat=len(tree))
             wrong = (
                 [
@@ -297,7 +304,7 @@ def test_one_class_is_refused():
 
 
 @attrs.frozen
-class Falling(Confusion):
+class Falling(ConfusionObjective):
     """Falls with false positives."""
 
     name = "falling"

@@ -15,6 +15,7 @@ from arboretum.api import (
     Capability,
     Column,
     ColumnKind,
+    ConfusionObjective,
     Context,
     Form,
     LeafRule,
@@ -29,6 +30,7 @@ from arboretum.api import (
     costs_of_groups,
     form_of,
     is_additive,
+    monotone_losses,
     value_of,
     whole_costs,
 )
@@ -420,6 +422,24 @@ class ObjectiveSuite(ComponentSuite):
                     Few.of(Problem(objects, prices_of(objects), self.parts(component)))
                 )
                 == ""
+            )
+
+    def test_its_loss_falls_with_neither_kind_of_error(self, component):
+        """And its value is that loss of the tree's errors, + λ · leaves."""
+        skip_if(not isinstance(component, ConfusionObjective), "is no loss of (FP, FN)")
+        share = np.linspace(0.0, 1.0, 17)
+        for seed in SEEDS:
+            objects = toy_objects(self.table(component, seed))
+            problem = Problem(objects, prices_of(objects), self.parts(component))
+            positives, negatives = component.classes_of(problem)
+            monotone_losses(component, share * negatives, share * positives, positives, negatives)
+            tree = slow_tree(objects, max_depth=2)
+            said = tree.predict(objects.table)[objects.row_of_object]
+            fp, fn = (objects.weight[(said == k) & (objects.label != k)].sum() for k in (1, 0))
+            loss = float(component.loss(fp, fn, positives, negatives))
+            leaves = int(tree.is_end.sum())
+            assert math.isclose(
+                component.value(tree, problem), loss + component.lam * leaves, rel_tol=SLACK
             )
 
     def test_its_whole_numbers_are_its_costs_rounded_down_by_no_more_than_they_say(self, component):
