@@ -220,7 +220,7 @@ LOADED_LATE = {
         m.room == "kernels"
         or m.path.stem in ("kernels", "lanes", "pair_counts", "masked_counts", "packing")
     ),
-    "sklearn": lambda m: m.name == "arboretum.sklearn",
+    "sklearn": lambda m: m.room == "sklearn",
     "hydra": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
     "omegaconf": lambda m: m.room == "config" or m.name in LOADED_BY_SWEEPS,
     "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in MLFLOW_LATE,

@@ -24,7 +24,7 @@ SHOWN = (
     "gallery/index.html",
     "gallery/plot_certified_tree.html",
     "docs/reference/components.html",
-    "docs/reference/api/arboretum.sklearn.TreeClassifier.html",
+    "docs/reference/api/arboretum.sklearn.estimators.TreeClassifier.html",
     "docs/papers/regularized.html",
     "docs/coming-from/scikit-learn.html",
 )

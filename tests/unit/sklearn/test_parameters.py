@@ -21,7 +21,8 @@ from sklearn.utils.estimator_checks import check_no_attributes_set_in_init, chec
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.assemble import UNUSED
-from arboretum.sklearn import TreeClassifier, TreeRegressor, _spell_limits
+from arboretum.sklearn import TreeClassifier, TreeRegressor
+from arboretum.sklearn.parameters import spell_limits
 from arboretum.testing.tables import ToyReduction
 
 
@@ -278,6 +279,6 @@ def test_tags_say_whether_an_objective_knows_more_than_two_classes():
 
 def test_limits_are_explained_where_a_message_speaks_of_them_by_whole_words():
     limits = {"max_leaf_nodes": 3}
-    assert "stopping.standard.max_leaves" in _spell_limits(limits, "stopping.standard.max_leaves")
-    assert "method.order=best" in _spell_limits(limits, "method.order must be best")
-    assert _spell_limits(limits, "the border of a standard_error") == ""
+    assert "stopping.standard.max_leaves" in spell_limits(limits, "stopping.standard.max_leaves")
+    assert "method.order=best" in spell_limits(limits, "method.order must be best")
+    assert spell_limits(limits, "the border of a standard_error") == ""

@@ -1,0 +1,315 @@
+"""What both estimators share: growing on arrays or frames, and what a grown tree answers."""
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import attrs
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from arboretum.engine import check
+from arboretum.engine.class_weights import weigh_classes, weights_of_classes, with_weight
+from arboretum.engine.row_costs import measure
+from arboretum.engine.run import fit as grow_tree
+from arboretum.engine.scale import Scale, check_range
+from arboretum.errors import BudgetError, ConfigError, sure
+from arboretum.interfaces.method import Parts
+from arboretum.model.frame import column_of_series, exact_numbers, is_constant, is_mixed, table_like
+from arboretum.model.record import Solution
+from arboretum.model.spelling import EXACT, spelling
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import Tree, single_leaf
+from arboretum.sklearn.parameters import Parameters
+
+
+class _View(Column):
+    """A column of rows to predict on, where it lies in their array: most values are read once,
+    so it is not copied.
+    """
+
+    def __attrs_post_init__(self) -> None:
+        pass
+
+
+class BaseTree(Parameters):
+    """What both estimators share."""
+
+    _task: Task
+    tree_: Tree
+    solution_: Solution | None
+    _fields: Mapping[str, Any] = {}
+    # -- fit ---------------------------------------------------------------------------------------
+
+    def fit(self, X: object, y: object, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        X : [n_rows, n_features] array or frame.
+        y : classes, or numbers.
+        sample_weight : float[n_rows] ≥ 0.
+
+        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not
+        fit.
+        """
+        parts = self._parts()
+        columns, y, n_rows = self._read_training(X, y)
+        target = self._target(y)
+        if sample_weight is not None:
+            rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
+            sample_weight = _check_sample_weight(
+                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+            )
+        table = Table("X", columns, target, sample_weight)
+        if (by_class := self._class_weights(target)) is not None:
+            table = weigh_classes(table, by_class)
+        table = with_weight(table)
+        parts = self._with_max_features(parts, len(columns))
+        check.check_parts(parts)
+        check.check_table(parts, table)
+        scale = Scale.of(table, parts)
+        table = check_range(table, scale)
+        if all(is_constant(column) for column in table.columns):
+            self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
+            return self
+        reported = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
+        parts = attrs.evolve(parts, split=None, honest=self._honest_share())
+        fitted = grow_tree(parts, table, self._seed(), **reported)
+        if fitted.solution.tree is None:
+            raise BudgetError(
+                next(
+                    iter(fitted.solution.notes),
+                    "the budget ran out before there was any tree; raise it",
+                )
+            )
+        if self.verify:  # replayed over its training objects by the slow reference
+            from arboretum.engine.verify import verify
+
+            metrics = measure(fitted.solution.tree, fitted, fitted.train)
+            verify(
+                fitted.solution.tree,
+                fitted.problem,
+                fitted.train,
+                metrics,
+                fitted.solution,
+                fitted.seal,
+            )
+            if (filled := fitted.filled) is not None:
+                from arboretum.engine.honest import verify_filled
+
+                numbers = measure(filled.tree, fitted, fitted.train, filled.problem)
+                verify_filled(filled, fitted.train, numbers)
+        self.solution_ = solution = fitted.scale.solution(fitted.reported)
+        self.tree_ = sure(solution.tree)
+        return self
+
+    def _honest_share(self) -> float:
+        """``honest`` as a share; raises ConfigError for what is none."""
+        share: Any = self.honest
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) < 1:
+            raise ConfigError(
+                "honest must be a share of the rows that only fill leaves, at least 0 and below 1; "
+                f"got {share!r}"
+            )
+        return float(share)
+
+    def _with_max_features(self, parts: Parts, n_columns: int) -> Parts:
+        """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for
+        so many columns.
+
+        Raises ConfigError for what is no number or share, and for a method that looks at all
+        columns.
+        """
+        asked, shares = self.max_features, {"sqrt": n_columns**0.5, "log2": math.log2(n_columns)}
+        if asked is None:
+            return parts
+        if not hasattr(parts.method, "max_features"):
+            raise ConfigError(
+                f"max_features: method {sure(parts.method).name} looks at all columns; leave it "
+                "out, or choose a greedy method"
+            )
+        known = (
+            asked in shares
+            if isinstance(asked, str)
+            else int(asked) >= 1
+            if isinstance(asked, Integral)
+            else 0.0 < asked <= 1.0
+        )
+        if not known:
+            raise ConfigError(
+                "max_features must be a number of columns ≥ 1, a share of them in (0, 1], "
+                f"'sqrt' or 'log2'; got {asked!r}"
+            )
+        number = (
+            shares[asked]
+            if isinstance(asked, str)
+            else asked
+            if isinstance(asked, Integral)
+            else asked * n_columns
+        )
+        method: Any = parts.method
+        return attrs.evolve(parts, method=attrs.evolve(method, max_features=max(1, int(number))))
+
+    def _seed(self) -> int:
+        """The seed of ``random_state``; drawn, where that is a generator or None."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
+        """Columns and target of the training rows, as scikit-learn checks them.
+
+        Raises ValueError where y is absent or of another length.  Keeps whether X was a mixed
+        frame.
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        self._mixed = is_mixed(X)
+        if not self._mixed:
+            given = X
+            X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
+            self._refuse_merged(given, X)
+            by_column = np.ascontiguousarray(X.T)  # one transposition; no column is copied again
+            return (
+                tuple(
+                    Column(name, ColumnKind.continuous, by_column[j])
+                    for j, name in enumerate(self._names())
+                ),
+                y,
+                len(X),
+            )
+        validate_data(self, X, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(X):
+            raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
+        return (
+            tuple(column_of_series(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)),
+            y,
+            len(X),
+        )
+
+    def _refuse_merged(self, given: object, numbers: np.ndarray) -> None:
+        """Raise DataError where two integers of a column have become one number.
+
+        given : rows as they came.   numbers : float[n_rows, n_columns], what they became.
+        """
+        if getattr(getattr(given, "dtype", None), "kind", "O") == "f":
+            return
+        for j in np.flatnonzero((np.abs(numbers) >= EXACT).any(axis=0)):
+            exact_numbers(
+                self._names()[j],
+                given.iloc[:, j] if hasattr(given, "iloc") else np.asarray(given, object)[:, j],
+            )
+
+    def _numbers(self, X: object, *y: object, **checks: object) -> Any:
+        """Rows as numbers, as scikit-learn checks them."""
+        finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
+        return validate_data(
+            self, X, *y, dtype=[np.float64, np.float32], ensure_all_finite=finite, **checks
+        )
+
+    def _names(self) -> list[str]:
+        """Names of the columns seen by fit: the frame's, else x0, x1, …"""
+        names = getattr(self, "feature_names_in_", None)
+        return (
+            [f"x{j}" for j in range(self.n_features_in_)]
+            if names is None
+            else [str(name) for name in names]
+        )
+
+    def _class_weights(self, target: Target) -> np.ndarray | None:
+        """float64[classes], or None where every row counts as it weighs."""
+        given = getattr(self, "class_weight", None)
+        if isinstance(given, Mapping):
+            given = {spelling(name): weight for name, weight in given.items()}
+            # rows of a fold need not show all classes that have a weight
+            if set(target.classes) <= given.keys():
+                given = {name: given[name] for name in target.classes}
+        return None if given is None else weights_of_classes(given, target)
+
+    # -- predict -----------------------------------------------------------------------------------
+
+    @property
+    def _grown(self) -> Tree:
+        check_is_fitted(self, "tree_")
+        return self.tree_
+
+    def _answer(self, ask: Callable[[Tree, Table], np.ndarray], X: Any) -> np.ndarray:
+        """What the tree says of rows to predict on, read with the columns that it asks for.
+
+        ask : a method of the tree that takes a table.
+        """
+        tree = self._grown
+        if self._mixed:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return ask(tree, table_like(tree, X))
+        X = self._numbers(X, reset=False)
+        asked = {name for rule in tree.rules for name in rule.columns}
+        named = [(name, X[:, j]) for j, name in enumerate(self._names()) if name in asked]
+        columns = tuple(_View(name, ColumnKind.continuous, values) for name, values in named)
+        return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
+
+    def apply(self, X: object) -> np.ndarray:
+        """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a
+        missing value stops it.
+        """
+        return np.asarray(self._answer(Tree.apply, X))
+
+    def decision_path(self, X: object) -> Any:
+        """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
+        from scipy.sparse import csr_matrix
+
+        ends, which = np.unique(self.apply(X), return_inverse=True)
+        paths = [[*(above for above, _ in self.tree_.path(node)), node] for node in ends.tolist()]
+        indptr = np.cumsum([0, *map(len, paths)])
+        visited = csr_matrix(
+            (np.ones(indptr[-1], np.int64), np.concatenate(paths), indptr),
+            shape=(len(paths), self.tree_.n_nodes),
+        )
+        return visited[which]
+
+    def prices_paid(self, X: object) -> np.ndarray:
+        """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost``
+        is overridden).
+        """
+        return np.asarray(self._answer(Tree.prices_paid, X))
+
+    # -- the tree ----------------------------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0
+        without tests).
+        """
+        gain = self._grown.impurity_decrease()
+        found = np.array([gain.get(name, 0.0) for name in self._names()])
+        return found / found.sum() if found.sum() > 0 else found
+
+    def get_depth(self) -> int:
+        """Most tests on a path."""
+        return int(self._grown.depth_of.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        return self._grown.n_leaves
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
+
+        A tree of numbers reads the same columns as this estimator; for a frame with categories, and
+        for doubles that float32 would round across a threshold, give it
+        ``arboretum_basics.to_sklearn.sklearn_matrix(tree_, X)``.
+        Raises CapabilityError on tests with more than two outcomes.
+        """
+        found = self._grown.to_sklearn()
+        if self._task is Task.classification:
+            found.classes_, found.n_classes_ = self.classes_, self.n_classes_
+        return found
