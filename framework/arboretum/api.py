@@ -67,6 +67,15 @@ from arboretum.model.record import (
     Solution,
     Status,
 )
+from arboretum.model.roles import (
+    COSTS,
+    EVENT,
+    OUTCOME,
+    PROPENSITY,
+    check_role,
+    cost_role,
+    field_of_role,
+)
 from arboretum.model.rules import (
     NO_OUTCOME,
     Bins,
@@ -92,17 +101,12 @@ from arboretum.model.spelling import (
     spelling,
 )
 from arboretum.model.table import (
-    COSTS,
-    EVENT,
-    OUTCOME,
-    PROPENSITY,
     Column,
     ColumnKind,
     ColumnSpec,
     Table,
     Target,
     Task,
-    cost_role,
 )
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 from arboretum.model.walk import policies
@@ -204,7 +208,7 @@ GROUPS = {
     "errors": """ArboretumError BudgetError CapabilityError ConfigError ContractError DataError
         OutOfTime PluginError StoreError TrackerError VerificationError""",
     "data sets": """Table Column ColumnKind Target Task EVENT OUTCOME PROPENSITY COSTS cost_role
-        MISSING by_code is_missing moment
+        check_role field_of_role MISSING by_code is_missing moment
         fitting_unit in_unit refuse_close canonical positions speller spelling refuse_merged EXACT
         TRUTH""",
     "splits": "Division",

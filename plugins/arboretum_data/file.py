@@ -25,6 +25,7 @@ from arboretum.api import (
     Table,
     by_code,
     cost_role,
+    field_of_role,
     param,
     spelling,
 )
@@ -35,7 +36,6 @@ from arboretum_data.reading.build import (
     Schema,
     TaskChoice,
     build_table,
-    field_of_role,
     mapping_param,
     one_against_rest,
     worded,

@@ -255,22 +255,27 @@ def _require_group(parts: Parts, group: str, who: str) -> None:
         )
 
 
+def _that_read_rows(parts: Parts) -> Iterator[Component]:
+    """The components that what a table holds may not suit."""
+    asked = (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective)
+    stated = filter(capabilities_of, (*parts.coverage, parts.pruner, *parts.stopping))
+    yield from (part for part in (*asked, *stated) if part is not None)
+
+
+def roles_read(parts: Parts) -> Iterator[tuple[Component, str]]:
+    """The components that state what they read of each row, with the role."""
+    for part in _that_read_rows(parts):
+        for role in getattr(part, "reads", ()):
+            yield part, role
+
+
 def check_table(parts: Parts, table: Table) -> None:
     """Refuse a component that does not do this kind of target, this many classes, or weights, and
     class weights that are not for these classes.
     """
     if parts.class_weight is not None:
         weights_of_classes(parts.class_weight, table.target)
-    for part in (
-        parts.method,
-        parts.criterion,
-        parts.impurity,
-        parts.solver,
-        parts.objective,
-        *filter(capabilities_of, (*parts.coverage, parts.pruner, *parts.stopping)),
-    ):
-        if part is None:
-            continue
+    for part in _that_read_rows(parts):
         if table.task not in (tasks := tasks_of(part)):
             asks = f"the target {table.target.name!r} of {table.name} asks for {table.task.value}"
             example = (
@@ -286,16 +291,16 @@ def check_table(parts: Parts, table: Table) -> None:
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
             has = f"{label(part)} handles two classes, but {table.name} has {table.n_classes}"
             raise CapabilityError(f"{has}; choose another, or make two with dataset.positive=CLASS")
-        for role in getattr(part, "reads", ()):
-            try:
-                table.role(role)
-            except DataError as error:
-                raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
         whose = parts.class_weight is not None and "class_weight gives"
         if (whose or table.weights is not None) and lacks(part, Capability.weights):
             has = f"{label(part)} does not handle object weights, but "
             has += f"{whose or f'{table.name} has'} them"
             raise CapabilityError(f"{has}; choose another {part.kind}")
+    for part, role in roles_read(parts):
+        try:
+            table.role(role)
+        except DataError as error:
+            raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
 
 
 def check_validation(parts: Parts, valid: Table | None) -> None:

@@ -22,17 +22,18 @@ import numpy as np
 from arboretum.engine import verify, verify_nodes
 from arboretum.engine.label_costs import LabelCosts, has_own_labels, predicted
 from arboretum.engine.mismatch import at_every_node, equal, fail
-from arboretum.engine.row_costs import problem_of_rows
+from arboretum.engine.row_costs import problem_of_rows, problem_without_tests
 from arboretum.engine.verify_nodes import centre_of
 from arboretum.errors import ContractError, sure
-from arboretum.interfaces.method import Problem
+from arboretum.interfaces.method import Parts, Problem
 from arboretum.model import walk
+from arboretum.model.encoded import Prices
 from arboretum.model.plain import Facts
 from arboretum.model.record import Solution
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.steps import LARGE
 from arboretum.model.table import Table
-from arboretum.model.tree import NO_CHILD, Tree
+from arboretum.model.tree import NO_CHILD, Tree, single_leaf
 from arboretum.model.walk import EPS, Arrivals
 
 OF_THE_GROWN = (
@@ -107,6 +108,15 @@ def fill_tree(grown: Tree, own: Problem) -> Tree:
     asks = np.bincount(grown.owner, leads, grown.n_nodes) > 0
     tree = attrs.evolve(grown, **found)
     return tree if reached.all() else tree.keep(reached, reached & asks)
+
+
+def tree_without_tests(parts: Parts, rows: Table) -> Tree:
+    """Return the tree that asks nothing of these rows, whose leaf says what the parts' objective,
+    or impurity, makes of them.
+    """
+    none = Prices(np.zeros(0), np.zeros(0))
+    own = problem_without_tests(rows, attrs.evolve(parts, criterion=None), none)
+    return fill_tree(single_leaf(rows), own)
 
 
 def _numbers(problem: Problem, arrived: Arrivals, reached: np.ndarray) -> np.ndarray:

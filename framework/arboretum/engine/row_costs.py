@@ -9,9 +9,9 @@ import numpy as np
 
 from arboretum.engine import check
 from arboretum.errors import DataError
-from arboretum.interfaces.method import Problem
+from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.objective import costs_by_object
-from arboretum.model.encoded import Encoded
+from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.plain import Facts
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 def problem_of_rows(problem: Problem, rows: Table) -> Problem:
     """Return the problem whose objects are these rows, one each, with the parts of another."""
-    parts, target, n = problem.parts, rows.target, rows.n_rows
+    return problem_without_tests(rows, problem.parts, problem.prices)
+
+
+def problem_without_tests(rows: Table, parts: Parts, prices: Prices) -> Problem:
+    """Return the problem whose objects are these rows, one each, of which nothing is asked."""
+    target, n = rows.target, rows.n_rows
     per_row: Facts = {
         "codes": np.zeros((n, 0), np.uint8),
         "raw": np.zeros((n, 0)),
@@ -37,7 +42,7 @@ def problem_of_rows(problem: Problem, rows: Table) -> Problem:
         objects = check.check_weights(
             objective, attrs.evolve(objects, weight=objective.weigh(objects))
         )
-    return Problem(objects, problem.prices, attrs.evolve(parts, predicate=()))
+    return Problem(objects, prices, attrs.evolve(parts, predicate=()))
 
 
 def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:

@@ -48,6 +48,7 @@ from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import RECOMPUTED, UNFINISHED, Checked, Record, Solution, Status
+from arboretum.model.roles import check_role
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
@@ -179,13 +180,22 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
 
 
 def check_usable(table: Table) -> None:
-    """Refuse a table that no method can learn from: no rows, no columns."""
+    """Refuse a table that no method can learn from: no rows, no columns, roles that are not of its
+    rows.
+    """
     if table.n_rows == 0:
         raise DataError(f"{table.name} has no rows")
     if not table.columns:
         raise DataError(
             f"{table.name} has no usable column besides the target {table.target.name!r}"
         )
+    for role, values in table.roles.items():
+        if values.shape != (table.n_rows,):
+            raise DataError(
+                f"{table.name} has {table.n_rows} rows, and its {role} is an array of the shape "
+                f"{values.shape}; give one number for each row"
+            )
+        check_role(role, values, f"{table.name}: the {role}")
 
 
 def fingerprint(request: Request, sha256: str) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from arboretum.errors import DataError, unknown
 from arboretum.model.missing import MISSING, UNSEEN, by_code
+from arboretum.model.roles import COSTS, cost_role, spell_field
 from arboretum.model.spelling import positions
 
 Given = TypeVar("Given", np.ndarray, np.ndarray | None)
@@ -201,24 +202,6 @@ class Target(HasTask):
         return attrs.evolve(self, codes=_taken(self.codes, rows), values=_taken(self.values, rows))
 
 
-EVENT, OUTCOME, PROPENSITY, COSTS = "event", "outcome", "propensity", "costs"
-"""Roles: whether a time is that of the event (1) or of the last look (0); what came of the action
-that the target names, and how likely that action was; all columns of costs together.
-"""
-
-
-_FIELDS: Mapping[str, str] = {
-    **{role: f"{role}=COLUMN" for role in (EVENT, OUTCOME, PROPENSITY)},
-    COSTS: "costs={LABEL: COLUMN, …}",
-}
-"""By which field of a data set a role is said that has one of its own."""
-
-
-def cost_role(label: str) -> str:
-    """Return the role of the column that holds what each row costs where it is given a label."""
-    return f"cost of {label}"
-
-
 def _frozen_roles(roles: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: frozen_array(values, np.float64) for name, values in roles.items()}
 
@@ -269,15 +252,19 @@ class Table(HasTask):
         """Return float64[n_rows] of a role, of ``costs`` float64[n_rows, classes], by the label
         that the row is given.  Raises DataError where the table does not say it.
         """
-        wanted = [cost_role(c) for c in self.target.classes] if name == COSTS else [name]
-        if lacking := [one for one in wanted if one not in self.roles]:
+        if lacking := self.lacking(name):
             raise DataError(
                 f"{self.name} does not say the {lacking[0]} of its rows; say "
-                f"dataset.{_FIELDS.get(name, f'roles={{{name}: COLUMN}}')}"
+                f"dataset.{spell_field(name)}"
             )
         if name == COSTS:
-            return np.stack([self.roles[one] for one in wanted], axis=1)
+            return np.stack([self.roles[cost_role(c)] for c in self.target.classes], axis=1)
         return self.roles[name]
+
+    def lacking(self, role: str) -> list[str]:
+        """Return what the table does not say of a role: itself, or costs of labels."""
+        wanted = [cost_role(c) for c in self.target.classes] if role == COSTS else [role]
+        return [one for one in wanted if one not in self.roles]
 
     def row_weights(self) -> np.ndarray:
         """Return float64[n_rows]: the weights, ones when none are given."""

@@ -24,10 +24,12 @@ from arboretum.errors import BudgetError, ConfigError, sure
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import column_of_series, exact_numbers, is_constant, is_mixed, table_like
 from arboretum.model.record import Solution
+from arboretum.model.roles import EVENT, OUTCOME, PROPENSITY
 from arboretum.model.spelling import EXACT, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import Tree, single_leaf
+from arboretum.model.tree import Tree
 from arboretum.sklearn.parameters import Parameters
+from arboretum.sklearn.roles import read_roles, refuse_lacking
 
 
 class _View(Column):
@@ -48,35 +50,62 @@ class BaseTree(Parameters):
     _fields: Mapping[str, Any] = {}
     # -- fit ---------------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: object, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: Any = None,
+        *,
+        event: object = None,
+        treatment: object = None,
+        outcome: object = None,
+        propensity: object = None,
+        costs: object = None,
+        roles: object = None,
+    ) -> Self:
         """Grow the tree.
 
         X : [n_rows, n_features] array or frame.
         y : classes, or numbers.
         sample_weight : float[n_rows] ≥ 0.
+        event : [n_rows], 1 where y is the time of an event, 0 where it is that of the last look.
+        treatment : [n_rows], the action that was taken, in place of y.
+        outcome : float[n_rows], what came of that action, more is better.
+        propensity : float[n_rows], how likely that action was, above 0, up to 1.
+        costs : what each row costs where it is given a label: a frame with a column for each
+            label, a mapping label → float[n_rows], or float[n_rows, n_classes] by ``classes_``.
+        roles : numbers of rows that a component reads by a name of its own: a frame with a column
+            for each name, or a mapping name → float[n_rows].
 
         Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not
         fit.
         """
         parts = self._parts()
+        if treatment is not None:
+            y = self._as_target(treatment, y)
         columns, y, n_rows = self._read_training(X, y)
         target = self._target(y)
+        said = {EVENT: event, OUTCOME: outcome, PROPENSITY: propensity}
+        known = read_roles(said, costs, roles, target.classes, n_rows)
         if sample_weight is not None:
             rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
             sample_weight = _check_sample_weight(
                 sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
-        table = Table("X", columns, target, sample_weight)
+        table = Table("X", columns, target, sample_weight, roles=known)
         if (by_class := self._class_weights(target)) is not None:
             table = weigh_classes(table, by_class)
         table = with_weight(table)
         parts = self._with_max_features(parts, len(columns))
         check.check_parts(parts)
+        refuse_lacking(parts, table)
         check.check_table(parts, table)
         scale = Scale.of(table, parts)
         table = check_range(table, scale)
         if all(is_constant(column) for column in table.columns):
-            self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
+            from arboretum.engine.honest import tree_without_tests
+
+            self.tree_, self.solution_ = scale.tree(tree_without_tests(parts, table)), None
             return self
         reported = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
         parts = attrs.evolve(parts, split=None, honest=self._honest_share())
@@ -108,6 +137,19 @@ class BaseTree(Parameters):
         self.solution_ = solution = fitted.scale.solution(fitted.reported)
         self.tree_ = sure(solution.tree)
         return self
+
+    def _as_target(self, treatment: object, y: object) -> object:
+        """Return the actions that were taken; raises ConfigError beside a target, and where numbers
+        are predicted.
+        """
+        if y is not None:
+            raise ConfigError("treatment is the target; leave y out")
+        if self._task is Task.regression:
+            raise ConfigError(
+                "treatment is one of several actions, and TreeRegressor predicts numbers; use "
+                "TreeClassifier"
+            )
+        return treatment
 
     def _honest_share(self) -> float:
         """``honest`` as a share; raises ConfigError for what is none."""

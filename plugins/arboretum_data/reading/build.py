@@ -3,18 +3,14 @@ in one place.
 """
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    COSTS,
-    EVENT,
     MISSING,
-    OUTCOME,
-    PROPENSITY,
     Column,
     ColumnKind,
     DataError,
@@ -22,7 +18,8 @@ from arboretum.api import (
     Target,
     Task,
     by_code,
-    cost_role,
+    check_role,
+    field_of_role,
     param,
     positions,
     speller,
@@ -278,34 +275,14 @@ def _read_weights(cells: Cells) -> np.ndarray:
     return values
 
 
-def field_of_role(role: str) -> str:
-    """Return the field of a data set that names the column of a role."""
-    if role == COSTS or role.startswith(cost_role("")):
-        return COSTS
-    return role if role in (EVENT, OUTCOME, PROPENSITY) else f"roles.{role}"
-
-
-ROLES: Mapping[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
-    EVENT: (lambda values: (values == 0) | (values == 1), "0 (censored) or 1 (the event)"),
-    PROPENSITY: (lambda values: (values > 0) & (values <= 1), "a probability above 0, up to 1,"),
-}
-"""Role → which numbers it may have, and what they are called; of others any finite one."""
-
-
 def _read_role(role: str, cells: Cells) -> np.ndarray:
     """Return float64[n_rows], what a role's column says of each row; raises DataError, naming
     column and row, where it is no number of its kind.
     """
     values = cells.as_numbers()
-    allowed, words = ROLES.get(role, (np.isfinite, "a finite number"))
-    wrong = np.arange(1) if values is None else np.flatnonzero(~allowed(values))
-    if values is None or len(wrong):
-        found = repr(cells.values[0]) if values is None else f"{values[wrong[0]]:g}"
-        raise DataError(
-            f"dataset.{field_of_role(role)}: column {cells.name!r} must hold {words} in every "
-            f"row; row {wrong[0] + 1} has {found}"
-        )
-    return values
+    if values is None:
+        values = by_code(cells.values, cells.codes, None, dtype=object)
+    return check_role(role, values, f"dataset.{field_of_role(role)}: column {cells.name!r}")
 
 
 def _drop_rows_without_target(table: Table) -> Table:

@@ -103,6 +103,12 @@ def test_text_where_a_number_belongs_is_refused(tmp_path):
         FileDataset(path=written(tmp_path), target="time", outcome="drug").load(0)
 
 
+def test_the_row_of_a_word_among_numbers_is_named(tmp_path):
+    rows = [*ROWS, "4,p,much,0.5,1,3.5,0,2"]
+    with pytest.raises(DataError, match=r"a finite number in every row; row 4 has 'much'"):
+        FileDataset(path=written(tmp_path, *rows), target="drug", outcome="got").load(0)
+
+
 def test_what_does_not_go_together_is_refused_with_the_way_out(tmp_path):
     path = written(tmp_path)
     with pytest.raises(ConfigError, match=r"dataset.treatment=drug is the target; leave"):

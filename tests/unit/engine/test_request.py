@@ -169,11 +169,18 @@ def test_a_tuner_without_validation_rows_is_refused():
     check.check_validation(Parts(method=Stub(), tuner=Stub("tuner")), make_table())
 
 
-def test_no_columns_and_no_rows_are_refused():
+def test_no_columns_no_rows_and_roles_of_other_rows_are_refused():
     table = make_table(2)
+
+    def with_role(name, values):
+        return attrs.evolve(table, roles={name: values})
+
     for broken, complaint in (
         (attrs.evolve(table, columns=()), "no usable column"),
         (table.take(np.arange(0)), "has no rows"),
+        (with_role("event", np.ones(5)), r"6 rows, and its event is .* shape \(5,\)"),
+        (with_role("event", np.full(6, 2.0)), r"the event must hold 0 \(censored\) .* has 2"),
+        (with_role("fee", np.full(6, np.nan)), "the fee must hold a finite number .* row 1 has"),
     ):
         with pytest.raises(DataError, match=complaint):
             prepare(Request(attrs.evolve(WHOLE, dataset=Given(broken))))

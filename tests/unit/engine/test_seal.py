@@ -169,15 +169,16 @@ def test_an_impurity_or_a_score_that_is_off_is_refused(name, off):
 
 
 def test_the_estimators_go_the_same_way(monkeypatch):
-    sklearn = pytest.importorskip("arboretum.sklearn")
-    assembled = sklearn.assembled
+    from arboretum.sklearn import TreeClassifier, parameters
+
+    assembled = parameters.assembled
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
 
     def meddling(*given):
         return attrs.evolve(assembled(*given), method=Meddler(rescale_weights))
 
-    monkeypatch.setattr(sklearn, "assembled", meddling)
+    monkeypatch.setattr(parameters, "assembled", meddling)
     with pytest.raises(
         VerificationError, match="objects.weight changed while method meddler had them"
     ):
-        sklearn.TreeClassifier(verify=True).fit(X, y)
+        TreeClassifier(verify=True).fit(X, y)

@@ -549,7 +549,7 @@ def test_a_frame_of_constants_has_a_tree_that_asks_nothing():
 
 
 def test_float32_rows_reach_the_engine_as_float32_without_a_copy_per_column(monkeypatch):
-    import arboretum.sklearn as module
+    from arboretum.sklearn import base as module
 
     seen = []
     grow = module.grow_tree

@@ -1,0 +1,101 @@
+"""What ``fit`` is told of rows besides X, y and weights: roles, as arrays, mappings or frames."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.engine import check
+from arboretum.errors import ConfigError, DataError
+from arboretum.interfaces.method import Parts
+from arboretum.model.roles import COSTS, check_role, cost_role, field_of_role, is_cost
+from arboretum.model.spelling import positions, spelling
+from arboretum.model.table import Table
+
+
+def read_roles(
+    said: Mapping[str, Any], costs: Any, roles: Any, classes: Sequence[str], n_rows: int
+) -> dict[str, np.ndarray]:
+    """Return role → float64[n_rows], of all that is told of the rows.
+
+    said : role → values, of the roles that are parameters; None: not said.
+    costs, roles : as of ``fit``.   classes : as they are spelled in the table.
+
+    Raises DataError for another number of rows, and, naming the row (from 1), where a role cannot
+    have a number; ConfigError for what says no role.
+    """
+    given = {role: (role, values) for role, values in said.items() if values is not None}
+    given |= {} if costs is None else _of_labels(costs, classes)
+    given |= {} if roles is None else _of_names(roles)
+    return {role: _numbers(role, *named, n_rows) for role, named in given.items()}
+
+
+def refuse_lacking(parts: Parts, table: Table) -> None:
+    """Raise DataError, with the argument of ``fit`` that says it, where the table lacks a role that
+    a component reads.
+    """
+    for part, role in check.roles_read(parts):
+        for lacking in table.lacking(role):
+            field, _, name = field_of_role(lacking).partition(".")
+            says = f"{field}={{{name!r}: VALUES}}" if name else f"{field}=VALUES"
+            says = "costs=FRAME, a column for each class" if role == COSTS else says
+            raise DataError(
+                f"{check.label(part)} reads the {role} of each row, and fit is not told the "
+                f"{lacking}; say fit(X, y, {says})"
+            )
+
+
+def _by_name(values: Any) -> dict[Any, Any] | None:
+    """Name → values, of a mapping or a frame; None of an array."""
+    if hasattr(values, "iloc") and hasattr(values, "columns"):
+        return {name: values.iloc[:, j] for j, name in enumerate(values.columns)}
+    return dict(values) if isinstance(values, Mapping) else None
+
+
+def _of_labels(costs: Any, classes: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """Role → how it is called, and values, of the costs of labels; a label that y does not show is
+    left out.
+    """
+    by_label = _by_name(costs)
+    if by_label is None:
+        array = np.asarray(costs)
+        if array.ndim != 2 or array.shape[1] != len(classes):
+            raise DataError(
+                f"costs is an array of the shape {array.shape}, and y has the classes "
+                f"{', '.join(classes)}; give [n_rows, {len(classes)}], or a frame with a column "
+                "for each class"
+            )
+        by_label = dict(zip(classes, array.T, strict=True))
+    where = positions([spelling(label) for label in by_label], classes, -1)
+    return {
+        cost_role(classes[k]): (f"costs[{label!r}]", values)
+        for k, (label, values) in zip(where, by_label.items(), strict=True)
+        if k >= 0
+    }
+
+
+def _of_names(roles: Any) -> dict[str, tuple[str, Any]]:
+    """Role → how it is called, and values, of the roles that components name themselves."""
+    by_name = _by_name(roles)
+    if by_name is None:
+        raise ConfigError(
+            f"roles is a mapping from names to values, or a frame; got {type(roles).__name__}"
+        )
+    for name in by_name:
+        if is_cost(str(name)) or "." not in field_of_role(str(name)):
+            raise ConfigError(
+                f"roles: {name!r} has a parameter of its own; say fit(X, y, "
+                f"{field_of_role(str(name))}=VALUES)"
+            )
+    return {str(name): (f"roles[{name!r}]", values) for name, values in by_name.items()}
+
+
+def _numbers(role: str, what: str, values: Any, n_rows: int) -> np.ndarray:
+    """float64[n_rows] of a role; raises DataError for another shape, and as ``check_role``."""
+    array = np.asarray(values)
+    if array.shape not in ((n_rows,), (n_rows, 1)):
+        raise DataError(
+            f"{what} is of the shape {array.shape}, and X has {n_rows} rows; give one number for "
+            "each (cross-validation divides arrays and frames, but no mapping of them)"
+        )
+    return check_role(role, array.ravel(), what)
