@@ -72,7 +72,8 @@ lint: $(STAMP)
 	$(BIN)/mypy --no-error-summary
 
 # The stamp is renewed when the pins or the packaging change.  antlr4-python3-runtime comes as source only, so that its
-# build backend, setuptools, is installed from the same pins before it.
+# build backend, setuptools, is installed from the same pins before it.  What is never imported is not compiled to byte code,
+# which took half of the set-up; the rest is at its first import.
 $(STAMP): requirements.lock pyproject.toml
 	@found=; for candidate in $(if $(PYTHON),$(PYTHON),$(CANDIDATES)); do \
 	  if "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1; \
@@ -88,7 +89,7 @@ $(STAMP): requirements.lock pyproject.toml
 	fi
 	@sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock > $(VENV)/first.lock
 	@$(BIN)/python -m pip install -q --require-hashes --no-deps -r $(VENV)/first.lock
-	@$(BIN)/python -m pip install -q --require-hashes --no-build-isolation -r requirements.lock
+	@$(BIN)/python -m pip install -q --no-compile --require-hashes --no-build-isolation -r requirements.lock
 	@$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 

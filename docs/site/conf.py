@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "parallel": True,
     "abort_on_example_error": True,
     "write_computation_times": False,
 }
