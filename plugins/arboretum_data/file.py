@@ -24,10 +24,8 @@ from arboretum.api import (
     InParts,
     Table,
     by_code,
-    cost_role,
     field_of_role,
     param,
-    spelling,
 )
 from arboretum_data import generated
 from arboretum_data.reading.arff import WEIGHTS, read_arff
@@ -44,6 +42,7 @@ from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.groups import parquet_in_parts
 from arboretum_data.reading.parquet import read_parquet
+from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
 
 
 class Decimal(enum.Enum):
@@ -84,20 +83,12 @@ class FileDataset:
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     weight: str | None = param(None, "column of row weights (> 0)")
     group: str | None = param(None, "column whose equal values stay on one side of a split")
-    event: str | None = param(
-        None, "column of 1 where the target is the time of an event, 0 where of the last look"
-    )
-    treatment: str | None = param(
-        None, "column of the action that was taken, which is the target then"
-    )
-    outcome: str | None = param(None, "column of what came of that action, more is better")
-    propensity: str | None = param(None, "column of how likely that action was, above 0")
-    costs: dict[str, str] = mapping_param(
-        "label → column of what each row costs where it is given the label"
-    )
-    roles: dict[str, str] = mapping_param(
-        "name → column of numbers of rows, no attribute, that a component reads by that name"
-    )
+    event: str | None = role_param(EVENT)
+    treatment: str | None = role_param(TREATMENT)
+    outcome: str | None = role_param(OUTCOME)
+    propensity: str | None = role_param(PROPENSITY)
+    costs: dict[str, str] = role_param(COSTS)
+    roles: dict[str, str] = role_param(OWN)
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(
         None,
@@ -150,15 +141,8 @@ class FileDataset:
 
     def _schema(self, ignore: tuple[str, ...], weight: str | None, sign: str | None) -> Schema:
         """Return what is known of the columns.   sign : before decimals."""
-        named = {name: getattr(self, name) for name in (EVENT, OUTCOME, PROPENSITY)}
-        for role in self.roles:
-            if (field := field_of_role(role)) in {*named, COSTS}:
-                raise ConfigError(
-                    f"dataset.roles: {role!r} has a field of its own; say it by dataset.{field}"
-                )
-        by_label = {cost_role(spelling(label)): column for label, column in self.costs.items()}
         return Schema(
-            self.treatment or self.target,
+            target_of(self.target, self.treatment) or "",
             self.kinds,
             self.orders,
             None,
@@ -167,20 +151,14 @@ class FileDataset:
             group=self.group,
             task=TaskChoice.classification if self.treatment else self.task,
             decimal=sign,
-            roles={role: column for role, column in named.items() if column}
-            | by_label
-            | self.roles,
+            roles=RoleColumns.of(self).by_role(),
         )
 
     def _path(self) -> Path:
         """Return the file; raises ConfigError without path or target."""
-        if self.treatment and self.target not in ("", self.treatment):
-            raise ConfigError(
-                f"dataset.treatment={self.treatment} is the target; leave "
-                f"dataset.target={self.target} out"
-            )
-        for field in ("path", "target"):
-            if not getattr(self, field) and not (field == "target" and self.treatment):
+        said = {"path": self.path, "target": target_of(self.target, self.treatment)}
+        for field, value in said.items():
+            if not value:
                 raise ConfigError(
                     f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
                     "dataset.target=COLUMN"

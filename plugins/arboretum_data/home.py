@@ -22,6 +22,7 @@ import attrs
 from arboretum.api import DataError, Plain, Table, current_lab
 from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
+from arboretum_data.reading.roles import RoleColumns
 
 PAPERS = {
     "000": (
@@ -145,5 +146,6 @@ def load_from_home(
         orders={**entry.get("orders", {}), **(extra_orders or {})},
         default=kinds.get("default"),
         task=TaskChoice(entry.get("task", "auto")),
+        roles=RoleColumns.named_in(entry).by_role(),
     )
     return build_table(name, cells, schema)

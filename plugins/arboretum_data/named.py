@@ -10,16 +10,18 @@ from pathlib import Path
 
 import attrs
 
-from arboretum.api import DataError, Facts, Table, param
+from arboretum.api import COSTS, EVENT, OUTCOME, PROPENSITY, DataError, Facts, Table, param
 from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import (
     WORDING,
+    Told,
     described_anew,
     mapping_param,
     one_against_rest,
     worded,
 )
+from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": generated.iris,
@@ -59,16 +61,24 @@ class NamedDataset:
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     kinds: dict[str, str] = mapping_param("column → continuous or categorical, instead of its own")
+    target: str | None = param(None, "column to predict instead of its own target")
+    event: str | None = role_param(EVENT)
+    treatment: str | None = role_param(TREATMENT)
+    outcome: str | None = role_param(OUTCOME)
+    propensity: str | None = role_param(PROPENSITY)
+    costs: dict[str, str] = role_param(COSTS)
+    roles: dict[str, str] = role_param(OWN)
     questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
-        """Return the canonical content, then ``ignore``, ``kinds``, ``positive`` and
-        ``questions`` applied.
+        """Return the canonical content, then ``ignore``, ``kinds``, the target, columns of roles,
+        ``positive`` and ``questions`` applied.
         """
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
-        table = one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
-        return worded(table, self.questions)
+        target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
+        told = Told(self.kinds, self.ignore, target, bool(self.treatment), roles)
+        return worded(one_against_rest(described_anew(table, told), self.positive), self.questions)
 
     def __reduce__(self) -> tuple[Callable[[str, Facts], NamedDataset], tuple[str, Facts]]:
         """The class is made at run time, so an instance travels to another process by its name."""

@@ -22,7 +22,19 @@ from urllib.error import HTTPError
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Facts, Plain, Table, by_code, param
+from arboretum.api import (
+    COSTS,
+    EVENT,
+    OUTCOME,
+    PROPENSITY,
+    ConfigError,
+    DataError,
+    Facts,
+    Plain,
+    Table,
+    by_code,
+    param,
+)
 from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
 from arboretum_data.reading.build import (
     WORDING,
@@ -34,6 +46,7 @@ from arboretum_data.reading.build import (
     worded,
 )
 from arboretum_data.reading.cells import Cells, factorise
+from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -79,6 +92,12 @@ class OpenMLDataset:
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+    event: str | None = role_param(EVENT)
+    treatment: str | None = role_param(TREATMENT)
+    outcome: str | None = role_param(OUTCOME)
+    propensity: str | None = role_param(PROPENSITY)
+    costs: dict[str, str] = role_param(COSTS)
+    roles: dict[str, str] = role_param(OWN)
     questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
@@ -99,12 +118,16 @@ class OpenMLDataset:
             if self.id is not None
             else {"name": self.data_name, "version": self.version}
         )
-        fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), self.target)
+        target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
+        fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), target)
         kinds = {**dict.fromkeys(fetched.nominal, "categorical"), **self.kinds}
         kinds = {
             column: "ordinal" if column in self.orders else kind for column, kind in kinds.items()
         }
-        schema = Schema(fetched.target, kinds, self.orders, None, self.ignore, task=self.task)
+        task = TaskChoice.classification if self.treatment else self.task
+        schema = Schema(
+            fetched.target, kinds, self.orders, None, self.ignore, task=task, roles=roles
+        )
         name = self.data_name or f"openml-{self.id}"
         table = build_table(name, fetched.cells, schema)
         if fetched.notes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arboretum.errors import DataError
+from arboretum.model.spelling import TRUTH
 
 EVENT, OUTCOME, PROPENSITY, COSTS = "event", "outcome", "propensity", "costs"
 """Roles: whether a time is that of the event (1) or of the last look (0); what came of the action
@@ -53,8 +54,8 @@ def spell_field(role: str) -> str:
 def check_role(role: str, values: ArrayLike, what: str) -> np.ndarray:
     """Return float64[n_rows], the numbers of a role.
 
-    values : [n_rows], numbers or truth values; in an array of objects text that is none, and None,
-        count as missing.
+    values : [n_rows], numbers or truth values; of objects text that is neither, and None, count as
+        missing.
     what : says the role, in the message.
 
     Raises DataError, naming the row (from 1) and its value, where one is missing or is no number
@@ -73,7 +74,9 @@ def check_role(role: str, values: ArrayLike, what: str) -> np.ndarray:
 
 
 def _number(value: object) -> float:
-    """A number, of anything; NaN of what is none."""
+    """A number, of anything; NaN of what is none, 1 of true."""
+    if isinstance(value, str):
+        value = TRUTH.get(value.lower(), value)
     try:
         return float(value)  # type: ignore[arg-type]  # whatever a frame holds
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    EVENT,
     MISSING,
     Column,
     ColumnKind,
@@ -136,6 +137,7 @@ def _text_columns(schema: Schema, cells: Sequence[Cells]) -> set[str]:
     kinds = {c.name: schema.kinds.get(c.name, schema.default) for c in cells}
     text = {name for name, kind in kinds.items() if kind not in (None, ColumnKind.continuous.value)}
     text |= {*schema.orders, *schema.ignore, *([schema.group] if schema.group else [])}
+    text -= set(schema.roles.values())
     return text | {schema.target} if schema.task is TaskChoice.classification else text
 
 
@@ -239,7 +241,7 @@ def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
 
 def build_target(cells: Cells, schema: Schema) -> Target:
     """Return the target, classes or numbers; the rule for a numeric target is that of :data:`FEW`,
-    unless task or kinds of ``schema`` say otherwise.
+    unless task, kinds or an event of ``schema`` say otherwise.
     """
     if target_task(cells, schema) is Task.regression:
         values = cells.exact_numbers()
@@ -259,6 +261,8 @@ def target_task(cells: Cells, schema: Schema) -> Task:
     values = None if cells.declared else cells.as_numbers()
     if values is None:
         return Task.classification
+    if EVENT in schema.roles:  # a time, however few there are
+        return Task.regression
     distinct = np.unique(values[~np.isnan(values)])
     whole = bool(np.all(distinct == np.floor(distinct)))
     n = len(distinct if cells.numbers is not None else cells.as_text().values)
@@ -345,32 +349,60 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
     return attrs.evolve(table, target=attrs.evolve(target, codes=codes, classes=(rest, positive)))
 
 
-def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]) -> Table:
-    """Return the table built again from its cells, with the columns of ``ignore`` left out or of
-    another kind, column → kind; raises DataError as :func:`build_table`.
+@attrs.frozen
+class Told:
+    """What is said of a table that is there.
+
+    kinds : column → kind, instead of its own.   ignore : columns to leave out.
+    target : column to predict instead of the table's own target; None: that.
+    classes : whether that target holds classes, whatever its values.
+    roles : role → column that says it, and is no attribute any more.
     """
-    if not (kinds or ignore):
+
+    kinds: Mapping[str, str] = attrs.field(factory=dict)
+    ignore: Sequence[str] = ()
+    target: str | None = None
+    classes: bool = False
+    roles: Mapping[str, str] = attrs.field(factory=dict)
+
+
+def described_anew(table: Table, told: Told) -> Table:
+    """Return the table built again from its cells, as it is told to be; raises DataError as
+    :func:`build_table`.
+    """
+    target, kinds = table.target, told.kinds
+    if not (kinds or told.ignore or told.roles) and told.target in (None, target.name):
         return table
-    target = table.target
     classes = (
         Column(target.name, ColumnKind.categorical, target.codes, target.classes)
         if target.codes is not None
         else None
     )
     columns = [*table.columns, classes or Column(target.name, ColumnKind.continuous, target.values)]
+    own, task = {c.name: c.kind.value for c in columns}, TaskChoice(table.task.value)
+    if told.target not in (None, target.name):
+        own.pop(told.target, None)
+        task = TaskChoice.classification if told.classes else TaskChoice.auto
+    known = {f"{_KNOWN}{role}": values for role, values in table.roles.items()}
     schema = Schema(
-        target.name,
-        {**{c.name: c.kind.value for c in table.columns}, **kinds},
+        told.target or target.name,
+        {**own, **kinds},
         {
             c.name: c.categories
             for c in columns
             if c.categories and kinds.get(c.name) != ColumnKind.continuous.value
         },
-        ignore=tuple(ignore),
-        task=TaskChoice(table.task.value),
+        ignore=tuple(told.ignore),
+        task=task,
+        roles={**{name.removeprefix(_KNOWN): name for name in known}, **told.roles},
     )
-    built = build_table(table.name, [_cells_of(c) for c in columns], schema)
+    cells = [*map(_cells_of, columns), *(Cells(name, numbers=one) for name, one in known.items())]
+    built = build_table(table.name, cells, schema)
     return attrs.evolve(built, notes={**table.notes, **built.notes})
+
+
+_KNOWN = "\0"
+"""Before the names of roles that a table has already, which no column of a file has."""
 
 
 def worded(table: Table, questions: Mapping[str, str]) -> Table:

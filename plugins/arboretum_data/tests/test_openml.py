@@ -204,6 +204,39 @@ class TestAnyDataSet:
         site.add(8, "numbers", arff, [("a", "numeric", False), ("y", "numeric", True)])
         assert OpenMLDataset(id=8).load(0).task is Task.regression
 
+    def test_roles_are_read_from_columns_nominal_ones_too(self, site):
+        arff = (
+            "@relation t\n@attribute x numeric\n@attribute drug {p,q}\n@attribute got numeric\n"
+            "@attribute seen {FALSE,TRUE}\n@attribute fee {1,2.5}\n@attribute y numeric\n@data\n"
+            "1,p,0.5,TRUE,1,3.5\n2,q,-1,FALSE,2.5,0.5\n3,p,2,TRUE,1,4\n"
+        )
+        numeric = ("x", "got", "y")
+        site.add(
+            9,
+            "trial",
+            arff,
+            [
+                (name, "numeric" if name in numeric else "nominal", name == "y")
+                for name in ("x", "drug", "got", "seen", "fee", "y")
+            ],
+        )
+        table = OpenMLDataset(
+            id=9, event="seen", roles={"fee": "fee"}, ignore=["drug", "got"]
+        ).load(0)
+        assert [c.name for c in table.columns] == ["x"]
+        assert table.role("event").tolist() == [1, 0, 1]
+        assert table.role("fee").tolist() == [1, 2.5, 1]
+        table = OpenMLDataset(
+            id=9, treatment="drug", outcome="got", costs={"p": "fee", "q": "y"}
+        ).load(0)
+        assert table.target.name == "drug" and table.target.classes == ("p", "q")
+        assert table.role("costs").tolist() == [[1, 3.5], [2.5, 0.5], [1, 4]]
+        assert [c.name for c in table.columns] == ["x", "seen"]
+        with pytest.raises(DataError, match="dataset.outcome: unknown column 'fees'"):
+            OpenMLDataset(id=9, outcome="fees").load(0)
+        with pytest.raises(ConfigError, match="dataset.treatment=drug is the target; leave"):
+            OpenMLDataset(id=9, treatment="drug", target="y").load(0)
+
     def test_exactly_one_of_number_and_name_is_asked_for(self):
         with pytest.raises(ConfigError, match="needs dataset.id=NUMBER or dataset.data_name=NAME"):
             OpenMLDataset().load(0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from arboretum.api import (
     cost_role,
 )
 from arboretum_data.file import FileDataset
+from arboretum_data.named import component_of
 from arboretum_data.reading.build import TaskChoice
 
 HEADER = "x,drug,got,chance,seen,time,a,b\n"
@@ -51,6 +55,17 @@ def test_events_stand_beside_times(tmp_path):
         path=written(tmp_path), target="time", event="seen", task=TaskChoice.regression
     ).load(0)
     np.testing.assert_array_equal(table.role(EVENT), [1, 0, 1])
+
+
+def test_few_whole_times_of_events_are_numbers(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,months,seen\n1,3,1\n2,5,0\n3,3,1\n")
+    table = FileDataset(path=str(path), target="months", event="seen").load(0)
+    assert table.target.values.tolist() == [3, 5, 3]
+    said = FileDataset(
+        path=str(path), target="months", event="seen", task=TaskChoice.classification
+    )
+    assert said.load(0).target.classes == ("3", "5")
 
 
 def test_a_role_of_a_component_s_own_is_read_by_its_name(tmp_path):
@@ -130,3 +145,58 @@ def test_rows_in_parts_say_no_roles(tmp_path):
     pandas.read_csv(written(tmp_path)).to_parquet(path)
     with pytest.raises(CapabilityError, match=r"rows in parts say no event; use rows=memory"):
         FileDataset(path=str(path), target="time", event="seen").in_parts(0)
+
+
+@pytest.fixture
+def stored(no_home):
+    """A set of a data home, without a manifest, and its component."""
+    no_home.mkdir()
+    rows = [f"{row},{target}" for row, target in zip(ROWS, "ynn", strict=True)]
+    text = HEADER.strip() + ",target\n" + "\n".join(rows) + "\n"
+    (no_home / "mine.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return component_of("mine")
+
+
+def test_a_named_set_says_roles_by_its_columns(stored):
+    ignored = ("seen", "time", "a", "b", "target")
+    table = stored(treatment="drug", outcome="got", propensity="chance", ignore=ignored).load(0)
+    assert [column.name for column in table.columns] == ["x"]
+    assert table.target.classes == ("p", "q") and table.target.codes.tolist() == [0, 1, 0]
+    assert table.role(OUTCOME).tolist() == [0.5, -1, 2]
+    assert table.role(PROPENSITY).tolist() == [0.25, 1, 0.5]
+    table = stored(costs={"y": "a", "n": "b"}, roles={"fee": "got"}, ignore=("time",)).load(0)
+    assert table.target.name == "target"
+    assert [column.name for column in table.columns] == ["x", "drug", "chance", "seen"]
+    assert table.role(COSTS).tolist() == [[2, 0], [0, 1.5], [-1, 0]]
+    assert table.role("fee").tolist() == [0.5, -1, 2]
+
+
+def test_a_named_set_predicts_another_column_and_keeps_its_own_target_as_one(stored):
+    table = stored(target="time", event="seen").load(0)
+    assert table.is_regression and table.target.values.tolist() == [3.5, 0.5, 4]
+    assert table.role(EVENT).tolist() == [1, 0, 1]
+    assert table.columns[-1].name == "target" and table.columns[-1].categories == ("n", "y")
+    # whole numbers that are few are classes, as of a file
+    assert stored(target="seen").load(0).target.classes == ("0", "1")
+    with pytest.raises(DataError, match="dataset.event: unknown column 'sen'"):
+        stored(target="time", event="sen").load(0)
+    with pytest.raises(ConfigError, match="dataset.treatment=drug is the target; leave"):
+        stored(treatment="drug", target="time").load(0)
+
+
+def test_roles_of_the_manifest_are_those_of_the_set(stored, no_home):
+    entry = {"name": "mine", "target": "time", "task": "regression", "event": "seen"}
+    entry |= {"costs": {"p": "a"}, "roles": {"fee": "got"}}
+    (no_home / "manifest.json").write_text(json.dumps({"datasets": [entry]}))
+    table = stored().load(0)
+    assert sorted(table.roles) == [cost_role("p"), "event", "fee"]
+    # what is said besides is added, and what is left out takes no role away
+    table = stored(ignore=("x",), propensity="chance").load(0)
+    assert sorted(table.roles) == [cost_role("p"), "event", "fee", "propensity"]
+    assert [column.name for column in table.columns] == ["drug", "b", "target"]
+    assert table.role("fee").tolist() == [0.5, -1, 2]
+    # rows without a value of another target go, and take what is known of them along
+    (no_home / "mine.csv.gz").write_bytes(
+        gzip.compress(b"x,time,seen,got,a,kind\n1,2,1,5,0,u\n2,3,0,6,0,\n3,4,1,7,0,v\n")
+    )
+    assert stored(target="kind").load(0).role("fee").tolist() == [5, 7]
