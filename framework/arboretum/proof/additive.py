@@ -176,6 +176,7 @@ class Additive:
             room(sides),
             room(sides),
             room(2 * columns),
+            room(2 * columns),
             room(sides, np.uint8),
             room(columns, np.uint8),
             room(columns),

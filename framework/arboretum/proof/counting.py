@@ -94,7 +94,8 @@ NUMBERS = np.dtype(
     align=True,
 )
 Node = namedtuple(
-    "Node", "mask columns test_cost words ends ones totals low own claimed tried state rank numbers"
+    "Node",
+    "mask columns test_cost words ends ones totals low own high claimed tried state rank numbers",
 )
 """A set.
 
@@ -103,8 +104,10 @@ columns, test_cost : int64, and what it costs to ask them.
 words : uint64, ``words[w · columns + c]``. ends : int64[groups], first word after each.
 ones : int64, sums by plane and column; totals : int64[planes].
 low, own : int64[levels, 2, columns], bounds of sides, and those of them that are from counting or a
-    record.   A level is a number of leaves from 1 on, or there is one. claimed : int64[2, columns],
-    what somebody says of sides.
+    record.   A level is a number of leaves from 1 on, or there is one.
+high : int64[2, columns], what sides cost at most without a limit on leaves, as a leaf or with a
+    test: for who looks for a proof.
+claimed : int64[2, columns], what somebody says of sides.
 tried : uint8, as ``low``.
 state : uint8.
 rank : int64, weight of the smaller side.
@@ -310,7 +313,9 @@ def bound_sides(ground, log, node, scratch):
     for s in range(2):
         leaf, two = scratch.loss[s * n : (s + 1) * n], scratch.most[s * n : (s + 1) * n]
         cost_leaves(ground, node, s, leaf, two)
+        high = node.high[s * n : (s + 1) * n]
         for c in range(n):
+            high[c] = leaf[c]
             two[c] = 2 * ground.p + node.numbers.cheapest * mass_of(ground, node, c, s)
         for level in range(levels_of(leaves)):
             first = (2 * level + s) * n
@@ -393,6 +398,8 @@ def count_column(ground, node, scratch, c):
                 cost = min(cost, more + 3 * p)
             node.own[place] = max(node.own[place], cost)
             node.low[place] = max(node.low[place], cost)
+        if depth != 0:
+            node.high[s * n + c] = min(node.high[s * n + c], two + 2 * p)
 
 
 @inner
