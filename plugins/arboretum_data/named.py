@@ -15,7 +15,7 @@ from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import (
     WORDING,
-    Told,
+    Overrides,
     described_anew,
     mapping_param,
     one_against_rest,
@@ -77,8 +77,10 @@ class NamedDataset:
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
         target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
-        told = Told(self.kinds, self.ignore, target, bool(self.treatment), roles)
-        return worded(one_against_rest(described_anew(table, told), self.positive), self.questions)
+        overrides = Overrides(self.kinds, self.ignore, target, bool(self.treatment), roles)
+        return worded(
+            one_against_rest(described_anew(table, overrides), self.positive), self.questions
+        )
 
     def __reduce__(self) -> tuple[Callable[[str, Facts], NamedDataset], tuple[str, Facts]]:
         """The class is made at run time, so an instance travels to another process by its name."""

@@ -350,8 +350,8 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
 
 
 @attrs.frozen
-class Told:
-    """What is said of a table that is there.
+class Overrides:
+    """What is said of a table in place of its own words.
 
     kinds : column → kind, instead of its own.   ignore : columns to leave out.
     target : column to predict instead of the table's own target; None: that.
@@ -366,12 +366,15 @@ class Told:
     roles: Mapping[str, str] = attrs.field(factory=dict)
 
 
-def described_anew(table: Table, told: Told) -> Table:
-    """Return the table built again from its cells, as it is told to be; raises DataError as
+def described_anew(table: Table, overrides: Overrides) -> Table:
+    """Return the table built again from its cells, as these say; raises DataError as
     :func:`build_table`.
     """
-    target, kinds = table.target, told.kinds
-    if not (kinds or told.ignore or told.roles) and told.target in (None, target.name):
+    target, kinds = table.target, overrides.kinds
+    if not (kinds or overrides.ignore or overrides.roles) and overrides.target in (
+        None,
+        target.name,
+    ):
         return table
     classes = (
         Column(target.name, ColumnKind.categorical, target.codes, target.classes)
@@ -380,21 +383,21 @@ def described_anew(table: Table, told: Told) -> Table:
     )
     columns = [*table.columns, classes or Column(target.name, ColumnKind.continuous, target.values)]
     own, task = {c.name: c.kind.value for c in columns}, TaskChoice(table.task.value)
-    if told.target not in (None, target.name):
-        own.pop(told.target, None)
-        task = TaskChoice.classification if told.classes else TaskChoice.auto
+    if overrides.target not in (None, target.name):
+        own.pop(overrides.target, None)
+        task = TaskChoice.classification if overrides.classes else TaskChoice.auto
     known = {f"{_KNOWN}{role}": values for role, values in table.roles.items()}
     schema = Schema(
-        told.target or target.name,
+        overrides.target or target.name,
         {**own, **kinds},
         {
             c.name: c.categories
             for c in columns
             if c.categories and kinds.get(c.name) != ColumnKind.continuous.value
         },
-        ignore=tuple(told.ignore),
+        ignore=tuple(overrides.ignore),
         task=task,
-        roles={**{name.removeprefix(_KNOWN): name for name in known}, **told.roles},
+        roles={**{name.removeprefix(_KNOWN): name for name in known}, **overrides.roles},
     )
     cells = [*map(_cells_of, columns), *(Cells(name, numbers=one) for name, one in known.items())]
     built = build_table(table.name, cells, schema)

@@ -22,7 +22,7 @@ from arboretum_data.home import (
 )
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, named_components
 from arboretum_data.plugin import arboretum_components
-from arboretum_data.reading.build import Told, described_anew
+from arboretum_data.reading.build import Overrides, described_anew
 
 SMALL = ["play-tennis", "iris-setosa", "balance-scale", "diabetes"]
 
@@ -330,7 +330,7 @@ def test_columns_can_be_taken_as_another_kind():
     iris = component_of("iris")(kinds={"petal_width": "categorical"}).load(0)
     width, own = iris.column("petal_width"), canonical("iris").column("petal_width")
     assert [float(width.categories[i]) for i in width.values] == own.values.tolist()
-    back = described_anew(iris, Told({"petal_width": "continuous"}))
+    back = described_anew(iris, Overrides({"petal_width": "continuous"}))
     assert back.column("petal_width").values.tolist() == own.values.tolist()
 
 
@@ -358,8 +358,8 @@ def test_a_missing_value_stays_missing_in_another_kind():
     table = Table(
         "t", (column,), Target("y", Task.classification, np.array([0, 1, 0], np.int32), ("a", "b"))
     )
-    taken = described_anew(table, Told({"x": "categorical"}))
+    taken = described_anew(table, Overrides({"x": "categorical"}))
     assert taken.columns[0].values.tolist() == [1, -1, 0]
     assert taken.columns[0].categories == ("1.5", "2")
-    back = described_anew(taken, Told({"x": "continuous"})).columns[0].values
+    back = described_anew(taken, Overrides({"x": "continuous"})).columns[0].values
     assert np.array_equal(back, column.values, equal_nan=True)
