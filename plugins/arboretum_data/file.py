@@ -127,10 +127,12 @@ class FileDataset:
                 f"it as .parquet{_parquet_command(path, self._sign_between())}"
             )
         schema = self._schema(self.ignore, self.weight, SIGNS[self.decimal])
-        if schema.roles:
+        for role, column in schema.roles.items():
+            field = field_of_role(role)
             raise CapabilityError(
-                f"rows in parts say no {next(iter(schema.roles))}; use rows=memory, or leave "
-                f"dataset.{field_of_role(next(iter(schema.roles)))} out"
+                f"rows in parts say no {role}, since what grows by tables alone reads none; use "
+                f"rows=memory, or leave dataset.{field} out and say 'dataset.ignore=[{column}]', "
+                f"lest {column!r} be an attribute"
             )
         name = path.name.split(".", maxsplit=1)[0] or path.name
 

@@ -96,6 +96,11 @@ def refuse_unfit(request: Request) -> None:
         store.check_installed()
     for fault in find_what_needs_rows(parts):
         raise CapabilityError(f"{fault}; use rows=memory")
+    for reader, role in check.roles_read(parts):
+        raise CapabilityError(
+            f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
+            "alone; use rows=memory"
+        )
     if parts.split is not None and not hasattr(parts.split, "assign_rows"):
         raise CapabilityError(
             f"{check.label(parts.split)} divides a table, and {rows} holds none: it has no "
@@ -210,7 +215,9 @@ def _data_in_parts(dataset: Dataset, seed: int) -> InParts:
     table = check.returned(dataset.load(seed), Table, dataset, "load")
     check_usable(table)
     note = f"{check.label(dataset)} is loaded at once, and only then read part by part"
-    noted = attrs.evolve(table, notes={**table.notes, "parts": note})
+    if table.roles:
+        note += f"; what rows say besides ({', '.join(table.roles)}) is left out of its checksum"
+    noted = attrs.evolve(table, notes={**table.notes, "parts": note}, roles={})
     return table_in_parts(noted, [LARGE] * (table.n_rows // LARGE))
 
 

@@ -143,7 +143,9 @@ def test_rows_in_parts_say_no_roles(tmp_path):
 
     path = tmp_path / "rows.parquet"
     pandas.read_csv(written(tmp_path)).to_parquet(path)
-    with pytest.raises(CapabilityError, match=r"rows in parts say no event; use rows=memory"):
+    with pytest.raises(
+        CapabilityError, match=r"rows in parts say no event, .*'dataset.ignore=\[seen\]'"
+    ):
         FileDataset(path=str(path), target="time", event="seen").in_parts(0)
 
 

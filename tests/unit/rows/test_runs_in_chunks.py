@@ -178,6 +178,21 @@ def test_what_needs_the_table_is_refused_by_name_before_a_row_is_coded(override,
         arboretum.run([*overrides(file, "label", "chunks"), override])
 
 
+def test_a_component_that_reads_roles_is_refused_by_name(file):
+    times = [*overrides(file, "cost", "chunks"), "method=greedy", "criterion=log_rank"]
+    with pytest.raises(CapabilityError, match=r"criterion log_rank reads the event .*rows=memory"):
+        arboretum.run(times)
+
+
+def test_what_rows_say_besides_is_left_out_with_a_note():
+    words = ["dataset=trial", "split=none", "method=cart", "encoder=midpoints"]
+    run = arboretum.run([*words, "rows=chunks"])
+    (note,) = (note for note in run.notes if "loaded at once" in note)
+    assert note.endswith("say besides (outcome, propensity) is left out of its checksum")
+    known = arboretum.run(words)
+    assert run.tree == known.tree and run.data["sha256"] != known.data["sha256"]
+
+
 def test_a_split_that_cannot_be_made_part_by_part_is_refused_by_name(file, monkeypatch):
     divided = [*overrides(file, "label", "chunks"), "split=holdout"]
     with pytest.raises(CapabilityError, match=r"encoder midpoints.*encoder.fit_on=train"):
