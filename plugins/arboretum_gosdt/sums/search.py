@@ -1,26 +1,24 @@
 """The least sum of leaf costs + p · leaves over trees of binary tests, for any cost of sums.
 
-Objects are rows that all tests see alike; M are their moments.  All pairs of tests are counted by
-products of matrices, and leaf costs are taken of whole arrays of sums at once, so that a cost that
-is written in NumPy is as fast as any::
+Objects are rows that all tests see alike; M are their moments.  Kernels count sums
+(:mod:`.pairs`) and keep bounds (:mod:`.sides`); the leaf cost c is the author's Python, asked of
+some ten thousand leaves at once, whatever sets they belong to::
 
     solve(S, d, budget):                                  # trees of at most d tests on a path
         leaf = c(Σ M) + p;  none below 2p + Σ c(each object's M), where c is superadditive
         d = 0 or that is no better: the leaf
-        d = 1: sums of all sides at once; the best pair of leaves
-        else:  P[f, g] = Σ of the objects with f and g, for all pairs
-               two[f, side] = the best of one and two leaves on each side of f
-               best = the best tree of depth 2: min over f of two[f, 0] + two[f, 1]
-               d = 2: that
-               low[f, side] = min(two, 3p + Σ c(each object's M) on the side)
-               for f by low[f, 0] + low[f, 1], as long as that is below min(best, budget):
-                   solve the side that weighs more, with what the other leaves of the budget
-                   then the other, if both can still be below
+        count S; two[side, i] = the best of one and two leaves on each side of each test
+        d ≤ 2: best over i of two[0, i] + two[1, i]
+        else:  low, high of the sides of all tests                                 (bound_sides)
+               while some low[0, i] + low[1, i] < min(upper of S, budget):
+                   sides = the next open ones                                     (choose_sides)
+                   of two levels: count them together; take their trees
+                   of more: solve it, with what the other side leaves of the budget
+                   upper of S = min over i of high[0, i] + high[1, i]
 
-Invariants: low is only raised, best only lowered.  A set that is remembered has a lower bound for
-its depth and every lower one, and a tree of no more than its depth.  Costs are floats: sums of n
-terms in an order of BLAS's choosing, so that values are good to TOLERANCE of the root's leaf, which
-bounds are lowered by.
+Invariants: low is only raised, upper only lowered.  A set that is remembered has a lower bound for
+its depth, and a tree of no more than its depth.  Costs are floats: sums of n terms, and differences
+of such, so that values are good to TOLERANCE of the root's leaf, which bounds are lowered by.
 """
 
 from __future__ import annotations
@@ -32,13 +30,45 @@ import attrs
 import numpy as np
 
 from arboretum.api import ContractError
+from arboretum.kernels.solving.fingerprints import random_words
+from arboretum.kernels.solving.memo import MemoArrays
+from arboretum_gosdt.sums.pairs import (
+    POSITION,
+    SumsBatch,
+    SumsNode,
+    SumsTable,
+    count_node,
+    fill_cells,
+    open_node,
+    open_sides,
+    open_whole,
+    take_cells,
+)
+from arboretum_gosdt.sums.sides import (
+    NOTHING,
+    Memo,
+    Sides,
+    bound_sides,
+    choose_sides,
+    enter_set,
+    enter_side,
+    keep_bounds,
+    take_side,
+    take_two_levels,
+)
 
 TOLERANCE = 1e-10
 """Of the sum of absolute costs of all objects as leaves and of the root's leaf."""
-BLOCK = 1 << 22
-"""Sums of pairs that are taken at once."""
+CELLS = 1 << 14
+"""Leaves that are asked at once: their sums and what is made of them stay in a core's cache."""
+MOST_SETS = 32
+"""Sets that are counted together."""
 DEEP = 1 << 20
 """Tests on a path: any number."""
+MOST_COMPARED = 2000
+"""Tests whose sides are compared in pairs, a byte each."""
+PAIRS_BYTES = 1 << 28
+"""That sums of pairs may take which are kept on the way down, where nothing else is said."""
 
 
 class OutOfBudget(Exception):
@@ -47,17 +77,6 @@ class OutOfBudget(Exception):
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
-
-
-@attrs.define(eq=False)
-class Known:
-    """What is known of a set within a depth: bounds of its cost, and the tests of its best tree in
-    preorder (−1: a leaf; the side of outcome 1 first).
-    """
-
-    lower: float
-    upper: float
-    tree: list[int]
 
 
 class SumsSearch:
@@ -84,36 +103,85 @@ class SumsSearch:
         depth: int = DEEP,
         least: int = 1,
     ) -> None:
-        self.outcome = np.ascontiguousarray(outcome)
-        self.moments = np.column_stack([moments, rows])  # rows are counted beside the sums
-        self._leaf, self.p, self.depth, self.least = leaf, p, depth, least
-        n = len(outcome)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            alone = np.asarray(leaf(self.moments[:, :-1]), np.float64)
-        self.alone = alone if superadditive else np.full(n, -np.inf)
-        _refuse_nan(self.alone, self.moments)  # of which no bound could be made
-        whole = self.moments.sum(axis=0)
-        self.upper = float(self.costs(whole[None])[0])
+        n, self._k = len(outcome), moments.shape[1]
+        self._leaf, self.p, self.depth, self.least = leaf, p, min(depth, n - 1), least
+        counted = exact_sums(np.asarray(moments, np.float64), rows)
+        alone = self._ask(counted.sums[:, : self._k])
+        if superadditive:  # of NaN no bound could be made
+            refuse_nan(alone, counted.sums[:, : self._k])
+        self._floor = superadditive and bool(np.isfinite(alone).all())
+        self._compare = self._floor and least <= 1 and bool((rows > 0).all())
+        self._rows = counted.rows
+        cost = self._cost_of(counted.sums.sum(axis=0))
         sizes = np.abs(alone[np.isfinite(alone)])  # of objects that may be leaves by themselves
-        self.slack = TOLERANCE * float(sizes.sum() + abs(self.upper))
-        self.best = [-1]
-        self.lower = self._floor(np.arange(n), self.upper)
-        self.subproblems = 0
-        self._known: dict[tuple[bytes, int], Known] = {}
-        self._bytes = 0
+        self.slack = TOLERANCE * float(sizes.sum() + abs(cost))
+        self._alone = float(alone.sum()) if self._floor else NOTHING
+        self._negated = 2 * outcome.sum(axis=0, dtype=np.int64) > n
+        inside = outcome.astype(bool) ^ self._negated
+        self._table = table_of(inside, counted, alone if self._floor else np.zeros(n))
+        self.subproblems, self._known = 0, 1
+        self._batch = self._allocate()
+        self._arrays = MemoArrays(
+            {"lower": float, "upper": float, "first": np.int64, "one": np.int64, "rest": np.int64}
+        )
+        self._memo = Memo._make(self._arrays.values())
+        own = self._table.words.sum(axis=0, dtype=np.uint64)
+        enter_set(self._memo, own, self.depth, 0)
+        self._memo.upper[0] = cost
+        self._memo.lower[0] = min(cost, 2 * p + self._alone) if self.depth else cost
+        self._held = 0
         self._until: float | None = None
         self._most_bytes: int | None = None
         self._report: Callable[[], None] = lambda: None
 
-    def costs(self, sums: np.ndarray) -> np.ndarray:
-        """Return float64[…]: what leaves cost whose objects have these sums, float64[…, k + 1], the
-        last the number of rows, with p; ∞ where these are too few.  Raises ContractError for NaN.
+    def _cost_of(self, sums: np.ndarray) -> float:
+        """Return what a leaf of these sums, float64[K], costs with its price; ∞ where rows are
+        few.  Raises ContractError for NaN.
         """
-        few = sums[..., -1] < max(self.least, 0.5)
+        if sums[self._rows] < max(self.least, 0.5):
+            return np.inf
+        sums = sums[None, : self._k]
+        found = self._ask(sums)
+        refuse_nan(found, sums)
+        return float(found[0]) + self.p
+
+    def _ask(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64[…], a copy: what leaves of these sums, float64[…, k], cost."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(few, np.inf, np.asarray(self._leaf(sums[..., :-1])) + self.p)
-        _refuse_nan(found, sums)  # every comparison with it is false, so that it would win
-        return found
+            return np.array(self._leaf(sums), np.float64)
+
+    @property
+    def lower(self) -> float:
+        """What every tree costs at least."""
+        return float(self._memo.lower[0]) if self._memo.lower[0] > NOTHING / 2 else -np.inf
+
+    @property
+    def upper(self) -> float:
+        """What the best tree known costs."""
+        return float(self._memo.upper[0])
+
+    @property
+    def best(self) -> list[int]:
+        """The tests of the best tree known in preorder, −1 for a leaf, the side of outcome 1
+        first.
+        """
+        tests, waiting = [], [0]
+        while waiting:
+            tree = waiting.pop()
+            if tree < 0:
+                tests += [-1] if tree == -1 else [-2 - tree, -1, -1]
+                continue
+            tests.append(int(self._memo.first[tree]))
+            if tests[-1] >= 0:
+                below = [int(self._memo.rest[tree]), int(self._memo.one[tree])]
+                waiting += below[::-1] if self._negated[tests[-1]] else below
+        return tests
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of the arrays of the search."""
+        fixed = sum(np.asarray(one).nbytes for each in (self._table, self._batch) for one in each)
+        return self._arrays.bytes_used() + fixed + self._held
 
     def run(
         self,
@@ -128,181 +196,257 @@ class SumsSearch:
         report : called as bounds improve.
         """
         self._until, self._most_bytes, self._report = until, memory_bytes, report
+        tests, n = self._table.inside.shape
         try:
-            found = self._solve(np.arange(len(self.outcome)), self.depth, np.inf, root=True)
+            if tests and self._memo.lower[0] < self._memo.upper[0]:
+                self._check_time()
+                self._solve(np.arange(n), np.arange(tests), 0, self.depth, np.inf)
         except OutOfBudget as ended:
+            self._held = 0
             return ended.what
-        self.lower, self.upper, self.best = found.lower, found.upper, found.tree
+        self._memo.lower[0] = self._memo.upper[0]
         report()
         return ""
 
-    def _floor(self, objects: np.ndarray, leaf: float) -> float:
-        """No tree of these objects costs less: a leaf, or two and what objects cost by
-        themselves.
-        """
-        return float(min(leaf, 2 * self.p + self.alone[objects].sum()))
-
-    def _solve(
-        self, objects: np.ndarray, depth: int, budget: float, *, root: bool = False
-    ) -> Known:
-        """Return what is known of a set after its search: solved, or no tree below the budget."""
-        depth = min(depth, len(objects) - 1)
-        key = objects.tobytes(), depth
-        known = self._known.get(key)
-        if known is not None and (known.lower >= known.upper or known.lower >= budget):
-            return known
+    def _check_time(self) -> None:
         if self._until is not None and time.monotonic() >= self._until:
             raise OutOfBudget("seconds")
-        if known is None:
-            leaf = float(self.costs(self.moments[objects].sum(axis=0)[None])[0])
-            known = Known(self._floor(objects, leaf) if depth > 0 else leaf, leaf, [-1])
-            self._remember(key, known)
-        if known.lower >= min(known.upper, budget) or not self.outcome.shape[1]:
-            known.lower = max(known.lower, min(known.upper, budget))
-            return known
-        pairs = self._count_pairs(objects, depth)
-        if pairs.best < known.upper:
-            known.upper, known.tree = pairs.best, pairs.tree()
+
+    def _solve(
+        self, objects: np.ndarray, tests: np.ndarray, number: int, depth: int, budget: float
+    ) -> None:
+        """Solve the set with this number in the memo, or show that no tree is below the budget.
+
+        objects : int64; tests : int64, those that may divide it.
+        """
+        self._make_room()
+        self.subproblems += 1
+        node = self._node(objects, tests, deep=depth > 2)
+        m, table, memo = len(node.test), self._table, self._memo
+        compared = m if depth > 2 and self._compare and m <= MOST_COMPARED else 0
+        inside = np.zeros((compared, compared), np.uint8)
+        open_whole(table, self._batch, node)
+        self._ask_batch(node, self._batch._replace(inside=inside))
+        memo.upper[number] = min(memo.upper[number], self._batch.cost[0])
         if depth <= 2:
-            known.lower = known.upper
-            return known
-        self._search_tests(objects, depth, budget, known, pairs, root=root)
-        return known
+            self._take_few_levels(node, number, depth)
+            return
+        sides = Sides(
+            low=np.zeros((2, m)),
+            high=np.zeros((2, m)),
+            alone=np.zeros((2, m)),
+            objects=np.zeros((2, m), np.int64),
+            tree=np.zeros((2, m), np.int64),
+            inside=inside,
+        )
+        bound_sides(self._batch, node, memo, sides, depth, self.p, self._floor)
+        held = node.both.nbytes + node.both_word.nbytes
+        self._held += held
+        self._search_tests(node, sides, number, depth, budget)
+        self._held -= held
 
     def _search_tests(
-        self,
-        objects: np.ndarray,
-        depth: int,
-        budget: float,
-        known: Known,
-        pairs: Pairs,
-        *,
-        root: bool,
+        self, node: SumsNode, sides: Sides, number: int, depth: int, budget: float
     ) -> None:
-        """Try each test first, by what its sides cost at least; tightens ``known``."""
-        low = pairs.low
-        both = low.sum(axis=0)
-        open_tests = (both < np.inf) & pairs.divides
-        waiting = list(np.flatnonzero(open_tests)[np.argsort(both[open_tests], kind="stable")])
-        while waiting:
-            f = min(waiting, key=lambda test: float(low[:, test].sum()))
-            limit = min(known.upper, budget)
-            bound = float(low[:, f].sum())
-            if root:
-                self.lower = max(self.lower, min(known.upper, bound))
-                self.upper, self.best = known.upper, known.tree
+        """Solve sides of a node's tests, by what both cost at least; tightens what the memo has of
+        it.
+        """
+        table, batch, m = self._table, self._batch, len(node.test)
+        most = max(1, min(len(batch.width), CELLS // max(1, 2 * m * (m - 1))))
+        asked = np.zeros((2, most), np.int64)
+        while True:
+            keep_bounds(node, self._memo, sides, number)
+            if number == 0:
                 self._report()
-            if bound >= limit:
-                break
-            waiting.remove(f)
-            inside = self.outcome[objects, f] == 1
-            sides = objects[~inside], objects[inside]
-            trees: dict[int, list[int]] = {}
-            for side in sorted((0, 1), key=lambda s: -len(sides[s])):
-                found = self._solve(sides[side], depth - 1, limit - float(low[1 - side, f]))
-                low[side, f] = max(low[side, f], found.lower)
-                if found.lower < found.upper:  # not solved: above what the budget leaves
-                    break
-                trees[side] = found.tree
-            if len(trees) == 2 and (cost := float(low[:, f].sum())) < known.upper:
-                known.upper = cost
-                known.tree = [int(f), *trees[1], *trees[0]]
-        rest = float(low.sum(axis=0)[open_tests].min(initial=np.inf))
-        known.lower = max(known.lower, min(known.upper, rest))
+            limit = min(float(self._memo.upper[number]), budget)
+            count = choose_sides(sides, limit, depth, asked, len(batch.objects) - 1)
+            if count == 0:
+                return
+            self._check_time()
+            self._make_room()
+            i, side = asked[:, 0].tolist()
+            left = min(depth, int(sides.objects[side, i])) - 1
+            if left <= 2:
+                self.subproblems += count
+                open_sides(table, batch, node, asked, count, self.least)
+                self._ask_batch(node, batch)
+                self._known = take_two_levels(
+                    batch, node, self._memo, sides, asked, self._known, self._floor
+                )
+                continue
+            child = enter_side(self._memo, node, i, side, left, self._known)
+            self._known = max(self._known, child + 1)
+            self._memo.lower[child] = max(self._memo.lower[child], sides.low[side, i])
+            mine = node.objects[table.inside[node.test[i], node.objects] == side]
+            rest = float(sides.low[1 - side, i])
+            self._solve(mine, node.test, child, left, limit - rest)
+            take_side(self._memo, sides, i, side, child, self._floor)
 
-    def _remember(self, key: tuple[bytes, int], known: Known) -> None:
-        self._bytes += len(key[0]) + 400
-        if self._most_bytes is not None and self._bytes > self._most_bytes:
+    def _take_few_levels(self, node: SumsNode, number: int, depth: int) -> None:
+        """Keep the best tree of one or two levels of the root, which was counted."""
+        batch, memo = self._batch, self._memo
+        costs = batch.two if depth == 2 else batch.leaf
+        both = costs[0, :, : batch.width[0]].sum(axis=0)
+        if len(both) and both.min() < memo.upper[number]:
+            at = int(both.argmin())
+            second = batch.second[0, :, at].tolist() if depth == 2 else [-1, -1]
+            trees = [-1 if place < 0 else -2 - int(node.test[place]) for place in second]
+            memo.upper[number], memo.first[number] = both[at], node.test[at]
+            memo.rest[number], memo.one[number] = trees
+
+    def _node(self, objects: np.ndarray, tests: np.ndarray, *, deep: bool) -> SumsNode:
+        """Return a set with its sums.
+
+        objects : int64; tests : int64, those that may divide it; deep : whether its sides are to be
+            solved, so that it keeps the sums of pairs.
+        """
+        many, k = len(tests), self._table.moments.shape[1]
+        node = SumsNode(
+            objects=objects,
+            test=np.empty(many, np.int64),
+            whole=np.empty(k),
+            own=np.empty(2, np.uint64),
+            alone=np.empty(1),
+            one=np.empty((many, k)),
+            word=np.empty((many, 2), np.uint64),
+            alone_of=np.empty(many),
+            objects_of=np.empty(many, np.int64),
+            both=np.empty((0, k)),
+            both_word=np.empty((0, 2), np.uint64),
+        )
+        m = open_node(self._table, self._batch, node, tests, self.least)
+        names = ("test", "one", "word", "alone_of", "objects_of")
+        node = node._replace(**{name: getattr(node, name)[:m] for name in names})
+        pairs = m * (m - 1) // 2
+        most = PAIRS_BYTES if self._most_bytes is None else self._most_bytes // 2
+        if deep and pairs and self._held + 8 * pairs * (k + 2) <= most:
+            both, word = np.empty((pairs, k)), np.empty((pairs, 2), np.uint64)
+            node = node._replace(both=both, both_word=word)
+            count_node(self._table, self._batch, node)
+        return node
+
+    def _ask_batch(self, node: SumsNode, batch: SumsBatch) -> None:
+        """Count the pairs of all sets of a batch, and ask what their leaves cost."""
+        table = self._table
+        left = True
+        while left:
+            cells = fill_cells(table, batch, node)
+            sums = batch.cells[: self._k, :cells].T
+            costs = self._ask(sums)
+            left = take_cells(table, batch, costs, self.p, self.least)
+            if (cell := int(batch.position["undefined"][0])) >= 0:
+                refuse_nan(costs[[cell]], sums[[cell]])
+            self._check_time()
+
+    def _make_room(self) -> None:
+        """Make room for the sets of a batch in the memo.  Raises OutOfBudget."""
+        if not self._arrays.room_for(self._known + MOST_SETS + 1, self._most_bytes):
             raise OutOfBudget("bytes")
-        self._known[key] = known
+        self._memo = Memo._make(self._arrays.values())
 
-    @property
-    def bytes_used(self) -> int:
-        """Bytes of the sets that are remembered, about."""
-        return self._bytes
-
-    def _count_pairs(self, objects: np.ndarray, depth: int) -> Pairs:
-        """Count all tests of a set, and their pairs unless one test alone may be asked."""
-        self.subproblems += 1
-        has = self.outcome[objects].astype(np.float64)
-        moments = self.moments[objects]
-        whole = moments.sum(axis=0)
-        with_test = has.T @ moments  # [tests, k + 1]
-        sums = np.stack([whole - with_test, with_test])  # [side, tests, k + 1]
-        leaves = self.costs(sums)
-        divides = np.asarray((sums[..., -1] > 0.5).all(axis=0))
-        found = Pairs(leaves.copy(), np.full(leaves.shape, -1), leaves, divides)
-        if depth > 1:
-            self._best_pairs(has, moments, sums, found)
-        found.finish()
-        if depth > 2:
-            alone = self.alone[objects]
-            if np.isfinite(alone).all():
-                inside = has.T @ alone
-                floors = 3 * self.p + np.stack([alone.sum() - inside, inside])
-                found.low = np.minimum(found.two, floors)
-            else:
-                found.low = np.minimum(found.two, -np.inf)
-        return found
-
-    def _best_pairs(
-        self, has: np.ndarray, moments: np.ndarray, sums: np.ndarray, found: Pairs
-    ) -> None:
-        """Fill in the best of one and two leaves on each side of each test."""
-        tests, k = has.shape[1], moments.shape[1]
-        block = max(1, BLOCK // max(1, tests * k))
-        for first in range(0, tests, block):
-            some = slice(first, min(tests, first + block))
-            mine = has[:, some]
-            both = np.stack(
-                [(mine * moments[:, [j]]).T @ has for j in range(k)], axis=-1
-            )  # [some, tests, k + 1]
-            for side in (0, 1):
-                inside = both if side else sums[1][None] - both  # on the side, with g
-                cost = self.costs(inside) + self.costs(sums[side, some][:, None] - inside)
-                at = cost.argmin(axis=1)
-                least = cost[np.arange(len(at)), at]
-                better = least < found.two[side, some]
-                found.two[side, some] = np.where(better, least, found.two[side, some])
-                found.second[side, some] = np.where(better, at, -1)
-
-
-def _refuse_nan(costs: np.ndarray, sums: np.ndarray) -> None:
-    """Raise ContractError for a cost of NaN.   sums : float64[…, k + 1], of float64[…]."""
-    if (amiss := np.isnan(costs)).any():
-        raise ContractError(
-            "leaf must return a cost, or ∞, for every sum of objects, also of one alone; got nan "
-            f"for the sums {sums[amiss][0, :-1].tolist()}"
+    def _allocate(self) -> SumsBatch:
+        """Room for a batch."""
+        (tests, n), k = self._table.inside.shape, self._table.moments.shape[1]
+        sets = max(1, min(MOST_SETS, CELLS // (2 * tests + 1)))
+        room = max(CELLS, 6 * tests + 2)
+        return SumsBatch(
+            objects=np.zeros(max(n, min(sets * n, CELLS)) + 1, np.int64),
+            first=np.zeros(sets + 1, np.int64),
+            kind=np.zeros(sets, np.int64),
+            width=np.zeros(sets, np.int64),
+            at=np.zeros((sets, tests), np.int64),
+            whole=np.zeros((sets, k)),
+            one=np.zeros((sets, tests, k)),
+            own=np.zeros((sets, 2), np.uint64),
+            cost=np.zeros(sets),
+            leaf=np.zeros((sets, 2, tests)),
+            two=np.zeros((sets, 2, tests)),
+            second=np.zeros((sets, 2, tests), np.int64),
+            inside=np.zeros((0, 0), np.uint8),
+            cells=np.zeros((k, room)),
+            both=np.zeros((room // 4 + 1, k)),
+            sums=np.zeros((tests, k)),
+            word=np.zeros((tests, 2), np.uint64),
+            place=np.zeros(tests, np.int64),
+            listed=np.zeros(tests, np.int64),
+            slot=np.zeros(1 << (2 * tests).bit_length(), np.int64),
+            position=np.zeros(1, POSITION),
         )
 
 
-@attrs.define(eq=False)
-class Pairs:
-    """What counting tells of the tests of a set.
+@attrs.frozen(eq=False)
+class Counted:
+    """What is summed of objects.
 
-    two : float64[side, tests], the best of one and two leaves on a side.
-    second : int64[side, tests], its test, −1: a leaf.
-    low : float64[side, tests], no tree of the side costs less.
-    divides : bool[tests], whether both sides hold rows.
-    best, first : of the best tree of depth 2 at most, and its first test.
+    sums : float64[objects, K], K a multiple of four; the last may be 0 for all.
+    rows : the place of the number of rows.   asked : how many are not there to fill up.
     """
 
-    two: np.ndarray
-    second: np.ndarray
-    low: np.ndarray
-    divides: np.ndarray
-    best: float = np.inf
-    first: int = -1
+    sums: np.ndarray
+    rows: int
+    asked: int
 
-    def finish(self) -> None:
-        """Find the best first test."""
-        both = np.where(self.divides, self.two.sum(axis=0), np.inf)
-        if len(both):
-            self.first = int(both.argmin())
-            self.best = float(both[self.first])
 
-    def tree(self) -> list[int]:
-        """Return the best tree of depth 2 in preorder."""
-        sides = [int(self.second[side, self.first]) for side in (1, 0)]
-        below = [[-1] if test < 0 else [test, -1, -1] for test in sides]
-        return [self.first, *below[0], *below[1]]
+def exact_sums(moments: np.ndarray, rows: np.ndarray) -> Counted:
+    """Return moments, float64[objects, k], and the number of rows, int64[objects], among them or
+    behind them.
+
+    Each is rounded to a multiple of a power of two that any sum of it is exact for: by 2⁻⁵³ of the
+    sum of all, at most, or to the least such number, never to 0.
+    """
+    same = [c for c in range(moments.shape[1]) if (moments[:, c] == rows).all()]
+    counted = moments if same else np.column_stack([moments, rows])
+    total = np.abs(counted).sum(axis=0)
+    unit = np.exp2(np.ceil(np.log2(np.where(total > 0, total, 1.0))) - 52)
+    steps = np.rint(counted / unit)
+    steps = np.where((steps == 0) & (counted != 0), np.sign(counted), steps)
+    asked = counted.shape[1]
+    sums = np.zeros((len(counted), -(-asked // 4) * 4))
+    sums[:, :asked] = steps * unit
+    return Counted(sums, same[0] if same else asked - 1, asked)
+
+
+def table_of(inside: np.ndarray, counted: Counted, alone: np.ndarray) -> SumsTable:
+    """Return the table of objects that are inside tests, bool[objects, tests].
+
+    alone : float64[objects].
+    """
+    counts = inside.sum(axis=1, dtype=np.int64)
+    return SumsTable(
+        inside=np.ascontiguousarray(inside.T).astype(np.uint8),
+        begin=np.concatenate([[0], np.cumsum(counts)]),
+        tests=np.broadcast_to(np.arange(inside.shape[1], dtype=np.int32), inside.shape)[inside],
+        moments=counted.sums,
+        alone=alone,
+        words=random_words(len(inside)),
+        rows=counted.rows,
+        asked=counted.asked,
+    )
+
+
+def load_kernels() -> None:
+    """Compile, or load, all kernels of a search, on all objects of four tests."""
+    from arboretum.kernels.solving.fingerprints import rehash
+
+    outcome = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.uint8)
+    target = np.random.default_rng(0).normal(size=16)
+    moments = np.stack([np.ones(16), target], axis=1)
+    SumsSearch(
+        outcome,
+        moments,
+        np.ones(16, np.int64),
+        lambda sums: -(sums[..., 1] ** 2) / sums[..., 0],
+        superadditive=True,
+        p=0.1,
+        depth=4,
+    ).run(None)
+    rehash(*np.zeros((2, 2, 2), np.uint64))  # so few sets never ask for a longer memo
+
+
+def refuse_nan(costs: np.ndarray, sums: np.ndarray) -> None:
+    """Raise ContractError for a cost of NaN.   sums : float64[…, k], of float64[…]."""
+    if (amiss := np.isnan(costs)).any():
+        raise ContractError(
+            "leaf must return a cost, or ∞, for every sum of objects, also of one alone; got nan "
+            f"for the sums {sums[amiss][0].tolist()}"
+        )

@@ -33,7 +33,7 @@ from arboretum_gosdt.problem.prepared import (
     unpack_bits,
 )
 from arboretum_gosdt.problem.trees import preorder_to_nodes
-from arboretum_gosdt.sums.search import DEEP, SumsSearch
+from arboretum_gosdt.sums.search import DEEP, SumsSearch, load_kernels
 
 if TYPE_CHECKING:
     from arboretum.interfaces.objective import Objective
@@ -47,9 +47,9 @@ class LeafSums:
     """Proven least cost by sums over leaves + λ · leaves, under limits on depth and rows per leaf.
 
     Any objective of the shape ``sums``: survival times, counts, an author's own.  Sets of objects
-    are solved once each, two levels at a time by products of matrices.  Costs are floats, and
-    bounds are lowered by what sums may be off.  Stopped by a budget, Ctrl-C or SIGTERM it returns
-    its best tree and what is proven.
+    are solved once each, two levels at a time, and costs are asked of thousands of leaves at once.
+    Costs are floats, and bounds are lowered by what sums may be off.  Stopped by a budget, Ctrl-C
+    or SIGTERM it returns its best tree and what is proven.
     """
 
     kind = "solver"
@@ -69,6 +69,11 @@ class LeafSums:
         way out.
         """
         return Attempt(problem, SumsProblem(problem, context), slack=SLACK).go_on(context)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what a search calls: the same for all problems."""
+        context.progress(0, None, "loading the kernels of leaf_sums")
+        load_kernels()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """Return the objective that is certified, and its least value within the limits.  Raises

@@ -30,8 +30,9 @@ from arboretum_basics.stopping import Standard
 from arboretum_gosdt.problem.greedy import SumsReduction
 from arboretum_gosdt.regression.problem import SquaredError
 from arboretum_gosdt.regression.solver import Regression
+from arboretum_gosdt.sums import pairs, search as sums_search
 from arboretum_gosdt.sums.objectives import PoissonDeviance
-from arboretum_gosdt.sums.search import SumsSearch
+from arboretum_gosdt.sums.search import SumsSearch, exact_sums
 from arboretum_gosdt.sums.solver import LeafSums
 
 
@@ -185,6 +186,172 @@ def test_the_search_finds_what_brute_force_finds(kind):
             continue
         assert search.upper == pytest.approx(best, abs=1e-9)
         assert best - 1e-9 <= search.lower <= search.upper + 1e-9
+
+
+def drawn_sums(generator, n, columns, values):
+    """Objects by the thresholds of some columns, whose pairs lie in one another, and by words."""
+    numbers = generator.integers(0, values, (n, columns))
+    cuts = [numbers[:, [c]] > np.arange(values - 1) for c in range(columns)]
+    words = numbers[:, [0]] == np.arange(values)
+    outcome = np.unique(np.hstack([*cuts, words]).astype(np.uint8), axis=0)
+    n = len(outcome)
+    w, y = generator.integers(1, 4, n).astype(float), generator.normal(size=n).round(3)
+    return outcome, np.stack([w, w * y, w * y * y], axis=1), generator.integers(1, 3, n)
+
+
+def least_by_sets(outcome, moments, rows, leaf, p, depth, fewest):
+    """The same as :func:`least`, each set once, the last test by matrices."""
+    known = {}
+
+    def best(objects, left):
+        key = objects.tobytes(), left
+        if key not in known:
+            has, mine = outcome[objects].astype(float), moments[objects]
+            counts, whole = rows[objects], mine.sum(axis=0)
+            with np.errstate(all="ignore"):
+                found = float(leaf(whole[None])[0]) + p if counts.sum() >= fewest else np.inf
+                if left == 1:
+                    sums = np.stack([has.T @ mine, (1 - has).T @ mine])
+                    held = np.stack([has.T @ counts, (1 - has).T @ counts])
+                    costs = np.where(held < max(fewest, 1), np.inf, leaf(sums) + p)
+                    found = min(found, costs.sum(axis=0).min())
+            for f in range(outcome.shape[1]) if left > 1 else ():
+                inside = has[:, f] == 1
+                if inside.any() and not inside.all():
+                    both = best(objects[inside], left - 1) + best(objects[~inside], left - 1)
+                    found = min(found, both)
+            known[key] = found
+        return known[key]
+
+    return best(np.arange(len(outcome)), depth)
+
+
+@pytest.mark.parametrize("room", [{}, {"CELLS": 64}, {"PAIRS_BYTES": 0}, {"MOST_SETS": 1}], ids=str)
+@pytest.mark.parametrize("kind", [Squares, Huber], ids=lambda one: one.__name__)
+def test_tests_of_one_column_are_bounded_by_one_another(kind, room, monkeypatch):
+    """Objects enough that bounds, batches and what is kept of pairs do something."""
+    for name, value in room.items():
+        monkeypatch.setattr(sums_search, name, value)
+    for seed in range(tries(12)):
+        generator = np.random.default_rng([seed, 41])
+        drawn = drawn_sums(generator, int(generator.integers(20, 45)), 2, 5)
+        depth, p = int(generator.choice([3, 3, 4])), float(generator.choice([0.0, 0.3, 2.0]))
+        fewest = int(generator.choice([1, 1, 4]))
+        search = SumsSearch(
+            *drawn,
+            kind().leaf,
+            superadditive=kind.superadditive,
+            p=p,
+            depth=depth,
+            least=fewest,
+        )
+        assert search.run(None) == ""
+        truth = least_by_sets(*drawn, kind().leaf, p, depth, fewest)
+        assert search.upper == pytest.approx(truth, abs=1e-9)
+        assert search.lower == search.upper
+        assert cost_of(search.best, *drawn, kind().leaf, p, fewest, depth) == pytest.approx(truth)
+
+
+def cost_of(tests, outcome, moments, rows, leaf, p, fewest, depth):
+    """What a tree in preorder costs, counted anew; it asks ``depth`` tests on a path at most."""
+    waiting = list(reversed(tests))
+
+    def cost(objects, left):
+        assert left >= 0
+        if (test := waiting.pop()) >= 0:
+            inside = outcome[objects, test] == 1
+            return cost(objects[inside], left - 1) + cost(objects[~inside], left - 1)
+        assert rows[objects].sum() >= fewest
+        return float(leaf(moments[objects].sum(axis=0)[None])[0]) + p
+
+    return cost(np.arange(len(outcome)), depth)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_kernels_count_what_masks_count(stored, monkeypatch):
+    """The sums, the best second test and the parts of the sides of a node, and of each of them."""
+    monkeypatch.setattr(sums_search, "CELLS", 512)
+    if not stored:
+        monkeypatch.setattr(sums_search, "PAIRS_BYTES", 0)
+    for seed in range(tries(12)):
+        drawn = drawn_sums(np.random.default_rng([seed, 43]), 30, 2, 4)
+        search = SumsSearch(*drawn, Squares().leaf, superadditive=True, p=0.5, least=2)
+        table, batch = search._table, search._batch
+        inside = table.inside.T
+        everyone = np.arange(len(inside))
+        node = search._node(everyone, np.arange(inside.shape[1]), deep=True)
+        assert (len(node.both) > 0) == stored
+        m = len(node.test)
+        batch = batch._replace(inside=np.zeros((m, m), np.uint8))
+        pairs.open_whole(table, batch, node)
+        search._ask_batch(node, batch)
+        check_batch(search, node, batch, [everyone])
+        has = inside[:, node.test] == 1
+        sides = np.stack([~has, has])  # [side, objects, tests]
+        for i, j, s, t in np.ndindex(m, m, 2, 2):
+            part = not (sides[s, :, i] & ~sides[t, :, j]).any()
+            assert i == j or bool(batch.inside[i, j] >> (2 * (1 - s) + 1 - t) & 1) == part
+        batch = batch._replace(inside=np.zeros((0, 0), np.uint8))
+        places = np.array([*np.ndindex(m, 2)]).T
+        for first in range(0, 2 * m, 3):
+            asked = np.ascontiguousarray(places[:, first : first + 3])
+            count = asked.shape[1]
+            pairs.open_sides(table, batch, node, asked, count, search.least)
+            search._ask_batch(node, batch)
+            check_batch(search, node, batch, [everyone[sides[s, :, i]] for i, s in asked.T])
+
+
+def check_batch(search, node, batch, sets):
+    """Whether a batch of these sets of objects says of each what masks say."""
+    table = search._table
+    for b, objects in enumerate(sets):
+        m = batch.width[b]
+        has = table.inside.T[objects][:, node.test[batch.at[b, :m]]].astype(float)
+        mine = table.moments[objects]
+        np.testing.assert_array_equal(batch.whole[b], mine.sum(axis=0))
+        np.testing.assert_array_equal(batch.one[b, :m], has.T @ mine)
+        every = table.inside.T[objects][:, node.test]
+        both_hold = every.T.astype(np.int64) @ mine[:, table.rows].astype(np.int64)
+        rest = mine[:, table.rows].sum() - both_hold
+        divisions = {
+            min(one.tobytes(), (1 - one).tobytes())
+            for one in every.T[(both_hold >= 2) & (rest >= 2)]
+        }
+        kept = {min(one.tobytes(), (1 - one).tobytes()) for one in has.T.astype(np.uint8)}
+        assert kept == divisions and len(kept) == m
+
+        def cost(mask, mine=mine):
+            sums = mask @ mine
+            held = sums[..., table.rows]
+            with np.errstate(all="ignore"):
+                return np.where(held < 2, np.inf, Squares().leaf(sums[..., :3]) + search.p)
+
+        for side, mask in enumerate([1 - has.T, has.T]):
+            two = cost(mask)
+            np.testing.assert_allclose(batch.leaf[b, side, :m], two, atol=1e-9)
+            for j in range(m):
+                two = np.minimum(two, cost(mask * has[:, j]) + cost(mask * (1 - has[:, j])))
+            np.testing.assert_allclose(batch.two[b, side, :m], two, atol=1e-9)
+
+
+def test_sums_are_exact_whatever_their_order_and_close_to_what_was_said():
+    for seed in range(tries(100)):
+        generator = np.random.default_rng([seed, 47])
+        n = int(generator.integers(1, 200))
+        moments = generator.normal(size=(n, 3)) * 10.0 ** generator.integers(-12, 12, (n, 3))
+        moments[:, 0] = rows = generator.integers(1, 9, n)
+        moments[generator.random(n) < 0.2, 1] = 0.0
+        counted = exact_sums(moments, rows)
+        assert counted.rows == 0 and counted.asked == 3 and counted.sums.shape == (n, 4)
+        found = counted.sums[:, :3]
+        np.testing.assert_array_equal(found[:, 0], rows)
+        assert ((found == 0) == (moments == 0)).all()
+        assert (np.abs(found - moments) <= np.abs(moments).sum(axis=0) * 2.0**-51).all()
+        chosen = generator.permutation(n)
+        left, right = found[chosen[: n // 2]].sum(axis=0), found[chosen[n // 2 :]].sum(axis=0)
+        np.testing.assert_array_equal(left + right, found.sum(axis=0))
+        np.testing.assert_array_equal(found.sum(axis=0) - left, right)
+    assert exact_sums(np.full((2, 1), 0.5), np.array([1, 3])).rows == 1
 
 
 @pytest.mark.parametrize(
