@@ -353,6 +353,7 @@ def load_kernels() -> None:
     """Compile all kernels, or load them from the cache: their types are the same for every
     table.
     """
+    from arboretum_gosdt.all_trees.few_leaves import sum_pairs
     from arboretum_gosdt.all_trees.importance import Compared, grow_losses, room_for
 
     outcome, ones = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), np.ones(4, np.int64)
@@ -373,6 +374,7 @@ def load_kernels() -> None:
     fronts = all_trees.fronts(np.ones((4, 2, 2), np.int64))
     fronts.run()
     list(fronts.trees())
+    sum_pairs(outcome, np.ones((4, 2), np.int64))
 
 
 class Fronts:

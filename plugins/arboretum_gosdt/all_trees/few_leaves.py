@@ -58,17 +58,19 @@ def shapes_of_few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> 
     """
     if most < 2:
         return
-    planes, one = planes.T.astype(float), np.zeros(())
-    # some at a time: all of them, as floats, do not fit a cache
-    for start in range(0, len(outcome), BLOCK):
-        one = one + planes[:, start : start + BLOCK] @ outcome[start : start + BLOCK].astype(float)
-    rest = planes.sum(axis=1)[:, None] - one
-    yield Shape((0, -1, -1), (one, rest), 0)
+    whole = planes.sum(axis=0).astype(float)[:, None]
     if most < 3:
+        one = np.zeros((planes.shape[1], outcome.shape[1]))
+        # some at a time: all of them, as floats, do not fit a cache
+        for start in range(0, len(outcome), BLOCK):
+            some = slice(start, start + BLOCK)
+            one += planes[some].T.astype(float) @ outcome[some].astype(float)
+        yield Shape((0, -1, -1), (one, whole - one), 0)
         return
-    outcome = outcome.astype(float)
-    both = np.stack([outcome.T @ (outcome * plane[:, None]) for plane in planes])
-    wide = both.shape
+    both = sum_pairs(outcome, planes)
+    one = np.diagonal(both, axis1=1, axis2=2)
+    rest, wide = whole - one, both.shape
+    yield Shape((0, -1, -1), (one, rest), 0)
     yield Shape(
         (0, 1, -1, -1, -1),
         (both, one[:, :, None] - both, np.broadcast_to(rest[:, :, None], wide)),
@@ -80,6 +82,29 @@ def shapes_of_few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> 
         (np.broadcast_to(one[:, :, None], wide), other, rest[:, :, None] - other),
         1,
     )
+
+
+def sum_pairs(outcome: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    """Return float64[planes, tests, tests]: sums over the objects that have both of two tests.
+
+    outcome : uint8[objects, tests].   planes : int64[objects, planes] ≥ 0, below 2⁵³.
+    """
+    from arboretum_gosdt.all_trees.pair_sums import add_pairs
+
+    def packed(columns: np.ndarray) -> np.ndarray:
+        """uint64[columns, words], bit r of a row is object r's."""
+        bits = np.packbits(columns, axis=0, bitorder="little")
+        into = np.zeros((columns.shape[1], -(-len(columns) // 64) * 8), np.uint8)
+        into[:, : len(bits)] = bits.T
+        return into.view(np.uint64)
+
+    digits = [int(most).bit_length() for most in planes.max(axis=0, initial=0).tolist()]
+    number = np.repeat(np.arange(len(digits)), digits)
+    shift = np.concatenate([np.arange(many) for many in digits])
+    tests, masks = packed(outcome), packed((planes[:, number] >> shift & 1).astype(np.uint8))
+    both = np.zeros((len(digits), len(tests), len(tests)), np.int64)
+    add_pairs(tests, masks, number, shift, np.empty(tests.shape[1], np.uint64), both)
+    return both.astype(float)
 
 
 def best_tree_of_each_shape(

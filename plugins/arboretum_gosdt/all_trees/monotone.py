@@ -21,7 +21,7 @@ PARTS, FEWEST = 1000, 30
 """The weights of a line are rounded to so many parts of the greater: what they bound stays true.
 Fewer, but so many, where half a lane then holds all.
 """
-CELLS, STRIDE = 20_000, 16
+CELLS, STRIDE = 6_000, 16
 """Steps of all step functions together, at most; false positives within a step count as its end."""
 NEAR = 1e-4
 """Of a class: how far a loss is followed to see how fast it grows."""
@@ -29,8 +29,6 @@ TRIED = 200
 """Numbers of false positives, and of false negatives, at which it is tried that a loss is
 monotone.
 """
-HALVINGS = 40
-"""Of the interval in which the bound lies."""
 PATIENT, BETTER = 3, 0.9
 """Lines are added as long as so many of them take a tenth off the room that is left."""
 ENOUGH = 0.25
@@ -291,14 +289,18 @@ class MonotoneLoss:
         self._lines[line] = max(least, self._lines.get(line, 0))
 
     def lower_bound(self, value: float) -> float:
-        """Return a bound that no tree's value is below; at most ``value``."""
-        if not self._may_hold_trees(value).any():
-            return value
-        low, high = 0.0, value
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._may_hold_trees(middle).any() else (middle, high)
-        return low
+        """Return a bound that no tree's value is below; at most ``value``.
+
+        In a step, the lines leave so many false negatives at least, and the loss grows with them.
+        """
+        leaves, fp, end = self._steps_below(value)
+        fn = np.zeros((len(leaves), len(fp)), np.int64)
+        for line, least in self._lines.items():
+            np.maximum(fn, -((line.a * end + line.p * leaves - least) // line.b), out=fn)
+        some = self.loss(np.broadcast_to(fp, fn.shape), np.minimum(fn, self.positives))
+        some = np.where(fn <= self.positives, some + self.objective.lam * leaves, math.inf)
+        found = float(some.min(initial=math.inf))
+        return value if found >= value - ROUNDING else max(0.0, found)
 
     def _may_hold_trees(self, value: float) -> np.ndarray:
         """Return bool[counts, steps]: where trees better than ``value`` may lie."""
@@ -325,16 +327,8 @@ class MonotoneLoss:
         if self._last_region[0] == value:
             found: StepRegion = self._last_region[1]
             return found
-        lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
-        leaves = np.arange(
-            1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0)
-        )[:, None]
-        fp = np.unique(
-            np.linspace(
-                0, self.negatives, min(self.negatives + 1, CELLS // max(len(leaves), 1) + 1)
-            ).astype(np.int64)
-        )
-        room, none = value - ROUNDING - lam * leaves, np.full((len(leaves), 1), -1)
+        leaves, fp, end = self._steps_below(value)
+        room, none = value - ROUNDING - self.objective.lam * leaves, np.full((len(leaves), 1), -1)
         few = fp[::STRIDE]  # the others are searched between their neighbours here
         rough = self._most_false_negatives(
             few,
@@ -347,11 +341,18 @@ class MonotoneLoss:
             for one in (rough, np.append(rough[:, 1:], none, axis=1))
         )
         low = self._most_false_negatives(fp, room, low, high)
-        self._last_region = (
-            value,
-            StepRegion(leaves, fp, np.append(fp[1:] - 1, self.negatives), low),
-        )
+        self._last_region = value, StepRegion(leaves, fp, end, low)
         return self._last_region[1]
+
+    def _steps_below(self, value: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ``leaves``, ``fp`` and ``end`` of a region (:class:`StepRegion`)."""
+        lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
+        leaves = np.arange(
+            1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0)
+        )[:, None]
+        steps = min(self.negatives + 1, CELLS // max(len(leaves), 1) + 1)
+        fp = np.linspace(0, self.negatives, steps).astype(np.int64)
+        return leaves, fp, np.append(fp[1:] - 1, self.negatives)
 
     def _most_false_negatives(
         self, fp: np.ndarray, room: np.ndarray, low: np.ndarray, high: np.ndarray

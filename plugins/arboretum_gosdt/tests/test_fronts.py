@@ -21,7 +21,7 @@ from arboretum.api import (
     exact_weights,
 )
 from arboretum.testing.effort import tries
-from arboretum_gosdt.all_trees.monotone import MonotoneLoss
+from arboretum_gosdt.all_trees.monotone import Line, MonotoneLoss
 from arboretum_gosdt.all_trees.non_dominated import PartialSolutions, beats
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
@@ -210,6 +210,26 @@ def test_stairs_end_where_the_loss_reaches_the_value(kind, value):
     losses = loss.loss(*np.broadcast_arrays(np.arange(n + 1.0)[:, None], np.arange(p + 1.0)))
     for leaves, most in zip(region.leaves[:, 0], region.fn, strict=True):
         assert most.tolist() == ((losses + 0.07 * leaves < value - 1e-9).sum(axis=1) - 1).tolist()
+
+
+@pytest.mark.parametrize("kind", [0, 1, 5, 6])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_is_the_least_loss_that_the_lines_allow(kind, seed):
+    rng = np.random.default_rng([kind, seed])
+    of_class = rng.integers(0, 30, (9, 2))
+    loss = MonotoneLoss(OBJECTIVES[kind](lam=0.07), of_class, 0.5, 9)
+    n, p = of_class.sum(axis=0)
+    fp, fn, leaves = np.meshgrid(
+        np.arange(n + 1), np.arange(p + 1), np.arange(1, 10), indexing="ij"
+    )
+    allowed = np.ones(fp.shape, bool)
+    for a, b, c in rng.integers(1, 9, (seed % 4, 3)).tolist():
+        least = int(rng.integers(0, a * n // 2 + b * p // 2))
+        loss.record_least_cost(Line(of_class, a, b, c), least)
+        allowed &= a * fp + b * fn + c * leaves >= least
+    values = np.where(allowed, loss.loss(fp, fn) + 0.07 * leaves, np.inf)
+    for value in (0.9, 0.41, values.min() + 1e-7, values.min() / 2):
+        assert loss.lower_bound(value) == pytest.approx(min(value, values.min()), abs=2e-9)
 
 
 @pytest.mark.parametrize("kind", [0, 2])
