@@ -28,6 +28,8 @@ from arboretum.api import (
     param,
 )
 from arboretum_data import generated
+from arboretum_data.fetched import check_file, fetch_file, is_address
+from arboretum_data.home import data_home
 from arboretum_data.reading.arff import WEIGHTS, read_arff
 from arboretum_data.reading.build import (
     WORDING,
@@ -73,7 +75,9 @@ class FileDataset:
     example = "dataset.path=FILE dataset.target=COLUMN"
 
     path: str = param(
-        "", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff"
+        "",
+        "the file, or its address (https://…); its ending tells the format: .csv, .tsv, .txt (also "
+        ".gz), .parquet, .arff",
     )
     target: str = param("", "column to predict")
     kinds: dict[str, str] = mapping_param("column → continuous, ordinal or categorical")
@@ -98,6 +102,9 @@ class FileDataset:
     encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
     decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
     questions: dict[str, str] = mapping_param(WORDING)
+    sha256: str | None = param(
+        None, "checksum of the file's content; of an address needed, which is fetched once by it"
+    )
 
     def load(self, seed: int) -> Table:
         """Read the file.  Raises ConfigError without path or target, DataError for what the file
@@ -157,7 +164,9 @@ class FileDataset:
         )
 
     def _path(self) -> Path:
-        """Return the file; raises ConfigError without path or target."""
+        """Return the file, fetched where it is an address; raises ConfigError without path or
+        target, and as :func:`fetch_file`.
+        """
         said = {"path": self.path, "target": target_of(self.target, self.treatment)}
         for field, value in said.items():
             if not value:
@@ -165,7 +174,12 @@ class FileDataset:
                     f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
                     "dataset.target=COLUMN"
                 )
-        return Path(self.path).expanduser()
+        if is_address(self.path):
+            return fetch_file(self.path, self.sha256, data_home())
+        path = Path(self.path).expanduser()
+        if self.sha256 is not None:
+            check_file(path, self.sha256)
+        return path
 
     def cells(self, path: Path) -> list[Cells]:
         """Return the raw columns, by the reader that the file's ending asks for."""

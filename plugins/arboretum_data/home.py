@@ -9,6 +9,7 @@ folder of the user.  ``catalogue.json`` is the table of names; its checksums are
 its checksum is compared.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -49,6 +50,8 @@ class Entry:
     """One named data set.
 
     rows, sha256 : of the canonical content.
+    address, file_sha256 : of the file that holds it, and of its content.
+    reading : fields of ``dataset=file`` that read it.
     openml : OpenML's id of the set, None where there is none.
     openml_rows : keep the first so many rows of OpenML's copy.
     unfetched : why OpenML is not asked ("" = it is).
@@ -60,6 +63,9 @@ class Entry:
     rows: int
     sha256: str
     task: str = "classification"
+    address: str = ""
+    file_sha256: str = ""
+    reading: Plain = attrs.field(factory=dict)
     openml: int | None = None
     openml_rows: int | None = None
     unfetched: str = ""
@@ -95,6 +101,18 @@ def user_cache() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "arboretum" / "data"
+
+
+def writable(home: Path) -> Path:
+    """Return the data home where files can be put there, else the user's cache."""
+    for folder in (home, user_cache()):
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    raise DataError(
+        f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours"
+    )
 
 
 def home_names(home: Path) -> list[str]:

@@ -7,15 +7,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import attrs
 
 from arboretum.api import COSTS, EVENT, OUTCOME, PROPENSITY, DataError, Facts, Table, param
 from arboretum_data import generated
+from arboretum_data.fetched import fetch_file
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import (
     WORDING,
     Overrides,
+    TaskChoice,
     described_anew,
     mapping_param,
     one_against_rest,
@@ -88,8 +91,8 @@ class NamedDataset:
 
 
 def canonical(name: str) -> Table:
-    """Return the content of a name: data home, then bundled or generated, then OpenML; its checksum
-    is compared.
+    """Return the content of a name: data home, then bundled or generated, then its address, then
+    OpenML; its checksum is compared.
 
     Raises DataError when no source has it or when a source has another content.
     """
@@ -105,6 +108,8 @@ def canonical(name: str) -> Table:
         return check_content(LOCAL[name](), entry, "the bundled copy")
     if entry is None:
         raise DataError(f"data set {name!r} is no longer in the data home {home}")
+    if entry.address:
+        return check_content(_from_address(entry, home), entry, entry.address)
     if entry.openml is None or entry.unfetched:
         raise DataError(
             f"data set {name!r} is not in the data home {home} and is not fetched "
@@ -114,6 +119,21 @@ def canonical(name: str) -> Table:
     from arboretum_data.openml import fetch_named
 
     return fetch_named(entry, home)
+
+
+def _from_address(entry: Entry, home: Path) -> Table:
+    """Return the table of the file at a set's address."""
+    from arboretum_data.file import FileDataset
+
+    try:
+        path = fetch_file(entry.address, entry.file_sha256, home)
+    except DataError as error:
+        raise DataError(
+            f"data set {entry.name!r} is not in the data home {home}, and {error}"
+        ) from error
+    task = TaskChoice(entry.task)
+    table = FileDataset(path=str(path), task=task, **entry.reading).load(0)
+    return attrs.evolve(table, name=entry.name)
 
 
 def check_content(table: Table, entry: Entry | None, where: str) -> Table:
@@ -167,6 +187,8 @@ def _describe(name: str, entry: Entry | None) -> str:
     if entry is None:
         return f"Data set {name} of the data home"
     where = "needs no download" if entry.name in LOCAL else "from the data home"
+    if entry.address:
+        where += f" or {urlsplit(entry.address).hostname}"
     if not entry.unfetched and entry.openml and entry.name not in LOCAL:
         where += f" or OpenML {entry.openml}"
     return f"Data set {name}: {entry.rows} rows, {entry.task}, {where}"

@@ -7,9 +7,7 @@ set is fetched once.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
 import socket
 import warnings
@@ -35,7 +33,7 @@ from arboretum.api import (
     by_code,
     param,
 )
-from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
+from arboretum_data.home import SUFFIX, Entry, data_home, writable
 from arboretum_data.reading.build import (
     WORDING,
     Schema,
@@ -202,18 +200,6 @@ def fetch(asked: Plain, home: Path, target: str | None = None, named: str = "NAM
 def _cached(folder: Path) -> frozenset[Path]:
     """Return the files that the client keeps in a data home."""
     return frozenset(path for path in (folder / "openml").rglob("*") if path.is_file())
-
-
-def writable(home: Path) -> Path:
-    """Return the data home where files can be put there, else the user's cache."""
-    for folder in (home, user_cache()):
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder
-    raise DataError(
-        f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours"
-    )
 
 
 def _cells_of(bunch: Bunch, what: str, notes: tuple[str, ...]) -> Fetched:

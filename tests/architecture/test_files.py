@@ -56,6 +56,10 @@ KNOWN = {
     "framework/arboretum/cli/terminal.py:open_output open": "the null device",
     "framework/arboretum/plugin/assemble.py:exported write_bytes": ASKED,
     "framework/arboretum/report/sheet.py:save_in_style savefig": ASKED,
+    "plugins/arboretum_data/fetched.py:_fetch_into open": OWN_FOLDER,
+    "plugins/arboretum_data/fetched.py:fetch_file replace": (
+        "the place named after the content's checksum, where the same content would be"
+    ),
     "plugins/arboretum_data/openml.py:fetch unlink": "what this very call has put into the cache",
     "plugins/arboretum_mlflow/schema.py:_check_folder open": (
         "the store's own lock, made if absent and never emptied"

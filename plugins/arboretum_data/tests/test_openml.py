@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from arboretum.api import ColumnKind, ConfigError, DataError, Task
-from arboretum_data.home import ENTRIES
+from arboretum_data.home import ENTRIES, writable
 from arboretum_data.named import canonical, component_of
 from arboretum_data.openml import (
     Fetched,
@@ -22,7 +22,6 @@ from arboretum_data.openml import (
     fetch,
     match_columns,
     rename_classes,
-    writable,
 )
 from arboretum_data.reading.cells import factorise
 
