@@ -14,11 +14,14 @@ import sys
 import pytest
 
 from arboretum import __version__, load
+from arboretum.api import Status
 from arboretum.cli.main import VERBS
-from arboretum.cli.new import EXAMPLES
+from arboretum.cli.new import EXAMPLES, FURTHER
 from arboretum.errors import TrackerError
 from arboretum.report.table import spell_cell
 from arboretum.runs.folder import read_run
+
+TEMPLATES = [(kind, name) for kind, names in FURTHER.items() for name in names]
 
 
 @pytest.fixture
@@ -437,6 +440,10 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
 def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
     for kind in EXAMPLES:
         assert call("new", f"brand-{kind}", "--kind", kind).status == 0
+    for kind, template in TEMPLATES:
+        words = ("--kind", kind, "--template", template)
+        assert call("new", f"brand-{template}", *words).status == 0
+    names = [*EXAMPLES, *(template for _, template in TEMPLATES)]
     done = subprocess.run(
         [
             sys.executable,
@@ -457,7 +464,7 @@ def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
         check=False,
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in EXAMPLES),
+            "PYTHONPATH": os.pathsep.join(str(here / f"brand-{name}") for name in names),
         },
     )
     assert done.returncode == 0, done.stdout
@@ -502,6 +509,26 @@ def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call,
         assert "petal_width" in call(*(word.replace("RUN", "quick") for word in words)).out
         return
     assert call(*words, "tracker=none", "hydra.run.dir=quick").status == 0
+
+
+@pytest.mark.parametrize(("kind", "template"), TEMPLATES)
+def test_what_another_template_writes_runs_at_once_and_passes_its_test(kind, template, call, here):
+    said = call("new", "quick-one", "--kind", kind, "--template", template).out
+    words = [word.strip("'") for word in said.splitlines()[-1].split()[1:]]
+    assert call(*words, "tracker=none", "hydra.run.dir=quick").status == 0
+    assert read_run(here / "quick").solution.status is Status.optimal
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "quick-one"]
+    path = {**os.environ, "PYTHONPATH": str(here / "quick-one")}
+    run = {"cwd": here, "env": path, "capture_output": True, "text": True, "timeout": 240}
+    done = subprocess.run([*command, "--import-mode=importlib"], check=False, **run)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_template_that_a_kind_has_not_is_refused(call):
+    said = call("new", "x", "--kind", "objective", "--template", "sum").error
+    assert "--template: unknown template 'sum'; did you mean 'sums'" in said
+    said = call("new", "x", "--template", "sums").error
+    assert "the kind 'criterion' has one template; leave it out, or say --kind of objective" in said
 
 
 def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):

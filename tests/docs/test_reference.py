@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from arboretum.cli.new import plugin_files
+from arboretum.cli.new import FURTHER, plugin_files
 from arboretum.plugin.discovery import load_registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +59,10 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
         "test_missed.py",
         "test_table_of_its_own.py",
     )
+    further = [(kind, name) for kind, names in FURTHER.items() for name in names]
+    for kind, name in further:
+        written = plugin_files(f"my_{name}", f"my_{name}", kind, name)
+        assert shown[f"my_{name}.py"] == written[f"my_{name}/{kind}.py"], (kind, name)
     rest = ("my_tests.py", "my_tuner.py", "my_solver.py", "test_my_solver.py", "payments.csv")
     for each in (*rest, *objectives, *trackers):
         del shown[each]

@@ -55,6 +55,13 @@ EXAMPLES = {
 """Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of
 theirs.)
 """
+FURTHER = {
+    "objective": {
+        "sums": "run dataset=lifetimes method=leaf_sums objective=$option "
+        "stopping.standard.max_depth=2"
+    }
+}
+"""Kind → its other templates, and the command that uses what they write."""
 
 
 def main(argv: list[str]) -> int:
@@ -68,6 +75,12 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--kind", default="criterion", help=f"one of {', '.join(EXAMPLES)} (default criterion)"
+    )
+    parser.add_argument(
+        "--template",
+        metavar="NAME",
+        help="another beginning of the kind: "
+        + "; ".join(f"{', '.join(names)} for {kind}" for kind, names in FURTHER.items()),
     )
     parser.add_argument(
         "--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)"
@@ -86,10 +99,13 @@ def main(argv: list[str]) -> int:
                 f"{REQUIRED[arguments.kind].__module__}"
             )
         raise ConfigError(unknown("kind", arguments.kind, EXAMPLES))
+    _check_template(arguments.kind, arguments.template)
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
-    _write_folder(folder, plugin_files(arguments.name, option, arguments.kind))
-    verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
+    template = arguments.template or ""
+    _write_folder(folder, plugin_files(arguments.name, option, arguments.kind, template))
+    example = _example(arguments.kind, template, option)
+    verb, _, words = example.partition(" ")
     file = folder / option / f"{arguments.kind}.py"
     terminal.say(
         f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}"
@@ -99,6 +115,26 @@ def main(argv: list[str]) -> int:
         f"{shlex.quote(str(file))} {words}"
     )
     return 0
+
+
+def _check_template(kind: str, template: str | None) -> None:
+    """Raise ConfigError where a kind has no such template."""
+    known = FURTHER.get(kind, {})
+    if template is None or template in known:
+        return
+    if not known:
+        having = ", ".join(FURTHER)
+        raise ConfigError(
+            f"--template={template}: the kind {kind!r} has one template; leave it out, or say "
+            f"--kind of {having}"
+        )
+    raise ConfigError(f"--template: {unknown('template', template, known)}")
+
+
+def _example(kind: str, template: str, option: str) -> str:
+    """The command that uses a new component."""
+    found = FURTHER[kind][template] if template else EXAMPLES[kind]
+    return found.replace("$option", option)
 
 
 def _write_folder(folder: Path, written: Mapping[str, str]) -> None:
@@ -175,10 +211,11 @@ def checked_name(name: str, kind: str) -> str:
     return option
 
 
-def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
+def plugin_files(name: str, option: str, kind: str, template: str = "") -> dict[str, str]:
     """Path inside the folder → text, of all files of a plugin.
 
     name : of the folder and the distribution.   option : of the package and the component.
+    template : one of :data:`FURTHER`; "": the first of the kind.
     """
     cls = "".join(word.capitalize() for word in option.split("_"))
     words = {
@@ -191,27 +228,29 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
         "version": __version__,
     }
     words |= {"distribution": name.lower().replace("_", "-"), "suite": f"{kind.capitalize()}Suite"}
-    words["example"] = f"arboretum {EXAMPLES[kind].replace('$option', option)}"
+    words["example"] = f"arboretum {_example(kind, template, option)}"
 
-    def text(template: str) -> str:
+    def text(file: str) -> str:
         """The template "FOLDER/FILE", filled in."""
-        return Template(
-            folder.joinpath(*template.split("/")).read_text(encoding="utf-8")
-        ).substitute(words)
+        return Template(folder.joinpath(*file.split("/")).read_text(encoding="utf-8")).substitute(
+            words
+        )
 
     folder = files("arboretum.cli").joinpath("templates")
+    own = f"{kind}/{template}" if template else kind
     has = {
-        name: folder.joinpath(kind, f"{name}.py.txt").is_file() for name in ("reference", "test")
+        name: folder.joinpath(*own.split("/"), f"{name}.py.txt").is_file()
+        for name in ("reference", "test")
     }
-    test = f"{kind if has['test'] else 'common'}/test.py.txt"
-    twin = {f"{option}/reference.py": text(f"{kind}/reference.py.txt")} if has["reference"] else {}
+    test = f"{own if has['test'] else 'common'}/test.py.txt"
+    twin = {f"{option}/reference.py": text(f"{own}/reference.py.txt")} if has["reference"] else {}
     readme = text("common/README.md.txt").splitlines(True)
     return {
         "pyproject.toml": text("common/pyproject.toml.txt"),
         "README.md": "".join(line for line in readme if twin or "reference.py" not in line),
         f"{option}/__init__.py": text("common/__init__.py.txt"),
         f"{option}/plugin.py": text("common/plugin.py.txt"),
-        f"{option}/{kind}.py": text(f"{kind}/component.py.txt"),
+        f"{option}/{kind}.py": text(f"{own}/component.py.txt"),
         **twin,
         f"tests/test_{option}.py": text(test) + text("common/registration.py.txt"),
         "docs/paper.md": text("common/paper.md.txt"),
