@@ -15,18 +15,9 @@ from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.measure import complexities
 from arboretum.model.encoded import Encoded, Prices, RawFeature
+from arboretum.model.roles import EVENT, OUTCOME, PROPENSITY, cost_role
 from arboretum.model.rules import Threshold
-from arboretum.model.table import (
-    EVENT,
-    OUTCOME,
-    PROPENSITY,
-    Column,
-    ColumnKind,
-    Table,
-    Target,
-    Task,
-    cost_role,
-)
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
 from arboretum.plugin.discovery import load_registry
 
