@@ -93,6 +93,7 @@ def describe_accepted(proof: Proof, problem: Problem, found: Accepted, seconds: 
             f"table: {_word(table.name)}, {table.n_rows:,} training rows, sha256 {table.sha256()}",
             "said by the header alone: "
             f"{', '.join(f'{name} {_word(word)}' for name, word in unchecked.items())}",
+            *([f"taken on trust: {found.assumed}"] if found.assumed else []),
             f"no tree is below {found.lower_bound:.6g} ({least.name} on "
             f"{_word(table.name)}){value}{optimal}",
         )

@@ -19,6 +19,7 @@ from arboretum.proof.subtables import Subtables
 if TYPE_CHECKING:
     from arboretum.proof.additive import Additive
     from arboretum.proof.deviation import Deviations
+    from arboretum.proof.sums import Sums
 
 
 @attrs.frozen
@@ -27,11 +28,13 @@ class Accepted:
 
     records : how many were checked.
     lower_bound, value : of the objective; value None: the proof holds no tree.
+    assumed : what is taken from the objective's word, as the end of a sentence; "": nothing.
     """
 
     records: int
     lower_bound: float
     value: float | None
+    assumed: str = ""
 
 
 def check(
@@ -75,7 +78,7 @@ def check(
     return _check_end(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviations:
+def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviations | Sums:
     """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
@@ -83,13 +86,17 @@ def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviation
         from arboretum.proof.deviation import Deviations
 
         return Deviations(problem, proof.header["tests"])
+    if proof.header["shape"] == "sums":
+        from arboretum.proof.sums import Sums
+
+        return Sums(problem, proof.header["tests"])
     from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
 def _check_end(
-    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations
+    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations | Sums
 ) -> Accepted:
     """What the proof shows, once its end claims no more than its records do, and a tree that costs
     what it says and that the run allows.  Raises VerificationError.
@@ -102,8 +109,9 @@ def _check_end(
     bound, shown = end["bound"], rules.root_bound(root)
     if not bound <= shown + rules.slack * abs(shown):
         raise VerificationError(f"the end claims a bound of {bound}, but its records show {shown}")
+    assumed = rules.assumed if hasattr(rules, "assumed") else ""
     if end["tree"] is None:
-        return Accepted(proof.n_records, rules.value(min(bound, shown)), None)
+        return Accepted(proof.n_records, rules.value(min(bound, shown)), None, assumed)
     tree = tree_of(end["tree"], problem)
     cost = rules.cost_of(tree)
     slack = rules.slack * abs(float(cost))
@@ -114,7 +122,9 @@ def _check_end(
         )
     if complaint := beyond(tree, problem):
         raise VerificationError(f"the run does not allow the tree: {complaint}")
-    return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value_of(tree, cost))
+    return Accepted(
+        proof.n_records, rules.value(min(bound, shown)), rules.value_of(tree, cost), assumed
+    )
 
 
 def tree_of(data: Mapping[str, object], problem: Problem) -> Tree:

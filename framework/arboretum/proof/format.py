@@ -37,7 +37,7 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
-FLOATS = "complexity", "deviation"
+FLOATS = "complexity", "deviation", "sums"
 """Shapes whose bounds are numbers in floating point."""
 NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
 """Why a record is refused, whatever it says."""
@@ -228,7 +228,8 @@ def _refuse_header(header: Header) -> None:
     """Raise ValueError where a field of the header has a value that no writer writes."""
     if header["shape"] not in ("additive", *FLOATS):
         raise ValueError(
-            f"its shape is additive, {' or '.join(FLOATS)}; got {brief(header['shape'])}"
+            f"its shape is additive, {', '.join(FLOATS[:-1])} or {FLOATS[-1]}; "
+            f"got {brief(header['shape'])}"
         )
     if not UNIT.fullmatch(header["unit"]):
         raise ValueError(

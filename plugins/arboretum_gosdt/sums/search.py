@@ -79,6 +79,17 @@ class OutOfBudget(Exception):
         self.what = what
 
 
+@attrs.frozen
+class Shown:
+    """No tree of at most ``depth`` tests on a path costs less than ``bound`` on the set that a path
+    of (test, outcome) leads to.
+    """
+
+    path: tuple[tuple[int, int], ...]
+    bound: float
+    depth: int
+
+
 class SumsSearch:
     """Minimise Σ leaf(sums) + p · leaves.
 
@@ -88,6 +99,7 @@ class SumsSearch:
     superadditive : whether a set costs no less than its objects, each a leaf.
     p : of a leaf, ≥ 0.   depth : tests on a path, at most.   least : rows in a leaf.
     lower, upper : proven bound, cost of the best tree.
+    shown : None, or what is shown of sets, in the order in which it follows, once it is a list.
     subproblems : sets whose pairs were counted.
     """
 
@@ -129,7 +141,8 @@ class SumsSearch:
         enter_set(self._memo, own, self.depth, 0)
         self._memo.upper[0] = cost
         self._memo.lower[0] = min(cost, 2 * p + self._alone) if self.depth else cost
-        self._held = 0
+        self.shown: list[Shown] | None = None
+        self._held, self._path = 0, list[tuple[int, int]]()
         self._until: float | None = None
         self._most_bytes: int | None = None
         self._report: Callable[[], None] = lambda: None
@@ -203,6 +216,7 @@ class SumsSearch:
                 self._solve(np.arange(n), np.arange(tests), 0, self.depth, np.inf)
         except OutOfBudget as ended:
             self._held = 0
+            self._path.clear()
             return ended.what
         self._memo.lower[0] = self._memo.upper[0]
         report()
@@ -273,14 +287,31 @@ class SumsSearch:
                 self._known = take_two_levels(
                     batch, node, self._memo, sides, asked, self._known, self._floor
                 )
+                self._show_sides(node, sides, asked[:, :count])
                 continue
             child = enter_side(self._memo, node, i, side, left, self._known)
             self._known = max(self._known, child + 1)
-            self._memo.lower[child] = max(self._memo.lower[child], sides.low[side, i])
             mine = node.objects[table.inside[node.test[i], node.objects] == side]
             rest = float(sides.low[1 - side, i])
+            self._path.append(self._literal(node, i, side))
             self._solve(mine, node.test, child, left, limit - rest)
+            if self.shown is not None:
+                bound = float(self._memo.lower[child])
+                self.shown.append(Shown((*self._path,), bound, left))
+            self._path.pop()
             take_side(self._memo, sides, i, side, child, self._floor)
+
+    def _literal(self, node: SumsNode, i: int, side: int) -> tuple[int, int]:
+        """The test that a side answers, and by which outcome."""
+        test = int(node.test[i])
+        return test, side ^ int(self._negated[test])
+
+    def _show_sides(self, node: SumsNode, sides: Sides, asked: np.ndarray) -> None:
+        """Keep what was shown of sides of two levels, where it is asked for."""
+        if self.shown is not None:
+            for i, side in asked.T.tolist():
+                path = (*self._path, self._literal(node, i, side))
+                self.shown.append(Shown(path, float(sides.low[side, i]), 2))
 
     def _take_few_levels(self, node: SumsNode, number: int, depth: int) -> None:
         """Keep the best tree of one or two levels of the root, which was counted."""

@@ -4,7 +4,9 @@ grown.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,11 +17,13 @@ from arboretum.api import (
     CapabilityError,
     Context,
     Problem,
+    ProofWriter,
     Solution,
     Task,
     Tree,
     TreeLimits,
     moments_of,
+    param,
     shape_of,
     sure,
     two_way_order,
@@ -64,11 +68,24 @@ class LeafSums:
         "stopping.standard.max_depth=3"
     )
 
+    proof: str = param(
+        "",
+        "file for the proof (arboretum verify checks it), written after the search; nothing: none",
+        writes=True,
+    )
+
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the
-        way out.
+        way out, StoreError where a proof cannot be written.
         """
-        return Attempt(problem, SumsProblem(problem, context), slack=SLACK).go_on(context)
+        if self.proof:
+            ProofWriter.place(self.proof)  # known before the search, whose result would be lost
+        sums = SumsProblem(problem, context)
+        sums.search.shown = [] if self.proof else None
+        found = Attempt(problem, sums, slack=SLACK).go_on(context)
+        if not self.proof:
+            return found
+        return context.after(found, lambda: write_proof(self.proof, sums, found, context))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what a search calls: the same for all problems."""
@@ -165,3 +182,24 @@ class SumsProblem:
         value = np.asarray(said.predicts(sums), np.float64)
         held = (weights, counts, np.zeros(n, np.int64), value)
         return two_way_tree(objects, nodes, self.tests.rule, self.tests.price, held)
+
+
+def write_proof(path: str, sums: SumsProblem, found: Solution, context: Context) -> Solution:
+    """Write the proof of a search's bound: what it has shown of sets, in that order.  Raises
+    StoreError where the file cannot be written.
+    """
+    search, tests, kept = sums.search, sums.tests, sums.kept.tolist()
+    objects, coded = sums.problem.objects, len(sums.problem.objects.features)
+    names = [
+        test
+        if test < objects.n_fixed
+        else [objects.n_fixed + int(tests.column[test]) - coded, int(tests.index[test])]
+        for test in kept
+    ]
+    value = found.value * sums.weight
+    bound = min(search.lower - search.slack, value)
+    with ProofWriter(path, sums.problem, tests=names, unit=Fraction(1), seed=context.seed) as log:
+        for one in search.shown or ():
+            log.record(one.path, one.bound, depth=one.depth)
+        log.close(max(bound, -sys.float_info.max), value, found.tree)
+    return found
