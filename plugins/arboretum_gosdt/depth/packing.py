@@ -17,7 +17,7 @@ not pass it.
 """
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 
 from arboretum_gosdt.depth.pair_counts import (
     add_to_doubled,
@@ -25,6 +25,9 @@ from arboretum_gosdt.depth.pair_counts import (
     sum_bytes_of_lanes,
 )
 from arboretum_gosdt.simd.lanes import lanes_kernel
+
+PART = 16
+"""Rows that are appended at once: of a vector of the widest registers."""
 
 
 @lanes_kernel()
@@ -80,18 +83,16 @@ def append_chosen_rows(lanes, words, chosen, rows, low, into, at):
     words : is not read; a kernel takes the width of its lanes from its first array.
     rows, into : int32.
     """
-    build, width, i32 = lanes.builder, lanes.word.width, ir.IntType(32)
-    kind, mask = ir.VectorType(i32, width), ir.VectorType(ir.IntType(1), width)
-    bits = build.trunc(chosen, lanes.word) if width < 64 else chosen
-    found = build.load(build.bitcast(build.gep(rows, [low]), kind.as_pointer()))
-    found.align = 4  # rows begin anywhere
-    store = ir.FunctionType(ir.VoidType(), [kind, i32.as_pointer(), mask])
-    function = cgutils.get_or_insert_function(
-        build.module, store, f"llvm.masked.compressstore.v{width}i32"
-    )
-    build.call(function, [found, build.gep(into, [at]), build.bitcast(bits, mask)])
-    number = build.ctpop(bits)
-    return build.add(at, build.zext(number, ir.IntType(64)) if width < 64 else number)
+    build, part, i64 = lanes.builder, ir.IntType(PART), ir.IntType(64)
+    kind, mask = ir.VectorType(ir.IntType(32), PART), ir.VectorType(ir.IntType(1), PART)
+    for k in range(lanes.word.width // PART):
+        few = build.trunc(build.lshr(chosen, ir.Constant(i64, k * PART)), part)
+        first = build.gep(rows, [build.add(low, lanes.index(k * PART))])
+        found = build.load(build.bitcast(first, kind.as_pointer()))
+        found.align = 4  # rows begin anywhere
+        lanes.append(found, build.bitcast(few, mask), into, at)
+        at = build.add(at, build.zext(build.ctpop(few), i64))
+    return at
 
 
 @lanes_kernel()
