@@ -64,6 +64,20 @@ def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:
     return {"mean_cost": mean, "mean_cost_error": float(np.sqrt(share**2 @ (own - mean) ** 2))}
 
 
+def measures_on(tree: Tree, problem: Problem, rows: Table, train: Table) -> dict[str, float]:
+    """Return how well a tree answers some rows, by name: quality, what its answers cost, and what
+    the run's objective measures besides.
+
+    train : rows from which an objective estimates what rows do not say.
+    """
+    from arboretum.measure import evaluate
+
+    found = evaluate(tree, rows) | mean_costs(tree, problem, rows)
+    if (measures := getattr(problem.parts.objective, "metrics", None)) is not None:
+        found |= measures(tree, rows, train)
+    return found
+
+
 def measure(
     tree: Tree, fitted: Fit, table: Table, problem: Problem | None = None
 ) -> dict[str, float]:
@@ -74,7 +88,7 @@ def measure(
     """
     problem = problem or fitted.problem
     from arboretum.engine.search.coverage_state import covering_cost_of
-    from arboretum.measure import complexities, evaluate
+    from arboretum.measure import complexities
 
     metrics = {**complexities(tree), **covering_cost_of(tree, problem, problem.objects.table)}
     judging = {
@@ -83,11 +97,8 @@ def measure(
         if len(rows)
     }
     for prefix, rows in ({"train": fitted.train} | judging).items():
-        metrics.update(evaluate(tree, rows, prefix))
-        own = mean_costs(tree, fitted.problem, rows)
-        if (measures := getattr(fitted.problem.parts.objective, "metrics", None)) is not None:
-            own |= measures(tree, rows, fitted.train)
-        metrics.update({f"{prefix}_{name}": value for name, value in own.items()})
+        found = measures_on(tree, fitted.problem, rows, fitted.train)
+        metrics.update({f"{prefix}_{name}": value for name, value in found.items()})
     for chosen in fitted.selections.values():
         metrics.update(chosen.numbers())
     return {name: float(value) for name, value in metrics.items()}

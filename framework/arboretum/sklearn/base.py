@@ -17,11 +17,12 @@ from sklearn.utils.validation import (
 
 from arboretum.engine import check
 from arboretum.engine.class_weights import weigh_classes, weights_of_classes, with_weight
-from arboretum.engine.row_costs import measure
+from arboretum.engine.row_costs import measure, measures_on, problem_without_tests
 from arboretum.engine.run import fit as grow_tree
 from arboretum.engine.scale import Scale, check_range
-from arboretum.errors import BudgetError, ConfigError, sure
+from arboretum.errors import BudgetError, ConfigError, DataError, sure
 from arboretum.interfaces.method import Parts
+from arboretum.model.encoded import Prices
 from arboretum.model.frame import column_of_series, exact_numbers, is_constant, is_mixed, table_like
 from arboretum.model.record import Solution
 from arboretum.model.roles import EVENT, OUTCOME, PROPENSITY
@@ -39,6 +40,21 @@ class _View(Column):
 
     def __attrs_post_init__(self) -> None:
         pass
+
+
+NO_PRICES = Prices(np.zeros(0), np.zeros(0))
+"""Of no test."""
+
+
+def _read_weights(given: Any, n_rows: int) -> np.ndarray | None:
+    """float64[n_rows] ≥ 0, or None, as scikit-learn checks weights."""
+    if given is None:
+        return None
+    rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
+    weights: np.ndarray = _check_sample_weight(
+        given, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    return weights
 
 
 class BaseTree(Parameters):
@@ -87,19 +103,16 @@ class BaseTree(Parameters):
         target = self._target(y)
         said = {EVENT: event, OUTCOME: outcome, PROPENSITY: propensity}
         known = read_roles(said, costs, roles, target.classes, n_rows)
-        if sample_weight is not None:
-            rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
-            sample_weight = _check_sample_weight(
-                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-            )
-        table = Table("X", columns, target, sample_weight, roles=known)
+        weights = _read_weights(sample_weight, n_rows)
+        table = Table("X", columns, target, weights, roles=known)
         if (by_class := self._class_weights(target)) is not None:
             table = weigh_classes(table, by_class)
         table = with_weight(table)
         parts = self._with_max_features(parts, len(columns))
         check.check_parts(parts)
-        refuse_lacking(parts, table)
+        refuse_lacking(parts, table, "fit")
         check.check_table(parts, table)
+        self._train = table if hasattr(parts.objective, "metrics") else None
         scale = Scale.of(table, parts)
         table = check_range(table, scale)
         if all(is_constant(column) for column in table.columns):
@@ -323,6 +336,70 @@ class BaseTree(Parameters):
         is overridden).
         """
         return np.asarray(self._answer(Tree.prices_paid, X))
+
+    def measures(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: Any = None,
+        *,
+        event: object = None,
+        treatment: object = None,
+        outcome: object = None,
+        propensity: object = None,
+        costs: object = None,
+        roles: object = None,
+    ) -> dict[str, float]:
+        """Return how well the tree answers rows, by the names of a run's record: ``error`` or
+        ``mse`` …; by the objective ``mean_cost`` and its standard error ``mean_cost_error``,
+        ``concordance``, ``integrated_brier`` …
+
+        The arguments are those of :meth:`fit`.  Raises ValueError (also a DataError or ConfigError)
+        naming what does not fit, as a class that no training row has.
+        """
+        tree, parts = self._grown, self._parts()
+        columns, n_rows = self._read_columns(X), len(X)  # type: ignore[arg-type]
+        target = self._known_target(y if treatment is None else self._as_target(treatment, y))
+        if len(target.missing) != n_rows:
+            raise DataError(f"X has {n_rows} rows, but y has {len(target.missing)}")
+        said = {EVENT: event, OUTCOME: outcome, PROPENSITY: propensity}
+        known = read_roles(said, costs, roles, target.classes, n_rows)
+        table = Table("X", columns, target, _read_weights(sample_weight, n_rows), roles=known)
+        table = with_weight(table)
+        refuse_lacking(parts, table, "measures")
+        problem = problem_without_tests(table, attrs.evolve(parts, criterion=None), NO_PRICES)
+        train = table if self._train is None else self._train
+        found = measures_on(tree, problem, table, train)
+        return {name: float(value) for name, value in found.items()}
+
+    def _read_columns(self, X: Any) -> tuple[Column, ...]:
+        """All columns of rows to answer, as the tree knows them."""
+        if self._mixed:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return table_like(self._grown, X).columns
+        X = self._numbers(X, reset=False)
+        return tuple(
+            _View(name, ColumnKind.continuous, X[:, j]) for j, name in enumerate(self._names())
+        )
+
+    def _known_target(self, y: Any) -> Target:
+        """The target of rows to judge by, in the classes of training.  Raises DataError for others,
+        ValueError without one.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__}.measures requires y, or a treatment")
+        if self._task is Task.regression:
+            found: Target = self._target(column_or_1d(y, warn=True))
+            return found
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        labels = np.asarray(column_or_1d(y, warn=True)).tolist()
+        if wrong := [label for label in labels if label not in place]:
+            raise DataError(
+                f"y has the class {wrong[0]!r}, which no training row has; leave its rows out, or "
+                "train on more rows"
+            )
+        codes = np.array([place[label] for label in labels], np.int32)
+        return Target("y", Task.classification, codes, self._grown.classes)
 
     # -- the tree ----------------------------------------------------------------------------------
 

@@ -30,9 +30,9 @@ def read_roles(
     return {role: _numbers(role, *named, n_rows) for role, named in given.items()}
 
 
-def refuse_lacking(parts: Parts, table: Table) -> None:
-    """Raise DataError, with the argument of ``fit`` that says it, where the table lacks a role that
-    a component reads.
+def refuse_lacking(parts: Parts, table: Table, method: str) -> None:
+    """Raise DataError, with the argument that says it, where the table lacks a role that a
+    component reads.   method : of the estimator, that takes the arguments.
     """
     for part, role in check.roles_read(parts):
         for lacking in table.lacking(role):
@@ -40,8 +40,8 @@ def refuse_lacking(parts: Parts, table: Table) -> None:
             says = f"{field}={{{name!r}: VALUES}}" if name else f"{field}=VALUES"
             says = "costs=FRAME, a column for each class" if role == COSTS else says
             raise DataError(
-                f"{check.label(part)} reads the {role} of each row, and fit is not told the "
-                f"{lacking}; say fit(X, y, {says})"
+                f"{check.label(part)} reads the {role} of each row, and {method} is not told the "
+                f"{lacking}; say {method}(X, y, {says})"
             )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -52,21 +53,20 @@ def costs_of(rows):
 
 CASES = {
     "policy": (
-        lambda r: TreeClassifier("policy_tree", objective__lam=0.05).fit(
-            features(r), treatment=r["drug"], outcome=r["got"], propensity=r["chance"]
-        ),
+        TreeClassifier("policy_tree", objective__lam=0.05),
+        lambda r: {"treatment": r["drug"], "outcome": r["got"], "propensity": r["chance"]},
         "method=policy_tree objective.lam=0.05 dataset.treatment=drug dataset.outcome=got "
         "dataset.propensity=chance dataset.ignore=[time,seen,of_a,of_b]",
     ),
     "survival": (
-        lambda r: TreeRegressor("survival_tree", objective__lam=0.02, max_depth=2).fit(
-            features(r), r["time"], event=r["seen"].astype(bool)
-        ),
+        TreeRegressor("survival_tree", objective__lam=0.02, max_depth=2),
+        lambda r: {"y": r["time"], "event": r["seen"].astype(bool)},
         "method=survival_tree objective.lam=0.02 stopping.standard.max_depth=2 dataset.target=time "
         "dataset.event=seen dataset.ignore=[drug,got,chance,of_a,of_b]",
     ),
     "costs": (
-        lambda r: TreeClassifier(**INSTANCE).fit(features(r), r["drug"], costs=costs_of(r)),
+        TreeClassifier(**INSTANCE),
+        lambda r: {"y": r["drug"], "costs": costs_of(r)},
         "method=gosdt objective=instance_cost objective.lam=0.02 dataset.target=drug "
         "dataset.costs={a:of_a,b:of_b} dataset.ignore=[got,chance,time,seen]",
     ),
@@ -75,7 +75,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_tree_is_that_of_a_run_on_a_file_with_the_same_columns(case, rows, tmp_path):
-    fitted, words = CASES[case][0](rows), CASES[case][1]
+    estimator, known, words = CASES[case]
+    fitted = estimator.fit(features(rows), **known(rows))
     rows.to_csv(tmp_path / "rows.csv", index=False)
     record = arboretum.run(
         ["dataset=file", f"dataset.path={tmp_path / 'rows.csv'}", "split=none", *words.split()]
@@ -84,6 +85,49 @@ def test_the_tree_is_that_of_a_run_on_a_file_with_the_same_columns(case, rows, t
     assert fitted.solution_.value == record.solution.value
     assert fitted.solution_.status is record.solution.status
     assert fitted.get_n_leaves() > 1
+    measured = fitted.measures(features(rows), **known(rows))
+    assert {"mean_cost", "concordance"} & measured.keys()
+    reported = {f"train_{name}": pytest.approx(value) for name, value in measured.items()}
+    kept = record.metrics
+    assert {name: kept[name] for name in kept if name.startswith("train_")} == reported
+
+
+def test_other_rows_are_measured_by_what_is_said_of_them(rows):
+    X, costs = features(rows), costs_of(rows)
+    model = TreeClassifier(**INSTANCE).fit(X[:80], rows["drug"][:80], costs=costs[:80])
+    found = model.measures(X[80:], rows["drug"][80:], costs=costs[80:])
+    paid = np.where(model.predict(X[80:]) == "a", costs["a"][80:], costs["b"][80:])
+    assert found["mean_cost"] == pytest.approx(paid.mean())
+    assert found["mean_cost_error"] == pytest.approx(paid.std() / len(paid) ** 0.5)
+    assert found["error"] == pytest.approx(1 - model.score(X[80:], rows["drug"][80:]))
+    weight = np.arange(40) % 2.0
+    weighed = model.measures(X[80:], rows["drug"][80:], weight, costs=costs[80:])
+    assert weighed["mean_cost"] == pytest.approx(paid[1::2].mean())
+    # numbers alone are read without a frame's kinds
+    numbers = TreeRegressor("survival_tree", max_depth=1).fit(
+        rows[["age"]].to_numpy(), rows["time"], event=rows["seen"]
+    )
+    half = numbers.measures(
+        rows[["age"]].to_numpy()[:60], rows["time"][:60], event=rows["seen"][:60]
+    )
+    assert 0 <= half["concordance"] <= 1
+
+
+def test_what_cannot_be_measured_is_refused_by_name(rows):
+    X, y, costs = features(rows), rows["drug"], costs_of(rows)
+    model = TreeClassifier(**INSTANCE).fit(X, y, costs=costs)
+    with pytest.raises(DataError, match=r"measures is not told the cost of a; say measures\(X, y"):
+        model.measures(X, y)
+    with pytest.raises(DataError, match="y has the class 'c', which no training row has"):
+        model.measures(X, y.replace("b", "c"), costs=costs)
+    with pytest.raises(DataError, match="X has 120 rows, but y has 7"):
+        model.measures(X, y[:7], costs=costs)
+    with pytest.raises(ValueError, match="TreeClassifier.measures requires y, or a treatment"):
+        model.measures(X, costs=costs)
+    with pytest.raises(DataError, match="y has the class 0, which"):
+        TreeClassifier().fit(X, rows["seen"] + 1).measures(X, rows["seen"])
+    with pytest.raises(NotFittedError):
+        TreeClassifier().measures(X, y)
 
 
 def test_costs_are_read_by_label_or_by_the_place_of_a_class(rows):
