@@ -53,7 +53,7 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
     # pages that show more than the command writes
     trackers = ("my_tracker.py", "test_my_tracker.py")
     objectives = (
-        "fowlkes.py",
+        "my_errors.py",
         "my_sums.py",
         "missed.py",
         "test_missed.py",

@@ -58,7 +58,8 @@ theirs.)
 FURTHER = {
     "objective": {
         "sums": "run dataset=lifetimes method=leaf_sums objective=$option "
-        "stopping.standard.max_depth=2"
+        "stopping.standard.max_depth=2",
+        "errors": "run dataset=monk1-full method=fronts objective=$option",
     }
 }
 """Kind → its other templates, and the command that uses what they write."""
