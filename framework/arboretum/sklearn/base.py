@@ -30,7 +30,7 @@ from arboretum.model.spelling import EXACT, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree
 from arboretum.sklearn.parameters import Parameters
-from arboretum.sklearn.roles import read_roles, refuse_lacking
+from arboretum.sklearn.roles import read_followed, read_roles, refuse_lacking
 
 
 class _View(Column):
@@ -82,7 +82,7 @@ class BaseTree(Parameters):
         """Grow the tree.
 
         X : [n_rows, n_features] array or frame.
-        y : classes, or numbers.
+        y : classes, or numbers; or, structured, an event and a time (scikit-survival's ``Surv``).
         sample_weight : float[n_rows] ≥ 0.
         event : [n_rows], 1 where y is the time of an event, 0 where it is that of the last look.
         treatment : [n_rows], the action that was taken, in place of y.
@@ -99,6 +99,7 @@ class BaseTree(Parameters):
         parts = self._parts()
         if treatment is not None:
             y = self._as_target(treatment, y)
+        y, event = read_followed(y, event)
         columns, y, n_rows = self._read_training(X, y)
         target = self._target(y)
         said = {EVENT: event, OUTCOME: outcome, PROPENSITY: propensity}
@@ -359,6 +360,7 @@ class BaseTree(Parameters):
         """
         tree, parts = self._grown, self._parts()
         columns, n_rows = self._read_columns(X), len(X)  # type: ignore[arg-type]
+        y, event = read_followed(y, event)
         target = self._known_target(y if treatment is None else self._as_target(treatment, y))
         if len(target.missing) != n_rows:
             raise DataError(f"X has {n_rows} rows, but y has {len(target.missing)}")

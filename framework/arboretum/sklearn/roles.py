@@ -30,6 +30,26 @@ def read_roles(
     return {role: _numbers(role, *named, n_rows) for role, named in given.items()}
 
 
+def read_followed(y: Any, event: Any) -> tuple[Any, Any]:
+    """Return times and events, of a structured array of one truth value and one number, as
+    scikit-survival's ``Surv`` makes it; else both as they are.
+
+    Raises ConfigError for a structured array of something else, or beside an event.
+    """
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names is None:
+        return y, event
+    flags = [name for name in names if y[name].dtype.kind == "b"]
+    times = [name for name in names if y[name].dtype.kind in "iuf"]
+    if event is not None or (len(flags), len(times), len(names)) != (1, 1, 2):
+        beside = " beside event=" if event is not None else ""
+        raise ConfigError(
+            f"y is a structured array of {', '.join(names)}{beside}; give one truth value, whether "
+            "the event was seen, and one time, or y=TIMES and event=VALUES"
+        )
+    return y[times[0]].astype(np.float64), y[flags[0]]
+
+
 def refuse_lacking(parts: Parts, table: Table, method: str) -> None:
     """Raise DataError, with the argument that says it, where the table lacks a role that a
     component reads.   method : of the estimator, that takes the arguments.

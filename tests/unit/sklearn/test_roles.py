@@ -113,6 +113,36 @@ def test_other_rows_are_measured_by_what_is_said_of_them(rows):
     assert 0 <= half["concordance"] <= 1
 
 
+def structured(rows, **types):
+    """Events and times as scikit-survival has them."""
+    types = types or {"seen": bool, "time": float}
+    given = zip(*(rows[name].astype(one) for name, one in types.items()), strict=True)
+    return np.array(list(given), dtype=list(types.items()))
+
+
+def test_times_and_events_in_one_array_are_read_and_divided(rows):
+    X, y = features(rows), structured(rows)
+    model = TreeRegressor("survival_tree", max_depth=1)
+    assert model.fit(X, y).tree_ == model.fit(X, rows["time"], event=rows["seen"]).tree_
+    assert model.fit(X, y[["time", "seen"]]).tree_ == model.tree_
+
+    def concordance(fitted, X, y):
+        return fitted.measures(X, y)["concordance"]
+
+    scores = cross_val_score(model, X, y, scoring=concordance, cv=3)
+    assert ((scores > 0) & (scores < 1)).all()
+
+
+@pytest.mark.parametrize(
+    "types", [{"time": float}, {"time": float, "got": float}, {"time": float, "drug": "U1"}]
+)
+def test_an_array_of_something_else_is_refused(types, rows):
+    with pytest.raises(ConfigError, match=f"array of {', '.join(types)}; give one truth value"):
+        TreeRegressor("survival_tree").fit(features(rows), structured(rows, **types))
+    with pytest.raises(ConfigError, match="array of seen, time beside event=; give one"):
+        TreeRegressor("survival_tree").fit(features(rows), structured(rows), event=rows["seen"])
+
+
 def test_what_cannot_be_measured_is_refused_by_name(rows):
     X, y, costs = features(rows), rows["drug"], costs_of(rows)
     model = TreeClassifier(**INSTANCE).fit(X, y, costs=costs)
