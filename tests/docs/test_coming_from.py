@@ -32,11 +32,15 @@ def test_there_are_tables():
 
 @pytest.fixture(scope="module")
 def rows():
-    """Numbers in tenths, few enough for proofs; the same as truth values."""
+    """Numbers in tenths, few enough for proofs; the same as truth values; what rows say besides."""
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
-    return {"X": X, "y": y, "binary": (np.median(X, axis=0) < X).astype(float)}
+    drug, followed = (X[:, 1] > 3).astype(int), np.zeros(len(y), [("seen", bool), ("time", float)])
+    followed["seen"], followed["time"] = y > 0, X[:, 2]
+    said = {"costs": 1 - np.eye(3)[y], "drug": drug, "gain": drug * (y - 1.0)}
+    said |= {"likely": np.full(len(y), 0.5), "followed": followed}
+    return {"X": X, "y": y, "binary": (np.median(X, axis=0) < X).astype(float), **said}
 
 
 @pytest.fixture(scope="module")
