@@ -44,7 +44,14 @@ from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.groups import parquet_in_parts
 from arboretum_data.reading.parquet import read_parquet
-from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
+from arboretum_data.reading.roles import (
+    EVENT_VALUE,
+    OWN,
+    TREATMENT,
+    RoleColumns,
+    role_param,
+    target_of,
+)
 
 
 class Decimal(enum.Enum):
@@ -88,6 +95,7 @@ class FileDataset:
     weight: str | None = param(None, "column of row weights (> 0)")
     group: str | None = param(None, "column whose equal values stay on one side of a split")
     event: str | None = role_param(EVENT)
+    event_value: str | None = role_param(EVENT_VALUE)
     treatment: str | None = role_param(TREATMENT)
     outcome: str | None = role_param(OUTCOME)
     propensity: str | None = role_param(PROPENSITY)
@@ -161,6 +169,7 @@ class FileDataset:
             task=TaskChoice.classification if self.treatment else self.task,
             decimal=sign,
             roles=RoleColumns.of(self).by_role(),
+            event_value=self.event_value,
         )
 
     def _path(self) -> Path:

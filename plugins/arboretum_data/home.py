@@ -165,5 +165,6 @@ def load_from_home(
         default=kinds.get("default"),
         task=TaskChoice(entry.get("task", "auto")),
         roles=RoleColumns.named_in(entry).by_role(),
+        event_value=entry.get("event_value"),
     )
     return build_table(name, cells, schema)

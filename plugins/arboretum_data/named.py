@@ -24,7 +24,14 @@ from arboretum_data.reading.build import (
     one_against_rest,
     worded,
 )
-from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
+from arboretum_data.reading.roles import (
+    EVENT_VALUE,
+    OWN,
+    TREATMENT,
+    RoleColumns,
+    role_param,
+    target_of,
+)
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": generated.iris,
@@ -66,6 +73,7 @@ class NamedDataset:
     kinds: dict[str, str] = mapping_param("column → continuous or categorical, instead of its own")
     target: str | None = param(None, "column to predict instead of its own target")
     event: str | None = role_param(EVENT)
+    event_value: str | None = role_param(EVENT_VALUE)
     treatment: str | None = role_param(TREATMENT)
     outcome: str | None = role_param(OUTCOME)
     propensity: str | None = role_param(PROPENSITY)
@@ -80,7 +88,8 @@ class NamedDataset:
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
         target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
-        overrides = Overrides(self.kinds, self.ignore, target, bool(self.treatment), roles)
+        classes, value = bool(self.treatment), self.event_value
+        overrides = Overrides(self.kinds, self.ignore, target, classes, roles, value)
         return worded(
             one_against_rest(described_anew(table, overrides), self.positive), self.questions
         )

@@ -44,7 +44,14 @@ from arboretum_data.reading.build import (
     worded,
 )
 from arboretum_data.reading.cells import Cells, factorise
-from arboretum_data.reading.roles import OWN, TREATMENT, RoleColumns, role_param, target_of
+from arboretum_data.reading.roles import (
+    EVENT_VALUE,
+    OWN,
+    TREATMENT,
+    RoleColumns,
+    role_param,
+    target_of,
+)
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -91,6 +98,7 @@ class OpenMLDataset:
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     event: str | None = role_param(EVENT)
+    event_value: str | None = role_param(EVENT_VALUE)
     treatment: str | None = role_param(TREATMENT)
     outcome: str | None = role_param(OUTCOME)
     propensity: str | None = role_param(PROPENSITY)
@@ -124,7 +132,13 @@ class OpenMLDataset:
         }
         task = TaskChoice.classification if self.treatment else self.task
         schema = Schema(
-            fetched.target, kinds, self.orders, None, self.ignore, task=task, roles=roles
+            fetched.target,
+            kinds,
+            self.orders,
+            ignore=self.ignore,
+            task=task,
+            roles=roles,
+            event_value=self.event_value,
         )
         name = self.data_name or f"openml-{self.id}"
         table = build_table(name, fetched.cells, schema)

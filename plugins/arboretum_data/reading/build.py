@@ -56,6 +56,7 @@ class Schema:
     ignore, weight, group : columns that are not attributes.
     roles : what else is known of each row → its column (:attr:`arboretum.api.Table.roles`); no
         attributes either.
+    event_value : the value of the event's column that says that it came; None: 1, or true.
     decimal : the sign before decimals, "." or ",", None to infer it.
     """
 
@@ -69,6 +70,7 @@ class Schema:
     task: TaskChoice = TaskChoice.auto
     decimal: str | None = None
     roles: Mapping[str, str] = attrs.field(factory=dict)
+    event_value: str | None = None
 
 
 def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
@@ -111,7 +113,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         if schema.group is None
         else by_name[schema.group].as_text().codes.astype(np.int64),
         notes=notes,
-        roles={role: _read_role(role, by_name[c]) for role, c in schema.roles.items()},
+        roles={role: _read_role(role, by_name[c], schema) for role, c in schema.roles.items()},
     )
     return check_table(_drop_rows_without_target(table))
 
@@ -279,14 +281,32 @@ def _read_weights(cells: Cells) -> np.ndarray:
     return values
 
 
-def _read_role(role: str, cells: Cells) -> np.ndarray:
+def _read_role(role: str, cells: Cells, schema: Schema) -> np.ndarray:
     """Return float64[n_rows], what a role's column says of each row; raises DataError, naming
     column and row, where it is no number of its kind.
     """
-    values = cells.as_numbers()
-    if values is None:
-        values = by_code(cells.values, cells.codes, None, dtype=object)
-    return check_role(role, values, f"dataset.{field_of_role(role)}: column {cells.name!r}")
+    what = f"dataset.{field_of_role(role)}: column {cells.name!r}"
+    if role == EVENT and schema.event_value is not None:
+        return check_role(role, _is_value(cells, schema.event_value), what)
+    if (numbers := cells.as_numbers()) is not None:
+        return check_role(role, numbers, what)
+    try:
+        return check_role(role, by_code(cells.values, cells.codes, None, dtype=object), what)
+    except DataError as error:
+        if role != EVENT:
+            raise
+        names = ", ".join(cells.values[:5])
+        way = f"; dataset.event_value=VALUE says which of {names} is the event"
+        raise DataError(_short(f"{error}{way}")) from None
+
+
+def _is_value(cells: Cells, value: str) -> np.ndarray:
+    """Return float64[n_rows], 1 where a column has the value, 0 where another, NaN where none."""
+    text = cells.as_text()
+    (place,) = positions([spelling(value)], text.values, -1)
+    if place < 0:
+        raise DataError(_short(f"dataset.event_value: {unknown('value', value, text.values)}"))
+    return np.where(text.codes < 0, np.nan, text.codes == place)
 
 
 def _drop_rows_without_target(table: Table) -> Table:
@@ -357,6 +377,7 @@ class Overrides:
     target : column to predict instead of the table's own target; None: that.
     classes : whether that target holds classes, whatever its values.
     roles : role → column that says it, and is no attribute any more.
+    event_value : see :class:`Schema`.
     """
 
     kinds: Mapping[str, str] = attrs.field(factory=dict)
@@ -364,6 +385,7 @@ class Overrides:
     target: str | None = None
     classes: bool = False
     roles: Mapping[str, str] = attrs.field(factory=dict)
+    event_value: str | None = None
 
 
 def described_anew(table: Table, overrides: Overrides) -> Table:
@@ -398,6 +420,7 @@ def described_anew(table: Table, overrides: Overrides) -> Table:
         ignore=tuple(overrides.ignore),
         task=task,
         roles={**{name.removeprefix(_KNOWN): name for name in known}, **overrides.roles},
+        event_value=overrides.event_value,
     )
     cells = [*map(_cells_of, columns), *(Cells(name, numbers=one) for name, one in known.items())]
     built = build_table(table.name, cells, schema)

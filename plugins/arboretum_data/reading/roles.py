@@ -20,9 +20,10 @@ from arboretum.api import (
 )
 from arboretum_data.reading.build import mapping_param
 
-TREATMENT, OWN = "treatment", "roles"
+TREATMENT, OWN, EVENT_VALUE = "treatment", "roles", "event_value"
 MEANING = {
     EVENT: "column of 1 where the target is the time of an event, 0 where of the last look",
+    EVENT_VALUE: "value of that column that says that the event came; 1, or true, when not given",
     TREATMENT: "column of the action that was taken, which is the target then",
     OUTCOME: "column of what came of that action, more is better",
     PROPENSITY: "column of how likely that action was, above 0",
@@ -46,6 +47,7 @@ class RoleColumns:
     """The fields of a data set that name columns of roles; see :data:`MEANING`."""
 
     event: str | None = None
+    event_value: str | None = None
     outcome: str | None = None
     propensity: str | None = None
     costs: Mapping[str, str] = attrs.field(factory=dict)
@@ -63,7 +65,14 @@ class RoleColumns:
         return RoleColumns(**{name: value for name, value in said.items() if name in known})
 
     def by_role(self) -> dict[str, str]:
-        """Return role → column.  Raises ConfigError where ``roles`` says one that has a field."""
+        """Return role → column.  Raises ConfigError where ``roles`` says one that has a field, and
+        for a value of no column.
+        """
+        if self.event_value is not None and not self.event:
+            raise ConfigError(
+                f"dataset.event_value={self.event_value} is a value of dataset.event=COLUMN; say "
+                "that, too, or leave it out"
+            )
         for role in self.roles:
             if not (field := field_of_role(role)).startswith(f"{OWN}."):
                 raise ConfigError(

@@ -225,6 +225,8 @@ class TestAnyDataSet:
         assert [c.name for c in table.columns] == ["x"]
         assert table.role("event").tolist() == [1, 0, 1]
         assert table.role("fee").tolist() == [1, 2.5, 1]
+        by_word = OpenMLDataset(id=9, event="drug", event_value="q", ignore=["seen"]).load(0)
+        assert by_word.role("event").tolist() == [0, 1, 0]
         table = OpenMLDataset(
             id=9, treatment="drug", outcome="got", costs={"p": "fee", "q": "y"}
         ).load(0)

@@ -68,6 +68,26 @@ def test_few_whole_times_of_events_are_numbers(tmp_path):
     assert said.load(0).target.classes == ("3", "5")
 
 
+def test_the_word_of_the_event_is_said(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,months,end\n1,3,dead\n2,5,lost\n3,8,dead\n4,9,moved\n")
+    table = FileDataset(path=str(path), target="months", event="end", event_value="dead").load(0)
+    assert table.role(EVENT).tolist() == [1, 0, 1, 0]
+    assert [column.name for column in table.columns] == ["x"]
+    with pytest.raises(DataError, match=r"row 1 has 'dead'; dataset.event_value=VALUE says which"):
+        FileDataset(path=str(path), target="months", event="end").load(0)
+    with pytest.raises(DataError, match="event_value: unknown value 'daed'; did you mean 'dead'"):
+        FileDataset(path=str(path), target="months", event="end", event_value="daed").load(0)
+    with pytest.raises(ConfigError, match="event_value=dead is a value of dataset.event=COLUMN"):
+        FileDataset(path=str(path), target="months", event_value="dead").load(0)
+    path.write_text("x,months,end\n1,3,2\n2,5,1\n3,8,\n4,9,2\n")
+    with pytest.raises(DataError, match="row 3 has nan"):
+        FileDataset(path=str(path), target="months", event="end", event_value="2").load(0)
+    path.write_text("x,months,end\n1,3,2\n2,5,1\n4,9,2\n")
+    coded = FileDataset(path=str(path), target="months", event="end", event_value="2").load(0)
+    assert coded.role(EVENT).tolist() == [1, 0, 1]
+
+
 def test_a_role_of_a_component_s_own_is_read_by_its_name(tmp_path):
     path = written(tmp_path)
     table = FileDataset(path=path, target="drug", roles={"amount": "got", "fee": "got"}).load(0)
@@ -180,6 +200,8 @@ def test_a_named_set_predicts_another_column_and_keeps_its_own_target_as_one(sto
     assert table.columns[-1].name == "target" and table.columns[-1].categories == ("n", "y")
     # whole numbers that are few are classes, as of a file
     assert stored(target="seen").load(0).target.classes == ("0", "1")
+    table = stored(target="time", event="target", event_value="y").load(0)
+    assert table.role(EVENT).tolist() == [1, 0, 0]
     with pytest.raises(DataError, match="dataset.event: unknown column 'sen'"):
         stored(target="time", event="sen").load(0)
     with pytest.raises(ConfigError, match="dataset.treatment=drug is the target; leave"):
@@ -192,6 +214,12 @@ def test_roles_of_the_manifest_are_those_of_the_set(stored, no_home):
     (no_home / "manifest.json").write_text(json.dumps({"datasets": [entry]}))
     table = stored().load(0)
     assert sorted(table.roles) == [cost_role("p"), "event", "fee"]
+    entry |= {"event": "drug", "event_value": "q"}
+    (no_home / "manifest.json").write_text(json.dumps({"datasets": [entry]}))
+    assert stored().load(0).role(EVENT).tolist() == [0, 1, 0]
+    (no_home / "manifest.json").write_text(
+        json.dumps({"datasets": [{**entry, "event": "seen", "event_value": 1}]})
+    )
     # what is said besides is added, and what is left out takes no role away
     table = stored(ignore=("x",), propensity="chance").load(0)
     assert sorted(table.roles) == [cost_role("p"), "event", "fee", "propensity"]
