@@ -68,7 +68,7 @@ def check_role(role: str, values: ArrayLike, what: str) -> np.ndarray:
     wrong = np.flatnonzero(~allowed(numbers))
     if len(wrong):
         row = int(wrong[0])
-        found = f"{numbers[row]:g}" if plain else repr(given[row])
+        found = f"{numbers[row]:g}" if plain else repr(given[row : row + 1].tolist()[0])
         raise DataError(f"{what} must hold {words} in every row; row {row + 1} has {found}")
     return numbers
 

@@ -9,9 +9,10 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from arboretum.engine import check
-from arboretum.errors import ArboretumError
+from arboretum.errors import ArboretumError, DataError
 from arboretum.interfaces.component import Capability
 from arboretum.model.frame import exact_numbers
+from arboretum.model.missing import missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import canonical, spelling
 from arboretum.model.table import Target, Task
@@ -85,7 +86,14 @@ class TreeClassifier(ClassifierMixin, BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
-        """The target of the training rows, whose classes are kept.   y : [n_rows]."""
+        """The target of the training rows, whose classes are kept.   y : [n_rows].  Raises
+        DataError where a row has none.
+        """
+        if y.dtype.kind == "O" and (missing := missing_among(y)).any():
+            raise DataError(
+                f"y has no class in row {int(missing.argmax()) + 1} (input contains NaN, or None); "
+                "leave such rows out"
+            )
         if np.asarray(y).dtype.kind not in "biu":
             check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -66,16 +66,24 @@ def refuse_lacking(parts: Parts, table: Table, method: str) -> None:
 
 
 def _by_name(values: Any) -> dict[Any, Any] | None:
-    """Name → values, of a mapping or a frame; None of an array."""
+    """Name → values, of a mapping or a frame; None of an array.  Raises DataError for a name that
+    occurs twice.
+    """
     if hasattr(values, "iloc") and hasattr(values, "columns"):
-        return {name: values.iloc[:, j] for j, name in enumerate(values.columns)}
+        names = list(values.columns)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise DataError(f"the column {twice[0]!r} occurs twice; give every column one name")
+        return {name: values.iloc[:, j] for j, name in enumerate(names)}
     return dict(values) if isinstance(values, Mapping) else None
 
 
 def _of_labels(costs: Any, classes: Sequence[str]) -> dict[str, tuple[str, Any]]:
     """Role → how it is called, and values, of the costs of labels; a label that y does not show is
-    left out.
+    left out.  Raises ConfigError where numbers are predicted, DataError for other columns than
+    one for each class.
     """
+    if not classes:
+        raise ConfigError("costs are of labels, and TreeRegressor has none; use TreeClassifier")
     by_label = _by_name(costs)
     if by_label is None:
         array = np.asarray(costs)
@@ -87,6 +95,9 @@ def _of_labels(costs: Any, classes: Sequence[str]) -> dict[str, tuple[str, Any]]
             )
         by_label = dict(zip(classes, array.T, strict=True))
     where = positions([spelling(label) for label in by_label], classes, -1)
+    known = [k for k in where if k >= 0]
+    if twice := [classes[k] for k in known if known.count(k) > 1]:
+        raise DataError(f"costs names the class {twice[0]!r} twice; give every class one column")
     return {
         cost_role(classes[k]): (f"costs[{label!r}]", values)
         for k, (label, values) in zip(where, by_label.items(), strict=True)
@@ -114,8 +125,9 @@ def _numbers(role: str, what: str, values: Any, n_rows: int) -> np.ndarray:
     """float64[n_rows] of a role; raises DataError for another shape, and as ``check_role``."""
     array = np.asarray(values)
     if array.shape not in ((n_rows,), (n_rows, 1)):
+        divided = " (cross-validation divides arrays and frames, but no mapping of them)"
         raise DataError(
             f"{what} is of the shape {array.shape}, and X has {n_rows} rows; give one number for "
-            "each (cross-validation divides arrays and frames, but no mapping of them)"
+            f"each{divided if '[' in what else ''}"
         )
     return check_role(role, array.ravel(), what)

@@ -345,6 +345,36 @@ def test_files_and_estimators_refuse_the_same_numbers_in_the_same_words(
             r"costs\['a'\] must hold a finite number in every row; row \d+ has ",
         ),
         (
+            TreeClassifier(**INSTANCE),
+            lambda r: {"y": r["drug"], "costs": costs_of(r).set_axis(["a", "a"], axis=1)},
+            DataError,
+            "the column 'a' occurs twice; give every column one name",
+        ),
+        (
+            TreeClassifier(**INSTANCE),
+            lambda r: {"y": r["seen"], "costs": dict.fromkeys([0, 1, "1"], r["of_a"])},
+            DataError,
+            "costs names the class '1' twice; give every class one column",
+        ),
+        (
+            TreeClassifier(**INSTANCE),
+            lambda r: {"y": r["drug"], "costs": {"a": r["drug"], "b": r["of_b"]}},
+            DataError,
+            r"costs\['a'\] must hold a finite number in every row; row 1 has '[ab]'",
+        ),
+        (
+            TreeRegressor(),
+            lambda r: {"y": r["time"], "costs": costs_of(r)},
+            ConfigError,
+            "costs are of labels, and TreeRegressor has none; use TreeClassifier",
+        ),
+        (
+            TreeClassifier("policy_tree"),
+            lambda r: {"treatment": r["drug"].where(r.index != 3, None), "outcome": r["got"]},
+            DataError,
+            r"y has no class in row 4 .*leave such rows out",
+        ),
+        (
             TreeClassifier(),
             lambda r: {"y": r["drug"], "roles": {"propensity": r["chance"]}},
             ConfigError,
