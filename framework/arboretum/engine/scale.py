@@ -147,7 +147,11 @@ class Scale:
 
 
 def _in_units(parts: Parts) -> bool:
-    """Whether a stopping rule compares with an impurity or a score."""
+    """Whether a stopping rule compares with an impurity or a score, or an objective says what
+    leaves predict, in a unit of its own: a ratio of hazards has none.
+    """
+    if hasattr(parts.objective, "moments"):
+        return True
     rules = [rule.leaf_rule() for rule in parts.stopping if hasattr(rule, "leaf_rule")]
     return parts.limits().min_decrease is not None or any(rule.delta is not None for rule in rules)
 

@@ -133,6 +133,15 @@ def test_who_measures_in_the_units_of_the_numbers_is_refused_rather_than_scaled(
             TreeRegressor(overrides=parts).fit(X, Y * 1e200)
 
 
+def test_what_an_objective_predicts_is_in_its_own_unit_and_is_not_scaled():
+    event = np.arange(12) % 3 > 0
+    model = TreeRegressor("survival_greedy", max_depth=1, verify=True)
+    ratios = model.fit(X, Y, event=event).tree_.value
+    assert model.fit(X, Y * 1e70, event=event).tree_.value == pytest.approx(ratios)
+    with pytest.raises(DataError, match="multiply the whole column by a constant"):
+        model.fit(X, Y * 1e-200, event=event)
+
+
 def test_subnormal_weights_keep_their_shares():
     tree = TreeClassifier(max_depth=1, verify=True).fit(X, LABEL, np.full(12, 5e-324)).tree_
     assert asked(tree) == asked(TreeClassifier(max_depth=1).fit(X, LABEL).tree_)
