@@ -4,7 +4,7 @@ it is built.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def check_tree(tree: Tree) -> None:
     """Raise ContractError unless the arrays form one tree in depth-first preorder.
 
-    Costs one pass over the nodes: about 10 ms for 30,000 of them, of which most is the ends of
-    subtrees.
+    Costs one pass over the nodes: about 10 ms for 30,000 of them, of which most is their order.
     """
     _check_shapes(tree)
     rules = tree.rules
@@ -69,7 +68,11 @@ def _check_children(tree: Tree) -> None:
     n, offset = tree.n_nodes, tree.child_offset
     # one slot more: a leaf's test −1 reads arity 0
     arity = np.array([*(rule.arity for rule in tree.rules), 0], np.int64)[tree.test]
-    slots = offset[0] == 0 and offset[-1] == len(tree.child) and (np.diff(offset) == arity).all()
+    slots = (
+        offset[0] == 0
+        and offset[-1] == len(tree.child)
+        and (offset[1:] - offset[:-1] == arity).all()
+    )
     _demand(
         slots,
         "child_offset must give every inner node one child slot per outcome of its test, and "
@@ -91,6 +94,18 @@ def _check_children(tree: Tree) -> None:
 
 def _check_order(tree: Tree) -> None:
     """Raise ContractError unless nodes are numbered in depth-first preorder."""
+    path = [0]  # from the root to the node before
+    try:
+        for node, above in enumerate(tree.parent[1:].tolist(), 1):
+            while path[-1] != above:
+                path.pop()
+            path.append(node)
+    except IndexError:  # the parent is not on it
+        _refuse_order(tree)
+
+
+def _refuse_order(tree: Tree) -> NoReturn:
+    """Raise ContractError that names the first node out of order."""
     place = np.arange(tree.n_nodes)
     after = tree.parent < place
     if not after.all():
@@ -100,11 +115,10 @@ def _check_order(tree: Tree) -> None:
         )
     span = tree.subtree_end - place
     whole = np.bincount(tree.parent[1:], span[1:], len(span)) == span - 1
-    if not whole.all():
-        _refuse(
-            f"the nodes below node {whole.argmin()} do not follow it one after another, in "
-            "depth-first preorder"
-        )
+    _refuse(
+        f"the nodes below node {whole.argmin()} do not follow it one after another, in "
+        "depth-first preorder"
+    )
 
 
 def check_numbers(tree: Tree) -> None:
@@ -143,7 +157,7 @@ def _demand(holds: bool | np.bool_, what: str) -> None:
         _refuse(what)
 
 
-def _refuse(what: str) -> None:
+def _refuse(what: str) -> NoReturn:
     raise ContractError(f"not a tree: {what}")
 
 

@@ -70,7 +70,7 @@ def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarra
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.flags.writeable:
         array = array.view()
-        array.flags.writeable = False
+        array.setflags(write=False)
     return array
 
 
@@ -81,7 +81,10 @@ def _taken(array: Given, rows: np.ndarray) -> Given:
 
 def array_field(dtype: type, **options: Any) -> Any:
     """Return a field of an attrs class that holds a read-only array of the type, or None."""
-    converter = attrs.converters.optional(lambda values: frozen_array(values, dtype))
+
+    def converter(values: ArrayLike | None) -> np.ndarray | None:
+        return None if values is None else frozen_array(values, dtype)
+
     return attrs.field(converter=converter, metadata={"dtype": dtype}, **options)
 
 

@@ -229,9 +229,8 @@ class Tree(HasTask):
     @cached_property
     def owner(self) -> np.ndarray:
         """int32[n_edges]: the inner node that each branch belongs to."""
-        return frozen_array(
-            np.repeat(np.arange(self.n_nodes), np.diff(self.child_offset)), np.int32
-        )
+        offset = self.child_offset
+        return frozen_array(np.repeat(np.arange(self.n_nodes), offset[1:] - offset[:-1]), np.int32)
 
     @cached_property
     def edge_to(self) -> np.ndarray:

@@ -24,7 +24,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
-from arboretum.solving.whole import WHOLE, common_unit, whole_numbers
+from arboretum.solving.whole import WHOLE, common_unit, in_common_unit, whole_numbers
 
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""
@@ -130,9 +130,8 @@ def _whole_costs_of_classes(
     )
     most, total = int(cost.max(initial=1)), int(mass.sum())
     slack = error and error * len(mass) * max(factors) * parts * most
-    scaled = [factor * unit for factor in factors]
-    apart = common_unit(set(scaled))
-    each, value = [int(one / apart) for one in scaled], apart * parts
+    each, apart = in_common_unit([factor * unit for factor in factors])
+    value = apart * parts
     if total * max(each) * most < WHOLE:
         costs = (np.array(each)[:, None] * cost).take(objects.label, axis=0)
         if (mass != 1).any():

@@ -5,6 +5,7 @@ objects, and trees of two-way tests.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import TypeVar, cast
 
 import attrs
@@ -13,7 +14,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, DataError, sure
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.objective import CostsByObject
-from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
@@ -65,8 +66,9 @@ def refuse_unfit(
         )
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
+    multiway = Family.multiway
     for feature in objects.features if two_way else ():
-        if feature.arity > 2:
+        if feature.n_bins > 2 and feature.family is multiway:
             raise CapabilityError(
                 f"solver {solver} asks two-way tests, but column {feature.column!r} has "
                 f"{feature.n_bins} branches; use "
@@ -154,9 +156,8 @@ def two_way_tree(
     """
     n, inner, (weights, counts, label, value) = len(nodes), nodes[:, 0] >= 0, held
     rule_of: dict[int, int] = {}
-    test = [
-        rule_of.setdefault(one, len(rule_of)) if one >= 0 else -1 for one in nodes[:, 0].tolist()
-    ]
+    asked: list[int] = nodes[:, 0].tolist()
+    test = [rule_of.setdefault(one, len(rule_of)) if one >= 0 else -1 for one in asked]
     paid, nothing = np.zeros(n), np.full(n, np.nan)
     paid[inner] = price[nodes[inner, 0]]
     return Tree(
@@ -165,7 +166,7 @@ def two_way_tree(
         classes=objects.table.target.classes,
         rules=tuple(map(rule, rule_of)),
         test=np.array(test),
-        child_offset=np.concatenate([[0], np.cumsum(2 * inner)]),
+        child_offset=np.array([0, *accumulate(2 * (one >= 0) for one in asked)]),
         child=nodes[inner][:, [2, 1]].ravel(),
         missing_child=np.full(n, MISSING_STOPS),
         weights=weights,

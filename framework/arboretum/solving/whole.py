@@ -28,16 +28,23 @@ def rational(number: float) -> Fraction:
     as near to.
     """
     exact = decimal(number)
+    if exact.denominator == 1:  # no quotient is simpler
+        return exact
     found = Fraction(float(number)).limit_denominator(DIVISOR)
     return found if float(found) == number and found.denominator < exact.denominator else exact
 
 
 def common_unit(numbers: Collection[Fraction]) -> Fraction:
     """Return the greatest number that they all are whole multiples of; 1 where all are 0."""
+    return in_common_unit(numbers)[1]
+
+
+def in_common_unit(numbers: Collection[Fraction]) -> tuple[list[int], Fraction]:
+    """Return the numbers as whole multiples of their common unit, and that."""
     below = math.lcm(*(one.denominator for one in numbers))
-    return Fraction(
-        math.gcd(*(one.numerator * (below // one.denominator) for one in numbers)) or 1, below
-    )
+    over = [one.numerator * (below // one.denominator) for one in numbers]
+    shared = math.gcd(*over) or 1
+    return [one // shared for one in over], Fraction(shared, below)
 
 
 def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray, Fraction] | None:

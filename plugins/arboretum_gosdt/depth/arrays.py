@@ -20,7 +20,6 @@ they share. HUGE is the loss of what is not known, and two of them add up.
 import math
 from collections import namedtuple
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 
@@ -74,7 +73,10 @@ COST_OF_PASS = 8
 LARGE = 1 << 21
 """Words · vectors between two looks at the clock, at most."""
 
-I32, I64, U32, U64 = (np.dtype(of) for of in (np.int32, np.int64, np.uint32, np.uint64))
+I16, I32, I64 = (np.dtype(of) for of in (np.int16, np.int32, np.int64))
+U16, U32, U64 = (np.dtype(of) for of in (np.uint16, np.uint32, np.uint64))
+WORDS, SIGNED = {16: U16, 32: U32, 64: U64}, {16: I16, 32: I32, 64: I64}
+"""Types of words and counts, and of signed counts, by their bits."""
 
 Setting = namedtuple("Setting", "depth classes two similarity keep_cells width groups")
 """What does not change, whole numbers.
@@ -205,9 +207,9 @@ def _sizes_and_types(
     than its rows fill.
     """
     width = setting.width
-    of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]
-    counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting.two else of
-    return setting.classes, len(table.group) // width + setting.groups + 2, of, counts
+    counts = (SIGNED if setting.two else WORDS)[width]
+    words = len(table.group) // width + setting.groups + 2
+    return setting.classes, words, WORDS[width], counts
 
 
 def allocate_together(shapes: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
@@ -216,15 +218,16 @@ def allocate_together(shapes: Sequence[tuple[tuple[int, ...], np.dtype]]) -> lis
 
     shapes : (shape, dtype) of each.
     """
-    sizes = [math.prod(shape) * of.itemsize for shape, of in shapes]
-    begins = list(
-        accumulate((-(-size // VECTOR_BYTES) * VECTOR_BYTES for size in sizes), initial=0)
-    )
-    memory = np.zeros(begins[-1] + VECTOR_BYTES, np.uint8)
-    begin = -memory.ctypes.data % VECTOR_BYTES
+    begins, end = [], 0
+    for shape, of in shapes:
+        begins.append(end)
+        end += -(-math.prod(shape) * of.itemsize // VECTOR_BYTES) * VECTOR_BYTES
+    memory = np.zeros(end + VECTOR_BYTES, np.uint8)
+    # the address, for which ``ctypes`` takes four times as long
+    begin = -memory.__array_interface__["data"][0] % VECTOR_BYTES
     return [
         np.ndarray(shape, of, memory, begin + at)
-        for (shape, of), at in zip(shapes, begins, strict=False)
+        for (shape, of), at in zip(shapes, begins, strict=True)
     ]
 
 
@@ -251,8 +254,8 @@ def fill_rows(weights, next_row, chunks, table, merged):
     """Fill the rows of a table, an object's weight of a class being one row for each of its bits.
 
     weights : int64[rows, classes] ≥ 0.
-    next_row : int64[classes, 63], where the rows of a class and a bit begin; behind it, where they
-        end.
+    next_row : int64[classes, bits], where the rows of a class and a bit begin; behind it, where
+        they end.
     chunks : int32 words of a row.
     table : DepthTable; ``place`` and ``group`` are written, but not the last place.
     merged : out, int32[rows of the table], the row of ``weights`` that each is of.

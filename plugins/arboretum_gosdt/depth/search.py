@@ -63,6 +63,7 @@ class LimitedSearch:
         totals = np.zeros(weights.shape[1], np.int64)
         arrays.count_rows_of_bits(weights, sizes, totals)
         total = sum(totals.tolist())
+        sizes = sizes[:, : total.bit_length()]
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
         self._opened, self._small = 0, None
         self._task: Any = None
@@ -168,7 +169,7 @@ class LimitedSearch:
         """Allocate the arrays of the search, enter the set of all rows, and stand at the root.
 
         total : of all weights.
-        sizes : int64[classes, 63], rows of a class whose weight has bit b.
+        sizes : int64[classes, bits], rows of a class whose weight has bit b.
         word : bits of a lane; None: the least that holds all weights.
         """
         from arboretum_gosdt.depth.pair_counts import choose_layout
@@ -228,7 +229,7 @@ class LimitedSearch:
         classes take turns.
 
         two : whether there are two classes.
-        sizes : int64[classes, 63], rows of a class whose weight has bit b.
+        sizes : int64[classes, bits], rows of a class whose weight has bit b.
         """
         bits_of = sizes.tolist()
         highest = [
@@ -250,7 +251,7 @@ class LimitedSearch:
         power, kind = np.array(groups, np.int64).T.copy()
         table = arrays.DepthTable(
             bits=bits,
-            place=np.full(at + 1, empty, np.int32),
+            place=np.empty(at + 1, np.int32),
             group=np.empty(at, np.int32),
             power=power,
             kind=kind,
@@ -258,6 +259,7 @@ class LimitedSearch:
             mixed=np.array([0, len(groups) // 2]),
             hashes=random_words(at).reshape(-1),
         )
+        table.place[at] = empty
         self._rows = np.empty(at, np.int32)
         arrays.fill_rows(self.weights, begin, chunks, table, self._rows)
         return table

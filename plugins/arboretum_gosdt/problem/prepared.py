@@ -117,7 +117,10 @@ class Units:
 
     def value(self, integer: int) -> float:
         """Return the objective's value of a value in 1/q losses, ``base`` included."""
-        return float((integer + self.above) * self.unit)
+        unit = self.unit
+        if self.above:
+            return float((integer + self.above) * unit)
+        return int(integer) * unit.numerator / unit.denominator  # rounded once, as a Fraction is
 
 
 def units_of(problem: Problem) -> Units:
@@ -271,12 +274,11 @@ def all_tests(
     solver = getattr(problem.parts.solver, "name", "gosdt")
     refuse_unfit(solver, objects, prices, raw=True, two_way=True, task=task)
     codes, family, counts = objects.codes.T, [], []
+    thresholds, equals = Family.thresholds, Family.equals  # a look at an enum takes a while
     for feature in objects.features:
         bins, kind = feature.n_bins, feature.family
-        family.append(THRESHOLDS if kind is Family.thresholds else 0)
-        counts.append(
-            bins if kind is Family.equals else bins - 1 if kind is Family.thresholds else 1
-        )
+        family.append(THRESHOLDS if kind is thresholds else 0)
+        counts.append(bins if kind is equals else bins - 1 if kind is thresholds else 1)
     if objects.raw_features:
         from arboretum_gosdt.problem.ranks import ranks_of
 
@@ -348,11 +350,7 @@ def merge_equal_rows(
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
     """
-    order = (
-        np.argsort(tests.price, kind="stable")
-        if units.price_value
-        else np.arange(len(tests.column))
-    )
+    order = np.argsort(tests.price, kind="stable") if units.price_value else None
     planes, kept = pack_distinct_tests(tests, context, order)
     first, weights, helps, sums, base, costs = _merge_objects(problem, units, planes)
     bits = np.ascontiguousarray(planes[:, first].T)
@@ -377,12 +375,12 @@ def merge_equal_rows(
 
 
 def pack_distinct_tests(
-    tests: Tests, context: Context, order: np.ndarray
+    tests: Tests, context: Context, order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bits of the tests, uint32[words, objects], and the test that each feature is,
     int64[features]: the first in ``order`` of those that divide alike.
 
-    order : int64, the tests, as they are preferred.
+    order : int64, the tests, as they are preferred; None: by their numbers.
     Raises BudgetError or OutOfTime where bits of all tests are too many for the context.
     """
     from arboretum.kernels.solving.fingerprints import random_words
@@ -403,10 +401,12 @@ def pack_distinct_tests(
         np.empty(n_tests, np.uint64),
         np.full(_hash_slots(n_tests), -1),
     )
-    found = kernels.pack_tests(
-        kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room
-    )
-    return planes[: -(-found // 32)], order[kept[:found]]
+    column, index = tests.column, tests.index
+    if order is not None:
+        column, index = column[order], index[order]
+    found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, column, index), room)
+    first = kept[:found]
+    return planes[: -(-found // 32)], first if order is None else order[first]
 
 
 def run_slices_of_steps(

@@ -456,9 +456,7 @@ class RegressionSearch:
         mass = whole_weights(objects.weight)
         context.check_time(PER_OBJECT * objects.n_objects)
         target, off = round_targets(objects.y, int(mass.sum()))
-        planes, self.kept = pack_distinct_tests(
-            self.tests, context, np.arange(len(self.tests.column))
-        )
+        planes, self.kept = pack_distinct_tests(self.tests, context)
         absolute = isinstance(objective, AbsoluteDeviation)
         group, first = group_equal_rows(planes)
         many = len(first)

@@ -102,24 +102,23 @@ def search_kind(which: Which, limits: TreeLimits, tests: Tests, units: Units) ->
 
     Raises CapabilityError where the one named does not know the limits.
     """
-    few = limits.only_depth and len(tests.column) > 0
-    fits = few and not units.price_value
-    small = max(units.most, int(units.mass.sum())) <= WEIGHTS
-    able = {
-        Which.sparse: few and units.p > 0 and not units.worst,
-        Which.intervals: fits and small and units.p == 0 and limits.depth is not None,
-        Which.limited: fits and units.p == 0 and limits.depth is not None,
-        Which.general: True,
-    }
+
+    def fits(one: Which) -> bool:
+        """Whether a search knows the problem's limits."""
+        if one is Which.general:
+            return True
+        if not (limits.only_depth and len(tests.column)):
+            return False
+        if one is Which.sparse:
+            return units.p > 0 and not units.worst
+        if units.p or units.price_value or limits.depth is None:
+            return False
+        return one is Which.limited or max(units.most, int(units.mass.sum())) <= WEIGHTS
+
     if which is Which.auto:
-        fast = [
-            Which.sparse,
-            *([Which.intervals] if len(tests.column) >= MANY_TESTS else []),
-            Which.limited,
-            Which.general,
-        ]
-        return next(one for one in fast if able[one])
-    if not able[which]:
+        many = [Which.intervals] if len(tests.column) >= MANY_TESTS else []
+        return next(filter(fits, (Which.sparse, *many, Which.limited, Which.general)))
+    if not fits(which):
         knows = (
             "objective.lam > 0, expected prices and a limit on depth"
             if which is Which.sparse

@@ -180,11 +180,7 @@ class ConstrainedSearch:
             "" if asked.ask_sensitive else asked.sensitive,
             by_sides=None,
         )
-        order = (
-            np.argsort(found.tests.price, kind="stable")
-            if found.units.price_value
-            else np.arange(len(found.tests.column))
-        )
+        order = np.argsort(found.tests.price, kind="stable") if found.units.price_value else None
         group, self.first = group_equal_rows(
             pack_distinct_tests(found.tests, attrs.evolve(context, memory_bytes=None), order)[0]
         )

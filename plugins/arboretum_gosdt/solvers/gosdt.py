@@ -146,7 +146,7 @@ class Gosdt:
         without = (
             (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
         )
-        found.choose_search(self.search, context, without, self.threads)
+        found.choose_search(which, context, without, self.threads)
         if self.resume:
             resume_from_proof(self.resume, found, context)
         return Attempt(problem, found, slack=SLACK)

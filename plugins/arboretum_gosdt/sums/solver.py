@@ -114,9 +114,7 @@ class SumsProblem:
         limits = TreeLimits.of(LeafSums.name, problem, LeafSums.limits)
         limits.refuse_rules(LeafSums.name, LeafSums.limits)
         self.tests = all_tests(problem, Task.regression, context)
-        planes, self.kept = pack_distinct_tests(
-            self.tests, context, np.arange(len(self.tests.column))
-        )
+        planes, self.kept = pack_distinct_tests(self.tests, context)
         group, first = group_equal_rows(planes)
         self.weight = float(objects.weight.sum())
         moments = moments_of(problem)

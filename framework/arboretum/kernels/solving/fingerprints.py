@@ -27,16 +27,26 @@ SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's s
 UPPER = np.uint64(0xFFFFFFFF00000000)
 LOWER = np.uint64(0x00000000FFFFFFFF)
 FREE = np.uint64(0)
+STEP, LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(31)
+MIXING = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
+"""Of splitmix64: what is added from one state to the next, and the shifts and factors of a state.
+"""
 
 
 def random_words(n: int) -> np.ndarray:
     """Return uint64[n, 2], two words for each of n objects, always the same: the splitmix64
     generator (Steele, Lea & Flood 2014), all of its numbers at once.
     """
-    words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ words >> np.uint64(shift)) * np.uint64(factor)
-    return (words ^ words >> np.uint64(31)).reshape(n, 2)
+    words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64)
+    words *= STEP
+    for shift, factor in MIXING:
+        words ^= words >> shift
+        words *= factor
+    words ^= words >> LAST
+    return words.reshape(n, 2)
 
 
 @inline
