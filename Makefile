@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables, with compiled kernels), make test-next (sweeps with the newest Hydra and MLflow), make test-ray (sweeps, and rows, on a Ray cluster), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
+# also: make test-all (every test), make test-thorough (every test, on seven times as many tables, with compiled kernels), make test-next (sweeps with the newest Hydra and MLflow), make test-ray (sweeps, and rows, on a Ray cluster), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import (
     Column,
@@ -18,6 +18,7 @@ from arboretum.api import (
     Task,
     grow,
 )
+from arboretum.testing.effort import examples
 from arboretum_classic.c45.criterion import C45, C45Release8, C45Textbook
 from arboretum_classic.c45.growth import Cut, Quinlan, _grow_by_kernel, _reason_for_the_loop
 from arboretum_classic.criteria.impurities import Entropy
@@ -73,7 +74,7 @@ def tables(draw):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     tables(),
     st.sampled_from([C45(), C45(min_objects=1.0), C45Release8(), C45Textbook()]),

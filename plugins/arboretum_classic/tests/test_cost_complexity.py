@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 from drawn_trees import tables, trees
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -29,6 +29,7 @@ from arboretum.api import (
 )
 from arboretum.measure import evaluate
 from arboretum.sklearn import TreeClassifier, TreeRegressor
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.pruning.complexity_path import Subtrees, node_impurities
@@ -90,7 +91,7 @@ def test_bottom_up_finds_the_smallest_of_the_cheapest_pruned_subtrees(seed, alph
     ), "all other minimising subtrees contain it"
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.data())
 def test_no_pruned_subtree_is_cheaper_whatever_the_weights_and_the_target(data):
     task = data.draw(st.sampled_from(list(Task)))
@@ -221,7 +222,7 @@ def test_validation_rows_of_one_class_are_judged_by_accuracy_and_it_is_said():
     assert "the validation rows show one class" in chosen.notes[0]
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.data())
 def test_any_tree_can_be_pruned_also_one_that_splits_missing_values(data):
     table = data.draw(tables())
@@ -317,7 +318,7 @@ def test_the_path_by_impurity_is_scikit_learns(load):
         assert theirs.get_n_leaves() == path.n_leaves[k] == tree.cut(path.cuts(k)).n_leaves
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_every_step_of_the_path_is_the_smallest_cheapest_tree(data):
     table = data.draw(tables())

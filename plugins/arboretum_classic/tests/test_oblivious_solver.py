@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Limits, Parts, Problem, Status, Task
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, outcomes, prices_of, toy_objects, toy_table
 from arboretum_classic.criteria.impurities import Gini
@@ -83,7 +84,7 @@ def enumerated(problem, depth, objective):
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(3, 30),

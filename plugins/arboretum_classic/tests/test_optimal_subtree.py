@@ -8,11 +8,12 @@ import attrs
 import numpy as np
 import pytest
 from drawn_trees import tables, trees
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import Task, Tree
 from arboretum.testing import PrunerSuite
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.pruning.optimal import OptimalSubtree, prices_of_nodes
@@ -65,7 +66,7 @@ def told(tree: Tree, pruned: Tree, rows, train, price: str) -> tuple[float, floa
     )
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(st.data())
 def test_no_pruned_subtree_is_better(data):
     table = data.draw(tables(max_rows=10))
@@ -87,7 +88,7 @@ def test_no_pruned_subtree_is_better(data):
         )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_no_pruned_subtree_within_the_error_is_cheaper(data):
     table = data.draw(tables(max_rows=10))

@@ -10,7 +10,7 @@ import sqlite3
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import (
     NO_OUTCOME,
@@ -29,6 +29,7 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing import PredicateSuite
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.growth import rules_of
 from arboretum.testing.tables import bare_objects, row_of
 from arboretum_basics.questionnaire import Questionnaire
@@ -111,7 +112,7 @@ def rules(draw) -> TestRule:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(table=tables(), rule=rules())
 def test_many_rows_and_one_row_and_sql_get_the_same_answer(table, rule):
     rows = np.arange(table.n_rows)
@@ -150,7 +151,7 @@ def asked(table: Table, expression: str) -> list:
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(table=tables())
 def test_intervals_and_thresholds_are_all_there_are(table):
     """Every way to divide the known values of a column at the node, by one cut or by two, is

@@ -8,11 +8,12 @@ import attrs
 import numpy as np
 import pytest
 from drawn_trees import tables, trees
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, Task, Tree
 from arboretum.testing import PrunerSuite
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.pruning.complexity_path import own_weights
@@ -39,7 +40,7 @@ def kept_paths(tree: Tree) -> set[tuple[tuple[str, int], ...]]:
     }
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_what_is_left_is_a_subtree_of_what_was_grown(data):
     table = data.draw(tables(task=Task.classification))
@@ -52,7 +53,7 @@ def test_what_is_left_is_a_subtree_of_what_was_grown(data):
         )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_what_rests_and_the_leaves_are_all_rows(data):
     table = data.draw(tables(task=Task.classification))

@@ -23,6 +23,7 @@ from arboretum.api import (
     Threshold,
 )
 from arboretum.engine.verify import check_tree
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import build_tree, slow_tree
 from arboretum.testing.tables import TreeParts, bare_objects, toy_objects, toy_table
 from arboretum_classic.pruning import raising as pruning_raising
@@ -78,7 +79,7 @@ def both_ways(tree, table, pruner) -> None:
     check_tree(found, bare_objects(table), table)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_the_kernel_prunes_and_raises_as_its_twin(data):
     table = data.draw(tables(task=Task.classification))

@@ -6,9 +6,10 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import DataError
+from arboretum.testing.effort import examples
 from arboretum_data.file import FileDataset
 
 TEXT = st.text(
@@ -94,7 +95,7 @@ def written(names, declared, rows, weights, draw) -> str:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_what_a_writer_writes_is_read_back(tmp_path_factory, data):
     declared = data.draw(
         st.lists(

@@ -10,12 +10,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
+from arboretum.testing.effort import examples
 from arboretum_data.encoding import cuts
 from arboretum_data.encoding.cuts import kmeans, mdl
 
-DRAWS = settings(max_examples=150, deadline=None, derandomize=True)
+DRAWS = examples(150)
 COLUMNS = st.lists(st.integers(-40, 40), min_size=2, max_size=60).filter(
     lambda values: len(set(values)) > 1
 )

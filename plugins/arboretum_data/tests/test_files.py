@@ -11,10 +11,11 @@ import sys
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import ArboretumError, ColumnKind, ConfigError, DataError, Task
 from arboretum.testing import DatasetSuite
+from arboretum.testing.effort import examples
 from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
 from arboretum_data.reading import delimited
 from arboretum_data.reading.build import TaskChoice
@@ -197,7 +198,7 @@ class TestReading:
             max_size=8,
         )
     )
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @examples(60)
     def test_any_text_a_csv_writer_writes_is_read_back(self, rows):
         out = io.StringIO()
         csv.writer(out, quoting=csv.QUOTE_ALL).writerows([["a", "b", "c"], *rows])

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum import TreeClassifier, TreeRegressor
@@ -28,6 +28,7 @@ from arboretum.api import (
 )
 from arboretum.model.frame import column_of_series, spelled
 from arboretum.model.tree import single_leaf
+from arboretum.testing.effort import examples
 from arboretum_data.file import FileDataset
 from arboretum_data.reading import delimited
 from arboretum_data.reading.build import TaskChoice
@@ -247,7 +248,7 @@ def test_truth_values_and_their_numbers_answer_each_other():
     | st.datetimes()
     | st.dates()
 )
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 def test_a_canonical_spelling_is_canonical(value):
     text = spelling(value)
     assert speller([text])(text) == text

@@ -5,10 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Column, ColumnKind, ConfigError, DataError, Table, Target, Task
 from arboretum.testing import SplitSuite
+from arboretum.testing.effort import examples
 from arboretum_data import splits
 from arboretum_data.splits import Contiguous, Holdout, KFold
 
@@ -38,7 +39,7 @@ def table_of(codes, groups=None) -> Table:
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=120), st.integers(0, 10))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 def test_holdout_gives_every_class_its_share_to_within_a_row(codes, seed):
     """A share is a difference of two rounded cumulative sums, so it is off by less than 1; a row
     may be given back.
@@ -75,7 +76,7 @@ def test_the_division_of_a_seed_is_the_same_everywhere():
     st.integers(0, 10),
     st.integers(1, 9),
 )
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 def test_rows_shuffled_in_blocks_are_those_of_a_permutation_sorted_by_stratum(codes, seed, block):
     strata = np.array(codes, np.uint8)
     known = np.random.default_rng(seed).permutation(len(codes))

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, Family, LeafRule
 from arboretum.kernels import complexity_kernel
+from arboretum.testing.effort import examples
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.exact import graph as graphs
@@ -92,7 +93,7 @@ def same_graph(space, graph):
     return slow_graph, inner
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(problems(max_rows=9, max_features=4))
 def test_small_tables_have_the_nodes_and_bundles_that_the_paper_describes(problem):
     space = space_of(problem)
@@ -214,7 +215,7 @@ def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_o
         assert number == len(optimal)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     problems(max_rows=5, max_features=3, whole=True),
     st.lists(st.sampled_from(WHOLE), min_size=2, max_size=3, unique=True),

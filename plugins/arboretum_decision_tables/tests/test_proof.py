@@ -6,12 +6,13 @@ import attrs
 import numpy as np
 import pytest
 from decision_tables import problem_from, problems, random_problem
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, LeafRule, VerificationError
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
+from arboretum.testing.effort import examples
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES, Depth, Nodes, ZeroError
 from arboretum_decision_tables.exact.solver import SubtableDP
@@ -51,7 +52,7 @@ def raised(proof, number, problem, path):
     return read(path)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     problems(max_rows=7),
     st.sampled_from([*(cls() for cls in COMPLEXITIES), PlainNodes()]),

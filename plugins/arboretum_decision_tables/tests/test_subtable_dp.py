@@ -31,6 +31,7 @@ from arboretum.api import (
 )
 from arboretum.measure.complexity import complexities as measured
 from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import branches
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
@@ -96,7 +97,7 @@ class TestObjective(ObjectiveSuite):
         return Parts(method=None, objective=component, complexity=AverageDepth())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(problems(max_rows=7), st.sampled_from([cls() for cls in COMPLEXITIES]))
 def test_the_tree_is_lawful_verified_and_of_least_value_under_any_leaf_rule(problem, complexity):
     problem = asked(problem, complexity)
@@ -188,7 +189,7 @@ def test_one_graph_gives_the_minima_of_all_complexities():
         assert value_of(cls(), solution.tree) == solution.value
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(problems(max_rows=5, whole=True), st.sampled_from([cls() for cls in COMPLEXITIES]))
 def test_listed_trees_are_distinct_optimal_and_as_many_as_counted(problem, complexity):
     problem = asked(problem, complexity)
@@ -423,7 +424,7 @@ def _signatures() -> dict[str, int]:
     }
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(problems(max_rows=8), st.sampled_from([cls() for cls in COMPLEXITIES]))
 def test_the_bound_by_class_weights_alone_is_a_bound(problem, complexity):
     space = space_of(problem)
@@ -450,7 +451,7 @@ def test_huffman_knows_the_textbook():
     assert slow.huffman_length([5, 5, 5], 3) == 15
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.sampled_from([0.5, 1.0, 2.0, 2.25, 7.0]), min_size=1, max_size=9),
     st.integers(2, 4),

@@ -379,7 +379,7 @@ def test_it_agrees_with_the_solver_of_squares(stopping):
 
 def test_a_budget_of_seconds_leaves_a_tree_and_a_bound_and_it_goes_on():
     generator = np.random.default_rng(0)
-    outcome = np.unique(generator.integers(0, 2, (300, 24)).astype(np.uint8), axis=0)
+    outcome = np.unique(generator.integers(0, 2, (300, 16)).astype(np.uint8), axis=0)
     y = generator.normal(size=len(outcome))
     moments = np.stack([np.ones(len(y)), y, y * y], axis=1)
     asked = {"superadditive": True, "p": 2.0, "depth": 4}

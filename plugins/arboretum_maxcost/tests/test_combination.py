@@ -7,10 +7,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, ConfigError, Context, Parts, Prices, Problem, grow
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_classic.criteria.criteria import Reduction
@@ -55,7 +56,7 @@ def grown(problem, criterion):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     problem=problems(),
     one=st.sampled_from(CRITERIA),
@@ -82,7 +83,7 @@ def test_both_bills_are_bounded_whatever_the_trees(problem, one, other, rho):
     ).all(), "row by row"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(problem=problems())
 def test_a_large_rho_keeps_the_second_tree_and_a_small_one_the_first(problem):
     worst, expected = (grown(problem, criterion).tree for criterion in (WorstCase(), EG2()))

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings, strategies as st
 from instances import contingency, encoded, instances, kernel_node
 
 from arboretum.kernels import KernelNode
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized import kernels, reference
@@ -147,7 +148,7 @@ def slow(kernel):
     return as_plain_python(kernel)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(nodes(), st.sampled_from(FAMILIES))
 def test_the_kernels_of_all_families_have_names_of_their_own_and_twins(case, family):
     x, _, part, test = case

@@ -9,7 +9,7 @@ import re
 import attrs
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from arboretum import TreeClassifier, exported
 from arboretum.api import Column, ColumnKind, Table, Target, Task, Threshold, Tree, legible
@@ -17,6 +17,7 @@ from arboretum.engine.run import fit
 from arboretum.engine.why import reasons
 from arboretum.model.digits import as_shown
 from arboretum.plugin.assemble import assembled
+from arboretum.testing.effort import examples
 from arboretum_classic.fuzzy.rule import FuzzyThreshold
 from arboretum_classic.predicates.rules import Ball, MOfN, Oblique
 
@@ -111,7 +112,7 @@ def said_by_dot(text: str, row: np.ndarray) -> str:
     return label[at]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @example(rows=(np.array([LATITUDES, LATITUDES]).T, list("nyyn")))
 @given(rows=crowded())
 def test_every_text_form_read_back_selects_exactly_the_training_rows(rows):

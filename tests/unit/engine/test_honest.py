@@ -10,7 +10,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum import TreeClassifier, TreeRegressor
@@ -24,6 +24,7 @@ from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.build import configuration
 from arboretum.plugin.discovery import load_registry
+from arboretum.testing.effort import examples
 
 REGISTRY = load_registry()
 
@@ -253,7 +254,7 @@ def _table(seed: int, n: int, regression: bool) -> Table:
     st.sampled_from(["better_side", "fractional", "surrogates", "stops"]),
     st.floats(0.2, 0.8),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_table_is_filled_as_the_slow_truth_fills_it(seed, n, regression, missing, share):
     table = _table(seed, n, regression)
     method = "cart_regression" if regression else "cart"

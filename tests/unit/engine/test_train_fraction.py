@@ -10,7 +10,7 @@ from collections import Counter
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import Column, ColumnKind, Division, Table, Target, Task
@@ -21,6 +21,7 @@ from arboretum.interfaces.method import Parts
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.build import configuration
 from arboretum.plugin.discovery import load_registry
+from arboretum.testing.effort import examples
 
 CLASSES = ("a", "b", "c")
 
@@ -104,7 +105,7 @@ def divided(draw):
     st.integers(0, 99),
     st.integers(0, 3),
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_shares_are_nested_stratified_disjoint_and_those_of_the_slow_twin(
     rows, fractions, seed, fold
 ):

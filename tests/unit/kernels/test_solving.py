@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.errors import OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
@@ -24,9 +24,10 @@ from arboretum.kernels.solving.rows import (
     union,
 )
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
+from arboretum.testing.effort import examples
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.frozensets(st.integers(0, 9), min_size=1), max_size=60), st.integers(7, 9))
 def test_a_table_of_fingerprints_knows_what_a_dictionary_knows(sets, bits):
     words, slots, known = random_words(10), np.zeros((1 << bits, 2), np.uint64), {}
@@ -41,7 +42,7 @@ def test_a_table_of_fingerprints_knows_what_a_dictionary_knows(sets, bits):
         assert find(table, *of(frozenset(range(10)))) == known.get(frozenset(range(10)), -1)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.integers(0, 4), min_size=1, max_size=12),
     st.sampled_from([MULTIWAY, THRESHOLDS, EQUALS]),
@@ -63,7 +64,7 @@ def test_rows_of_an_outcome_are_those_that_a_comparison_finds(codes, family, ind
     )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=10), st.data())
 def test_small_helpers_are_what_python_says(values, data):
     array = np.array(values)

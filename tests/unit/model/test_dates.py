@@ -7,7 +7,7 @@ import datetime
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.errors import DataError
 from arboretum.model.dates import spell_date
@@ -15,6 +15,7 @@ from arboretum.model.frame import read_column, table_like
 from arboretum.model.rules import Bins, Interval, TestRule, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree, single_leaf
+from arboretum.testing.effort import examples
 from arboretum_data.reading.cells import read_dates
 
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -22,7 +23,7 @@ MOMENTS = st.datetimes().map(lambda moment: moment.replace(microsecond=0).isofor
 
 
 @given(st.lists(DAYS, min_size=1, max_size=20))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 def test_days_are_read_in_order_and_spelled_back(days):
     unit, values = read_dates(days)
     assert unit == "days"
@@ -31,7 +32,7 @@ def test_days_are_read_in_order_and_spelled_back(days):
 
 
 @given(st.lists(MOMENTS, min_size=1, max_size=20), st.lists(DAYS, max_size=3))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 def test_a_time_of_day_makes_them_seconds(moments, days):
     unit, values = read_dates(moments + days)
     if unit == "seconds":
@@ -41,7 +42,7 @@ def test_a_time_of_day_makes_them_seconds(moments, days):
 
 
 @given(st.lists(DAYS, min_size=2, max_size=10, unique=True), st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 def test_a_test_says_of_every_day_what_it_does(days, random):
     """The day that is read aloud divides the rows as the number does, although midpoints fall
     between days.

@@ -34,6 +34,7 @@ from arboretum.model.scores import Scores
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.sheet import HINT, STYLE
+from arboretum.testing.effort import examples
 
 METHODS = ("C4.5", "EC4.5", "a method with a long name", "ASR & <IP>", "BAL")
 DATASETS = (*tuple(f"data-set-{i}" for i in range(9)), "one-with-quite-a-long-name")
@@ -219,7 +220,7 @@ def test_stems_stand_at_their_ranks_and_bars_span_their_groups():
     )
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     arrays(
         np.float64,

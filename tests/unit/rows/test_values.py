@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Distinct, bins_of
 from arboretum.rows import values as room
+from arboretum.testing.effort import examples
 
 numbers = st.lists(
     st.one_of(
@@ -28,7 +29,7 @@ def short_blocks(monkeypatch):
     monkeypatch.setattr(room, "BLOCK", 4)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(numbers, numbers, st.sampled_from([np.float32, np.float64]))
 def test_bins_are_those_of_a_binary_search(column, edges, dtype):
     with np.errstate(over="ignore"):

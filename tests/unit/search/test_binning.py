@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from arboretum.engine.search.bounded import bin_edges
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN, assign_bins
+from arboretum.testing.effort import examples
 
 
 def check(raw: np.ndarray) -> None:
@@ -24,7 +25,7 @@ def check(raw: np.ndarray) -> None:
             assert single[f, b] == (raw[known & (expected == b), f] == edges[f, b]).all()
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(data=st.data(), dtype=st.sampled_from([np.float32, np.float64]))
 def test_any_values_even_huge_tiny_and_missing_ones(data, dtype):
     width = 32 if dtype is np.float32 else 64

@@ -7,7 +7,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import arboretum
@@ -21,6 +21,7 @@ from arboretum.errors import CapabilityError, ConfigError, VerificationError
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import assemble, exported
 from arboretum.plugin.discovery import load_registry
+from arboretum.testing.effort import examples
 
 REGISTRY = load_registry()
 ASKED = {"method.increasing": ["x0"], "method.decreasing": ["x1"]}
@@ -89,7 +90,7 @@ def _assert_monotone(tree: Tree, table: Table, seed: int) -> None:
     st.sampled_from([{}, LIMITED, PRUNED, {"stopping.standard.max_depth": 4}]),
     st.sampled_from(["reduction", "gain_ratio"]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_of_two_rows_the_one_with_more_is_predicted_no_less(
     seed, n, regression, gaps, encoder, more, criterion
 ):

@@ -32,6 +32,7 @@ from arboretum.measure.comparison.significance import (
     wilcoxon_holm,
 )
 from arboretum.model.scores import Pairwise, Scores
+from arboretum.testing.effort import examples
 
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 AUC = {
@@ -178,7 +179,7 @@ def test_wilcoxon_is_the_count_over_all_signs_on_a_small_study():
     assert wilcoxon_holm(scores).p[0, 1] == pytest.approx(count / 2**7)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=9).filter(any))
 def test_wilcoxon_by_all_signs_is_scipys_with_ties_and_zeros_too(values):
     """Whole numbers, so that ties and zeros occur; both count signs, and p is a share of 2^n."""
@@ -268,7 +269,7 @@ def test_quantiles_grow_with_methods_and_nemenyi_asks_for_more_than_bonferroni_a
     assert all(q_nemenyi(k) > q_bonferroni_dunn(k) for k in range(3, 15))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(studies)
 def test_p_values_and_critical_differences_say_the_same(scores):
     for test in (nemenyi(scores), bonferroni_dunn(scores, "m1")):
@@ -276,7 +277,7 @@ def test_p_values_and_critical_differences_say_the_same(scores):
         assert np.array_equal((test.p < test.alpha)[clear], test.different[clear])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(2, 7).flatmap(lambda k: arrays(np.bool_, (k, k))))
 def test_groups_are_all_largest_sets_without_a_difference(upper):
     k = len(upper)
