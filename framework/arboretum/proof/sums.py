@@ -8,9 +8,10 @@ the least Σ c + p · leaves of a tree on S with at most d tests on a path.  Wha
    with d − 1.  A set of n objects has no more than n − 1 tests on a path.
 2. *Two levels.*  OPT(S, 1) and OPT(S, 2) are counted, over tests and pairs of tests.
 3. *Unions*, where the objective declares ``superadditive``: c(S ∪ T) ≥ c(S) + c(T).  So a tree of
-   k leaves costs at least k p + Σ c of the objects, each alone; and OPT(T, d) is at least
-   OPT(S, d) + Σ c of the objects of T that are not in S, for S a part of T (without a least size of
-   leaves: a part of a leaf need not be a leaf).
+   k leaves costs at least k p + Σ c of the objects, each alone, and one of more than d tests on a
+   path has d + 2 leaves or more; and OPT(T, d) is at least OPT(S, d) + Σ c of the objects of T that
+   are not in S, for S a part of T (without a least size of leaves: a part of a leaf need not be a
+   leaf).
 
 The declaration cannot be proven.  It is tried on every division that is counted: a test whose sides
 cost more than their union refutes it, and the log.  Moments are rounded to multiples of a power of
@@ -18,6 +19,7 @@ two that all sums are exact for (2⁻⁵³ of the sum of all).  Costs are floats
 is counted by ``rounding``, 1e-10 of what all objects cost apart and together.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -131,17 +133,17 @@ class Sums:
         bounds = self.known.setdefault(np.packbits(mask).tobytes(), {})
         bounds[depth] = max(bound, bounds.get(depth, -np.inf))
 
-    def _known_of(self, members: bytes, size: int, depth: int) -> float:
-        """The best bound that records have of a set of so many objects, −∞ without one."""
-        depth = self._depth(size, depth)
-        return max(
-            (
-                bound
-                for most, bound in self.known.get(members, {}).items()
-                if most < 0 or 0 <= depth <= most
-            ),
-            default=-np.inf,
-        )
+    def _known_of(self, members: bytes, size: int, alone: float, depth: int) -> float:
+        """The best bound that records have of a set, −∞ without one.
+
+        size : its objects; alone : what they cost apart.
+        """
+        depth, found = self._depth(size, depth), -np.inf
+        for most, bound in self.known.get(members, {}).items():
+            if 0 <= most < depth or depth < 0 <= most:  # a deeper tree has as many leaves at least
+                bound = min(bound, (most + 2) * self.p + alone) if self.bounds else -np.inf
+            found = max(found, bound)
+        return found
 
     def shown(self, mask: np.ndarray, depth: int) -> float:
         """What trees of a set cost at least, by counting and by the records of its sides.  Raises
@@ -150,10 +152,8 @@ class Sums:
         mask : bool[objects].   depth : −1: any.
         """
         rows = np.flatnonzero(mask)
-        own, mine = (
-            self._known_of(np.packbits(mask).tobytes(), len(rows), depth),
-            self.moments[mask],
-        )
+        mine, alone = self.moments[mask], float(self.alone[mask].sum())
+        own = self._known_of(np.packbits(mask).tobytes(), len(rows), alone, depth)
         whole, few = mine.sum(axis=0), len(rows) - 1
         leaf = float(self._leaves(whole))
         depth = few if depth < 0 else min(depth, few)
@@ -223,7 +223,7 @@ class Sums:
         words, flat = np.packbits(packed, axis=1), low.reshape(-1)
         for at in np.flatnonzero(sizes > 2).tolist():  # of two objects all trees are counted
             floor = 3 * self.p + alone[at] if self.bounds else -np.inf
-            known = self._known_of(words[at].tobytes(), int(sizes[at]), depth)
+            known = self._known_of(words[at].tobytes(), int(sizes[at]), alone[at], depth)
             flat[at] = max(known, min(flat[at], floor))
         if self.bounds and self.least <= 1:
             mine = members.astype(np.float32)
@@ -237,7 +237,8 @@ class Sums:
         depth = limits[0]
         if depth not in self._root:
             try:
-                self._root[depth] = self.shown(np.ones(len(self.has), np.bool_), depth)
+                shown = self.shown(np.ones(len(self.has), np.bool_), depth)
+                self._root[depth] = max(shown, -sys.float_info.max)  # a number, as a log has it
             except Refuted as refuted:
                 raise VerificationError(str(refuted)) from None
         return self._root[depth]
@@ -247,7 +248,7 @@ class Sums:
         """Relative: what rounding may take from the bound of the root."""
         depth = self.problem.parts.limits().max_depth
         shown = self.root_bound((-1 if depth is None else depth, -1))
-        return float(self.rounding / max(abs(shown), self.rounding or 1.0))
+        return float(max(1e-12, self.rounding / max(abs(shown), self.rounding or 1.0)))
 
     def value(self, bound: Fraction | float) -> float:
         """As the objective is reported."""

@@ -26,6 +26,13 @@ its node.  Pair (i, j), i < j, of m tests is number i (2 m − i − 1) / 2 + j 
 is at least that of all sides, and of one row of pairs.  What was asked is taken before it is asked
 again.
 
+What it was worth, in processor seconds (survival trees of ``anneal``, depth 4; 300 rows with 290
+cuts, depth 3): products of matrices, set by set, 1.25 and 6.4; the same bounds and sums in kernels,
+pairs by masks over all tests .25 and 1.39; lists of tests, and the pairs of the smaller side, .105
+and .90 (all pairs from objects .136 and 1.16).  One set at a time .16 instead of .10, and for the
+15 tests of ``monk1`` .021 instead of .009.  Leaves asked by 2¹¹ instead of 2¹⁴: .19 and 2.1; by
+2¹⁸: the same.
+
 Where nothing else is said, table is a SumsTable, only read, node a SumsNode, batch a SumsBatch; b
 is the number of a set, i and j are places of tests, side is 1 inside and 0 outside; K is the number
 of sums, filled up to a multiple of four.

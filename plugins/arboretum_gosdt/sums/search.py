@@ -4,6 +4,8 @@ Objects are rows that all tests see alike; M are their moments.  Kernels count s
 (:mod:`.pairs`) and keep bounds (:mod:`.sides`); the leaf cost c is the author's Python, asked of
 some ten thousand leaves at once, whatever sets they belong to::
 
+    for d = 3, 4, … as long as a deeper tree, of d + 2 leaves at least, may cost less than the best:
+        solve(all objects, d, the best)
     solve(S, d, budget):                                  # trees of at most d tests on a path
         leaf = c(Σ M) + p;  none below 2p + Σ c(each object's M), where c is superadditive
         d = 0 or that is no better: the leaf
@@ -65,10 +67,12 @@ MOST_SETS = 32
 """Sets that are counted together."""
 DEEP = 1 << 20
 """Tests on a path: any number."""
+FEW_LEVELS = 4
+"""Trees of so many levels are looked for at once; deeper ones after those of one level less."""
 MOST_COMPARED = 2000
 """Tests whose sides are compared in pairs, a byte each."""
 PAIRS_BYTES = 1 << 28
-"""That sums of pairs may take which are kept on the way down, where nothing else is said."""
+"""That sums of pairs may take which are kept on the way down."""
 
 
 class OutOfBudget(Exception):
@@ -209,11 +213,12 @@ class SumsSearch:
         report : called as bounds improve.
         """
         self._until, self._most_bytes, self._report = until, memory_bytes, report
-        tests, n = self._table.inside.shape
+        depths = [*range(3, self.depth if self.depth > FEW_LEVELS else 0), self.depth]
         try:
-            if tests and self._memo.lower[0] < self._memo.upper[0]:
-                self._check_time()
-                self._solve(np.arange(n), np.arange(tests), 0, self.depth, np.inf)
+            for depth in depths:
+                if self._memo.lower[0] < self._memo.upper[0] and len(self._table.inside):
+                    self._check_time()
+                    self._solve_whole(depth)
         except OutOfBudget as ended:
             self._held = 0
             self._path.clear()
@@ -221,6 +226,34 @@ class SumsSearch:
         self._memo.lower[0] = self._memo.upper[0]
         report()
         return ""
+
+    def _solve_whole(self, depth: int) -> None:
+        """Solve the set of all objects within a depth, or show that no tree is below the best."""
+        (tests, n), number = self._table.inside.shape, 0
+        if depth < self.depth:
+            own = self._table.words.sum(axis=0, dtype=np.uint64)
+            number = enter_set(self._memo, own, depth, self._known)
+            self._known = max(self._known, number + 1)
+        try:
+            budget = float(self._memo.upper[0])
+            self._solve(np.arange(n), np.arange(tests), number, depth, budget)
+        finally:
+            self._show((), float(self._memo.lower[number]), depth)
+        self._keep_whole(number, depth)
+
+    def _keep_whole(self, number: int, depth: int) -> None:
+        """Keep what is known of all objects within a depth, under its number: a tree that is deeper
+        has two leaves more than that, at least.
+        """
+        memo = self._memo
+        if memo.upper[number] < memo.upper[0]:
+            for field in (memo.upper, memo.first, memo.one, memo.rest):
+                field[0] = field[number]
+        lower = float(memo.lower[number])
+        if number:
+            lower = min(lower, (depth + 2) * self.p + self._alone)
+        memo.lower[0] = max(memo.lower[0], min(lower, memo.upper[0]))
+        self._report()
 
     def _check_time(self) -> None:
         if self._until is not None and time.monotonic() >= self._until:
@@ -250,6 +283,7 @@ class SumsSearch:
             high=np.zeros((2, m)),
             alone=np.zeros((2, m)),
             objects=np.zeros((2, m), np.int64),
+            left=np.zeros((2, m), np.int64),
             tree=np.zeros((2, m), np.int64),
             inside=inside,
         )
@@ -270,16 +304,16 @@ class SumsSearch:
         asked = np.zeros((2, most), np.int64)
         while True:
             keep_bounds(node, self._memo, sides, number)
-            if number == 0:
-                self._report()
+            if not self._path:
+                self._keep_whole(number, depth)
             limit = min(float(self._memo.upper[number]), budget)
-            count = choose_sides(sides, limit, depth, asked, len(batch.objects) - 1)
+            count = choose_sides(sides, limit, asked, len(batch.objects) - 1)
             if count == 0:
                 return
             self._check_time()
             self._make_room()
             i, side = asked[:, 0].tolist()
-            left = min(depth, int(sides.objects[side, i])) - 1
+            left = int(sides.left[side, i])
             if left <= 2:
                 self.subproblems += count
                 open_sides(table, batch, node, asked, count, self.least)
@@ -295,9 +329,7 @@ class SumsSearch:
             rest = float(sides.low[1 - side, i])
             self._path.append(self._literal(node, i, side))
             self._solve(mine, node.test, child, left, limit - rest)
-            if self.shown is not None:
-                bound = float(self._memo.lower[child])
-                self.shown.append(Shown((*self._path,), bound, left))
+            self._show((*self._path,), float(self._memo.lower[child]), left)
             self._path.pop()
             take_side(self._memo, sides, i, side, child, self._floor)
 
@@ -306,12 +338,17 @@ class SumsSearch:
         test = int(node.test[i])
         return test, side ^ int(self._negated[test])
 
+    def _show(self, path: tuple[tuple[int, int], ...], bound: float, depth: int) -> None:
+        """Keep what was shown of a set, where it is asked for."""
+        if self.shown is not None and bound > NOTHING / 2:
+            self.shown.append(Shown(path, bound, depth))
+
     def _show_sides(self, node: SumsNode, sides: Sides, asked: np.ndarray) -> None:
         """Keep what was shown of sides of two levels, where it is asked for."""
         if self.shown is not None:
             for i, side in asked.T.tolist():
                 path = (*self._path, self._literal(node, i, side))
-                self.shown.append(Shown(path, float(sides.low[side, i]), 2))
+                self._show(path, float(sides.low[side, i]), 2)
 
     def _take_few_levels(self, node: SumsNode, number: int, depth: int) -> None:
         """Keep the best tree of one or two levels of the root, which was counted."""
@@ -349,7 +386,7 @@ class SumsSearch:
         names = ("test", "one", "word", "alone_of", "objects_of")
         node = node._replace(**{name: getattr(node, name)[:m] for name in names})
         pairs = m * (m - 1) // 2
-        most = PAIRS_BYTES if self._most_bytes is None else self._most_bytes // 2
+        most = min(PAIRS_BYTES, (self._most_bytes or 2 * PAIRS_BYTES) // 2)
         if deep and pairs and self._held + 8 * pairs * (k + 2) <= most:
             both, word = np.empty((pairs, k)), np.empty((pairs, 2), np.uint64)
             node = node._replace(both=both, both_word=word)

@@ -257,6 +257,33 @@ def test_tests_of_one_column_are_bounded_by_one_another(kind, room, monkeypatch)
         assert cost_of(search.best, *drawn, kind().leaf, p, fewest, depth) == pytest.approx(truth)
 
 
+def test_deep_trees_are_found_level_by_level_and_bounds_hold_on_the_way(monkeypatch):
+    """What is proven of all trees is so after each number of levels, however the search ends."""
+    solved = 0
+    for seed in range(tries(30)):
+        generator = np.random.default_rng([seed, 53])
+        drawn = drawn_sums(generator, int(generator.integers(10, 22)), 2, 4)
+        p, fewest = float(generator.choice([0.05, 0.3, 1.0])), int(generator.choice([1, 1, 3]))
+        asked = {"superadditive": True, "p": p, "least": fewest}
+        truth = least_by_sets(*drawn, Squares().leaf, p, len(drawn[0]) - 1, fewest)
+        search = SumsSearch(*drawn, Squares().leaf, **asked)
+        most = 1
+        while True:  # the clock ticks when it is read
+            monkeypatch.setattr(sums_search.time, "monotonic", clock())
+            ended = search.run(most)
+            monkeypatch.undo()
+            assert search.lower <= truth + 1e-9 <= search.upper + 2e-9
+            assert cost_of(search.best, *drawn, Squares().leaf, p, fewest, 99) == pytest.approx(
+                search.upper
+            )
+            if not ended:
+                break
+            most *= 2
+        assert search.upper == pytest.approx(truth, abs=1e-9)
+        solved += most > 4
+    assert solved
+
+
 def cost_of(tests, outcome, moments, rows, leaf, p, fewest, depth):
     """What a tree in preorder costs, counted anew; it asks ``depth`` tests on a path at most."""
     waiting = list(reversed(tests))
@@ -569,7 +596,7 @@ def test_what_does_not_follow_is_refused(tmp_path):
         try:
             check(with_bound(proof, number, -1e6), problem)
         except VerificationError as error:
-            needed += "its records show" in str(error)
+            needed += "(root, depth 3) claims a bound" in str(error)
     assert needed
     weight = problem.objects.weight.sum()
     with pytest.raises(VerificationError, match="its records show"):
@@ -608,21 +635,27 @@ def test_a_proof_of_a_promise_that_does_not_hold_is_refused(tmp_path):
     assert refused == 3
 
 
-def test_a_search_that_was_stopped_proves_what_it_has(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "objective", [Squares(lam=0.02), Huber(lam=0.02)], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("stopping", [{"max_depth": 4}, {}], ids=str)
+def test_a_search_that_was_stopped_proves_what_it_has(objective, stopping, tmp_path, monkeypatch):
     """Time is over after some sets; all that is recorded follows."""
-    for most in (1, 2, 5, 20):
-        monkeypatch.setattr(sums_search.time, "monotonic", count_to(most))
-        context = Context(deadline=most)
+    for most in (1, 2, 5, 20, 60):
+        monkeypatch.setattr(sums_search.time, "monotonic", clock())
         problem, proof, found = proven(
-            tmp_path / "proof", Squares(lam=0.0), context=context, max_depth=4
+            tmp_path / "proof", objective, 24, context=Context(deadline=most), **stopping
         )
         monkeypatch.undo()
         accepted = check(proof, problem)
         assert accepted.value == pytest.approx(found.value)
-        assert accepted.lower_bound == pytest.approx(found.lower_bound)
+        if objective.superadditive:
+            assert accepted.lower_bound == pytest.approx(found.lower_bound)
+        else:
+            assert accepted.lower_bound <= found.value
 
 
-def count_to(most):
+def clock():
     """A clock that ticks when it is read."""
     now = iter(range(1_000_000))
     return lambda: next(now)
