@@ -404,6 +404,7 @@ def test_it_agrees_with_the_solver_of_squares(stopping):
             assert solution.lower_bound <= solution.value
 
 
+@pytest.mark.compiled
 def test_a_budget_of_seconds_leaves_a_tree_and_a_bound_and_it_goes_on():
     generator = np.random.default_rng(0)
     outcome = np.unique(generator.integers(0, 2, (300, 16)).astype(np.uint8), axis=0)
