@@ -252,11 +252,11 @@ class Tests:
     def rule(self, test: int) -> TestRule:
         """Return the test as the tree asks it."""
         column, fixed = int(self.column[test]), len(self.objects.features)
+        k = int(self.index[test])
         if column < fixed:
-            return self.objects.features[column].rule(int(self.index[test]))
-        ends = np.unique(self.objects.raw[:, column - fixed])[
-            self.index[test] : self.index[test] + 2
-        ]
+            return self.objects.features[column].rule(k)
+        values, ranks = self.objects.raw[:, column - fixed], self.codes[column]
+        ends = values[[(ranks == k).argmax(), (ranks == k + 1).argmax()]]
         return self.objects.raw_features[column - fixed].rule(float(midpoints(ends[None])[0]))
 
 

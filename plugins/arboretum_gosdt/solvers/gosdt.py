@@ -180,7 +180,8 @@ class Gosdt:
         # a few rows may not show what the run's objective reads
         plain = attrs.evolve(problem.parts, objective=Accuracy())
         small = few(attrs.evolve(problem, parts=plain))
-        tests = attrs.evolve(whole.tests, codes=np.ascontiguousarray(whole.tests.codes[:, some]))
+        codes = np.ascontiguousarray(whole.tests.codes[:, some])
+        tests = attrs.evolve(whole.tests, objects=small.objects, codes=codes)
         units = attrs.evolve(whole.units, costs=costs, mass=whole.units.mass[some])
         search = AdditiveSearch(small, whole.limits, tests, units)
         search.choose_search(which, Context(), self.without, self.threads)
