@@ -14,9 +14,11 @@ the least Σ c + p · leaves of a tree on S with at most d tests on a path.  Wha
    leaf).
 
 The declaration cannot be proven.  It is tried on every division that is counted: a test whose sides
-cost more than their union refutes it, and the log.  Moments are rounded to multiples of a power of
-two that all sums are exact for (2⁻⁵³ of the sum of all).  Costs are floats: a bound may exceed what
-is counted by ``rounding``, 1e-10 of what all objects cost apart and together.
+cost more than their union refutes it, and the log.  Sums are exact in two words, and ``leaf`` is
+asked of the floats next to them.  Its costs are floats: a bound may exceed what is counted by
+``rounding``, 1e-10 of what all objects cost apart and together; where unions are relied on, and
+twice what ``leaf`` makes of sums that are off by some units in the last place (2⁻⁵⁰), of the
+objects apart and of all together: so much its own rounding is taken to do.
 """
 
 import sys
@@ -33,6 +35,8 @@ from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns
 
 ROUNDING = 1e-10
+MOVED = 2.0**-50
+"""Of a sum."""
 CELLS = 1 << 14
 """Leaves that are asked at once."""
 
@@ -46,8 +50,8 @@ class Sums:
 
     has : uint8[objects, columns], by column.   literals : of each test of the log, int64[2], as in
         :class:`arboretum.proof.ground.Columns`.
-    own : float64[problem's objects, k + 1], moments : float64[objects, k + 1], the last the number
-        of rows.
+    own : float64[problem's objects, c], moments : float64[objects, c], in columns: k moments to
+        multiples of a power of two; what that leaves of those in ``low``; the number of rows.
     alone : float64[objects], what each costs as a leaf of its own, 0 where nothing is declared.
     known : members of a set → the bounds shown of it, by depth; −1: any.
     """
@@ -61,12 +65,15 @@ class Sums:
         self.problem, self.objective, self.has = problem, objective, columns.has
         self.literals = [columns.literals(test) for test in tests]
         said: Any = objective
-        self.own = np.column_stack([np.asarray(said.moments(objects), np.float64), objects.count])
-        if len(self.own) != objects.n_objects or not np.isfinite(self.own).all():
+        moments = np.asarray(said.moments(objects), np.float64)
+        if len(moments) != objects.n_objects or not np.isfinite(moments).all():
             raise VerificationError(f"moments of objective={said.name} are no finite numbers")
+        self.k, whole = moments.shape[1], exact(moments)
+        self.low = np.flatnonzero((whole != moments).any(axis=0))
+        left = exact((moments - whole)[:, self.low])
+        self.own = np.column_stack([whole, left, objects.count])
         self.moments = np.zeros((len(self.has), self.own.shape[1]))
         np.add.at(self.moments, columns.group, self.own)
-        self.moments = exact(self.moments)
         self.weight = float(objects.weight.sum())
         self.p = float(getattr(objective, "lam", 0.0)) * self.weight
         self.least = max(1, problem.parts.limits().min_leaf)
@@ -77,19 +84,48 @@ class Sums:
         everything = self.costs(self.moments.sum(axis=0))
         sizes = float(np.abs(alone[np.isfinite(alone)]).sum())
         self.rounding = ROUNDING * (sizes + float(np.abs(np.nan_to_num(everything, posinf=0.0))))
+        if self.bounds:
+            off = self._own_rounding(self.moments) + self._own_rounding(self.moments.sum(axis=0))
+            self.rounding += 2 * off
         self.known: dict[bytes, dict[int, float]] = {}
         self._root: dict[int, float] = {}
 
     def costs(self, sums: np.ndarray) -> np.ndarray:
-        """c of sets, float64[…], by their sums, float64[…, k + 1].  Raises VerificationError for
+        """c of sets, float64[…], by their sums, float64[…, c].  Raises VerificationError for
         NaN, where there are rows.
         """
         said: Any = self.objective
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.asarray(said.leaf(sums[..., :-1]), np.float64)
+        found = self._asked(self._floats(sums))
         if (np.isnan(found) & (sums[..., -1] > 0.5)).any():
             raise VerificationError(f"leaf of objective={said.name} costs NaN for some of the sets")
         return np.where(sums[..., -1] > 0.5, found, 0.0)
+
+    def _floats(self, sums: np.ndarray) -> np.ndarray:
+        """The floats next to exact sums: float64[…, k]."""
+        if not len(self.low):
+            return sums[..., : self.k]
+        found = np.array(sums[..., : self.k], order="K")
+        found[..., self.low] += sums[..., self.k : -1]
+        return found
+
+    def _asked(self, floats: np.ndarray) -> np.ndarray:
+        said: Any = self.objective
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(said.leaf(floats), np.float64)
+
+    def _own_rounding(self, sums: np.ndarray) -> float:
+        """What ``leaf`` may be off for sets of these sums, together, by sums that are moved."""
+        floats, found = self._floats(sums), 0.0
+        costs = self._asked(floats)
+        for column in range(self.k):
+            off = np.zeros(costs.shape)
+            for factor in (1 - MOVED, 1 + MOVED):
+                there = floats.copy()
+                there[..., column] *= factor
+                changed = np.abs(self._asked(there) - costs)
+                off = np.maximum(off, np.where(np.isfinite(changed), changed, 0.0))
+            found += float(off.sum())
+        return found
 
     def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """As of :class:`arboretum.proof.additive.Additive`."""
@@ -110,7 +146,7 @@ class Sums:
             if not record.bound <= shown + self.rounding:
                 yield number, f"trees may cost {shown:.12g} for all that is known"
                 continue
-            self._learn(mask, record.depth, record.bound)
+            self._learn(mask, record.depth, min(record.bound, shown))
 
     def _mask(self, path: np.ndarray) -> np.ndarray | None:
         """bool[objects], those of a path; None where it names what there is not."""
@@ -159,7 +195,7 @@ class Sums:
         depth = few if depth < 0 else min(depth, few)
         has = divisions(self.has[mask])
         inside = has.T @ mine
-        sums = np.stack([whole - inside, inside])  # [side, tests, k + 1]
+        sums = np.stack([whole - inside, inside])  # [side, tests, c]
         if self.declared:
             self._try_superadditive(sums, whole)
         kept = (sums[..., -1] > self.least - 0.5).all(axis=0)
@@ -233,11 +269,14 @@ class Sums:
         return flat.reshape(2, tests)
 
     def root_bound(self, limits: tuple[int, int]) -> float:
-        """The bound that follows for all objects; ``limits`` are depth and leaves of the trees."""
+        """The bound that follows for all objects, less ``rounding``; ``limits`` are depth and
+        leaves of the trees.
+        """
         depth = limits[0]
         if depth not in self._root:
             try:
                 shown = self.shown(np.ones(len(self.has), np.bool_), depth)
+                shown -= self.rounding
                 self._root[depth] = max(shown, -sys.float_info.max)  # a number, as a log has it
             except Refuted as refuted:
                 raise VerificationError(str(refuted)) from None
@@ -284,15 +323,14 @@ class Sums:
         )
 
 
-def exact(moments: np.ndarray) -> np.ndarray:
+def exact(numbers: np.ndarray) -> np.ndarray:
     """Round float64[objects, k] to multiples of a power of two, one for each of the k, that any sum
-    is exact for; what is not 0 stays so.
+    is exact for.
     """
-    total = np.abs(moments).sum(axis=0)
+    total = np.abs(numbers).sum(axis=0)
     unit = np.exp2(np.ceil(np.log2(np.where(total > 0, total, 1.0))) - 52)
-    whole = np.rint(moments / unit)
-    whole = np.where((whole == 0) & (moments != 0), np.sign(moments), whole)
-    return np.asarray(whole * unit)
+    unit = np.maximum(unit, np.finfo(float).smallest_subnormal)
+    return np.asarray(np.rint(numbers / unit) * unit)
 
 
 def divisions(has: np.ndarray) -> np.ndarray:

@@ -3,6 +3,10 @@
 A plugin says which numbers of objects are added up (``moments``), and what a leaf of such sums
 costs (``leaf``) and predicts (``predicts``).  Squared errors are one of these (n, Σ y, Σ y²),
 likelihoods of counts and of survival times are others.
+
+What a leaf costs is what ``leaf`` says of the sums of its objects, each the float next to the exact
+sum of what ``moments`` says (as ``math.fsum`` has it).  So it does not depend on the order in which
+somebody adds: a root of a difference of sums would make 1e-7 of a sum that is off by 1e-14.
 """
 
 from __future__ import annotations
@@ -72,10 +76,20 @@ class SumsObjective:
         """Return the objective of a tree by where the objects come to rest."""
         objects, moments = problem.objects, moments_of(problem)
         at = tree.apply(objects.table)[objects.row_of_object]
-        sums = np.zeros((tree.n_nodes, moments.shape[1]))
-        np.add.at(sums, at, moments)
-        cost = float(np.sum(self.leaf(sums[np.unique(at)])))
+        cost = math.fsum(self.leaf(rounded_sums(moments, at)))
         return cost / float(objects.weight.sum()) + self.lam * int(tree.is_end.sum())
+
+
+def rounded_sums(moments: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return float64[leaves, k], of each leaf that holds objects the floats next to the exact sums.
+
+    moments : float64[objects, k].   at : int64[objects], their leaves.
+    """
+    order = np.argsort(at, kind="stable")
+    begin = np.flatnonzero(np.diff(at[order])) + 1
+    return np.array(
+        [[math.fsum(column) for column in part.T] for part in np.split(moments[order], begin)]
+    )
 
 
 def moments_of(problem: Problem) -> np.ndarray:

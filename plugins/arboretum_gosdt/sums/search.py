@@ -19,8 +19,18 @@ some ten thousand leaves at once, whatever sets they belong to::
                    upper of S = min over i of high[0, i] + high[1, i]
 
 Invariants: low is only raised, upper only lowered.  A set that is remembered has a lower bound for
-its depth, and a tree of no more than its depth.  Costs are floats: sums of n terms, and differences
-of such, so that values are good to TOLERANCE of the root's leaf, which bounds are lowered by.
+its depth, and a tree of no more than its depth.
+
+What rounding does.  Sums are exact in two words (``exact_sums``), and c is asked of their floats,
+whatever they were made of: a set has one cost, that of its definition.  Costs are added as floats:
+of n leaves a sum is off by n · 2⁻⁵³ of itself, below half of TOLERANCE, or of n · 2⁻⁵², of what the
+objects cost apart and together.  But c is superadditive as a real function, and what the author's
+floats make of it may be less for a set than for its objects apart; a root of a difference near 0 is
+off by 1e-8.  c's own rounding is taken to be that of sums moved by MOVED, as it is of a function
+of some operations; a tree that is compared with its objects is off by the rounding of its leaves and
+of these objects, and the leaves of one are taken to round no more than the root's or than all
+objects apart.  Bounds are lowered by ``slack``, both together, and where that is more than a gap
+that counts as none, a run is proven up to it.
 """
 
 from __future__ import annotations
@@ -59,8 +69,12 @@ from arboretum_gosdt.sums.sides import (
     take_two_levels,
 )
 
-TOLERANCE = 1e-10
-"""Of the sum of absolute costs of all objects as leaves and of the root's leaf."""
+TOLERANCE = 1e-12
+"""Of the sum of absolute costs of all objects as leaves and of the root's leaf, at least; of many
+objects more.
+"""
+MOVED = 2.0**-50
+"""Of a sum: some roundings of a leaf's own operations."""
 CELLS = 1 << 14
 """Leaves that are asked at once: their sums and what is made of them stay in a core's cache."""
 MOST_SETS = 32
@@ -102,6 +116,7 @@ class SumsSearch:
     leaf : float64[…, k] → float64[…].
     superadditive : whether a set costs no less than its objects, each a leaf.
     p : of a leaf, ≥ 0.   depth : tests on a path, at most.   least : rows in a leaf.
+    group : None, or int64, the object that each row of ``moments`` is of.
     lower, upper : proven bound, cost of the best tree.
     shown : None, or what is shown of sets, in the order in which it follows, once it is a list.
     subproblems : sets whose pairs were counted.
@@ -118,19 +133,25 @@ class SumsSearch:
         p: float,
         depth: int = DEEP,
         least: int = 1,
+        group: np.ndarray | None = None,
     ) -> None:
         n, self._k = len(outcome), moments.shape[1]
         self._leaf, self.p, self.depth, self.least = leaf, p, min(depth, n - 1), least
-        counted = exact_sums(np.asarray(moments, np.float64), rows)
-        alone = self._ask(counted.sums[:, : self._k])
+        counted = exact_sums(np.asarray(moments, np.float64), rows, group)
+        self._low, self._digits = counted.low, counted.digits
+        apart = self._rounded(counted.sums.T)
+        alone = self._ask(apart)
         if superadditive:  # of NaN no bound could be made
-            refuse_nan(alone, counted.sums[:, : self._k])
+            refuse_nan(alone, apart)
         self._floor = superadditive and bool(np.isfinite(alone).all())
         self._compare = self._floor and least <= 1 and bool((rows > 0).all())
         self._rows = counted.rows
         cost = self._cost_of(counted.sums.sum(axis=0))
         sizes = np.abs(alone[np.isfinite(alone)])  # of objects that may be leaves by themselves
-        self.slack = TOLERANCE * float(sizes.sum() + abs(cost))
+        self.slack = max(TOLERANCE, n * 2.0**-52) * float(sizes.sum() + abs(cost))
+        if self._floor:
+            whole = self._rounded(counted.sums.sum(axis=0)[:, None])
+            self.slack += 2 * (self._own_rounding(apart) + self._own_rounding(whole))
         self._alone = float(alone.sum()) if self._floor else NOTHING
         self._negated = 2 * outcome.sum(axis=0, dtype=np.int64) > n
         inside = outcome.astype(bool) ^ self._negated
@@ -157,7 +178,7 @@ class SumsSearch:
         """
         if sums[self._rows] < max(self.least, 0.5):
             return np.inf
-        sums = sums[None, : self._k]
+        sums = self._rounded(sums[:, None])
         found = self._ask(sums)
         refuse_nan(found, sums)
         return float(found[0]) + self.p
@@ -166,6 +187,26 @@ class SumsSearch:
         """Return float64[…], a copy: what leaves of these sums, float64[…, k], cost."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.array(self._leaf(sums), np.float64)
+
+    def _rounded(self, words: np.ndarray) -> np.ndarray:
+        """Return float64[…, k]: the floats next to sums in words, float64[K or more, …]."""
+        if not len(self._low):
+            return words[: self._k].T
+        sums = words[: self._k].copy()
+        sums[self._low] += words[self._digits : self._digits + len(self._low)]
+        return sums.T
+
+    def _own_rounding(self, sums: np.ndarray) -> float:
+        """Return by how much leaves of these sums, float64[leaves, k], may be off together, as
+        sums that are moved by MOVED of themselves show it.
+        """
+        found, costs = 0.0, self._ask(sums)
+        for c in range(self._k):
+            moved = np.stack([sums, sums])
+            moved[:, :, c] *= [[1 - MOVED], [1 + MOVED]]
+            off = np.abs(self._ask(moved) - costs).max(axis=0)
+            found += float(off[np.isfinite(off)].sum())
+        return found
 
     @property
     def lower(self) -> float:
@@ -399,7 +440,7 @@ class SumsSearch:
         left = True
         while left:
             cells = fill_cells(table, batch, node)
-            sums = batch.cells[: self._k, :cells].T
+            sums = self._rounded(batch.cells[:, :cells])
             costs = self._ask(sums)
             left = take_cells(table, batch, costs, self.p, self.least)
             if (cell := int(batch.position["undefined"][0])) >= 0:
@@ -448,30 +489,54 @@ class Counted:
 
     sums : float64[objects, K], K a multiple of four; the last may be 0 for all.
     rows : the place of the number of rows.   asked : how many are not there to fill up.
+    low : int64, the moments of which more digits are summed, in the places ``digits`` on.
     """
 
     sums: np.ndarray
     rows: int
     asked: int
+    low: np.ndarray
+    digits: int
 
 
-def exact_sums(moments: np.ndarray, rows: np.ndarray) -> Counted:
-    """Return moments, float64[objects, k], and the number of rows, int64[objects], among them or
-    behind them.
+def exact_sums(moments: np.ndarray, rows: np.ndarray, group: np.ndarray | None = None) -> Counted:
+    """Return moments, float64[·, k], and the number of rows, int64[objects], among them or behind
+    them; and behind these the digits of moments that one word does not hold.
 
-    Each is rounded to a multiple of a power of two that any sum of it is exact for: by 2⁻⁵³ of the
-    sum of all, at most, or to the least such number, never to 0.
+    group : int64[·], the object that each row of moments is of; None: they are the objects.
+    Each word is a multiple of a power of two that any sum of it is exact for, so that both words of
+    a sum, added once, are the float next to it.  The second word has 2⁻¹⁰⁵ · n of the sum of all
+    for its last digit, and what is below it is rounded, never to 0.
     """
-    same = [c for c in range(moments.shape[1]) if (moments[:, c] == rows).all()]
-    counted = moments if same else np.column_stack([moments, rows])
-    total = np.abs(counted).sum(axis=0)
+    if group is None:
+        group = np.arange(len(rows))
+    high = whole_steps(moments)
+    rest = moments - high
+    low = np.flatnonzero(rest.any(axis=0))
+    merged = np.zeros((len(rows), moments.shape[1] + len(low)))
+    np.add.at(merged, group, np.hstack([high, whole_steps(rest[:, low], last=True)]))
+    k = moments.shape[1]
+    same = [c for c in range(k) if c not in low and (merged[:, c] == rows).all()]
+    words = np.hstack([merged[:, :k], *([] if same else [rows[:, None]]), merged[:, k:]])
+    asked = words.shape[1]
+    sums = np.zeros((len(words), -(-asked // 4) * 4))
+    sums[:, :asked] = words
+    return Counted(sums, same[0] if same else k, asked, low, asked - len(low))
+
+
+def whole_steps(numbers: np.ndarray, *, last: bool = False) -> np.ndarray:
+    """Return float64[n, k], numbers rounded to multiples of a power of two, one for each of the k,
+    that any sum of them is exact for: by 2⁻⁵³ of the sum of all at most.
+
+    last : what is not 0 stays so.
+    """
+    total = np.abs(numbers).sum(axis=0)
     unit = np.exp2(np.ceil(np.log2(np.where(total > 0, total, 1.0))) - 52)
-    steps = np.rint(counted / unit)
-    steps = np.where((steps == 0) & (counted != 0), np.sign(counted), steps)
-    asked = counted.shape[1]
-    sums = np.zeros((len(counted), -(-asked // 4) * 4))
-    sums[:, :asked] = steps * unit
-    return Counted(sums, same[0] if same else asked - 1, asked)
+    unit = np.maximum(unit, np.finfo(float).smallest_subnormal)
+    steps = np.rint(numbers / unit)
+    if last:
+        steps = np.where((steps == 0) & (numbers != 0), np.sign(numbers), steps)
+    return np.asarray(steps * unit)
 
 
 def table_of(inside: np.ndarray, counted: Counted, alone: np.ndarray) -> SumsTable:

@@ -52,8 +52,8 @@ class LeafSums:
 
     Any objective of the shape ``sums``: survival times, counts, an author's own.  Sets of objects
     are solved once each, two levels at a time, and costs are asked of thousands of leaves at once.
-    Costs are floats, and bounds are lowered by what sums may be off.  Stopped by a budget, Ctrl-C
-    or SIGTERM it returns its best tree and what is proven.
+    Costs are floats, and bounds are lowered by what rounding may make of them.  Stopped by a
+    budget, Ctrl-C or SIGTERM it returns its best tree and what is proven.
     """
 
     kind = "solver"
@@ -117,9 +117,6 @@ class SumsProblem:
         planes, self.kept = pack_distinct_tests(self.tests, context)
         group, first = group_equal_rows(planes)
         self.weight = float(objects.weight.sum())
-        moments = moments_of(problem)
-        merged = np.zeros((len(first), moments.shape[1]))
-        np.add.at(merged, group, moments)
         context = within_bytes(context)
         context.room(
             9 * len(first) * len(self.kept),
@@ -127,13 +124,14 @@ class SumsProblem:
         )
         self.search = SumsSearch(
             unpack_bits(planes[:, first].T, len(self.kept)),
-            merged,
+            moments_of(problem),
             np.bincount(group, objects.count).astype(np.int64),
             objective.leaf,  # type: ignore[attr-defined]
             superadditive=bool(getattr(objective, "superadditive", False)),
             p=float(getattr(objective, "lam", 0.0)) * self.weight,
             depth=DEEP if limits.depth is None else limits.depth,
             least=limits.least,
+            group=group,
         )
 
     @property

@@ -1,0 +1,143 @@
+"""Proofs of sums by leaf: accepted as they are written, refused as they are changed."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+import tiny_tables
+from tiny_sums import Counts, Huber, Liar, Squares, clock, numbers
+
+from arboretum.api import Context, Limits, VerificationError
+from arboretum.proof.check import check
+from arboretum.proof.format import read
+from arboretum_gosdt.sums import search as sums_search
+from arboretum_gosdt.sums.solver import LeafSums
+
+
+def proven(path, objective, n_rows=40, seed=0, context=Context(), **stopping):
+    """(problem, proof, solution)."""
+    problem = numbers(seed, objective, n_rows, **stopping)
+    return solved(path, problem, context)
+
+
+def solved(path, problem, context=Context()):
+    solver = LeafSums(proof=str(path))
+    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
+    found = solver.solve(problem, context)
+    return problem, read(path), found
+
+
+@pytest.mark.parametrize("objective", [Squares(), Huber(), Counts()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "stopping",
+    [{"max_depth": depth} for depth in range(5)] + [{"max_depth": 3, "min_leaf": 3}, {}],
+    ids=str,
+)
+def test_a_proof_is_accepted_and_shows_the_value(objective, stopping, tmp_path):
+    for seed in range(2):
+        n_rows = 40 if stopping else 9
+        for lam in (0.0, 0.05):
+            problem, proof, found = proven(
+                tmp_path / "proof",
+                attrs.evolve(objective, lam=lam),
+                n_rows,
+                seed,
+                **stopping,
+            )
+            accepted = check(proof, problem)
+            assert accepted.lower_bound == pytest.approx(found.value, rel=1e-8, abs=1e-8)
+            assert accepted.value == pytest.approx(found.value)
+            assert accepted.lower_bound <= accepted.value + 1e-12
+            assert ("superadditive" in accepted.assumed) == objective.superadditive
+
+
+def test_proofs_of_thresholds_of_raw_columns_are_accepted(tmp_path):
+    for seed in range(12):
+        problem = tiny_tables.numbers(
+            seed, Squares(lam=0.01), Limits(max_depth=3), rows=14, columns=2, raw=True
+        )
+        problem, proof, found = solved(tmp_path / "proof", problem)
+        assert check(proof, problem).lower_bound == pytest.approx(found.value, rel=1e-8, abs=1e-8)
+
+
+def with_bound(proof, number, bound):
+    """The proof with another bound in one record."""
+    words = proof.words.copy()
+    at = proof.start[number]
+    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
+    return attrs.evolve(proof, words=words)
+
+
+def test_what_does_not_follow_is_refused(tmp_path):
+    problem, proof, found = proven(tmp_path / "proof", Squares(lam=0.0), max_depth=3)
+    assert proof.n_records > 20
+    needed = 0
+    for number in range(proof.n_records):
+        bound = proof.record(number).bound
+        with pytest.raises(VerificationError, match=f"record {number} "):
+            check(with_bound(proof, number, 1e6), problem)
+        with pytest.raises(VerificationError, match=f"record {number} "):
+            check(with_bound(proof, number, np.nan), problem)
+        with pytest.raises(VerificationError, match=f"record {number} "):
+            check(with_bound(proof, number, bound + 1e-4), problem)
+        try:
+            check(with_bound(proof, number, -1e6), problem)
+        except VerificationError as error:
+            needed += "(root, depth 3) claims a bound" in str(error)
+    assert needed
+    weight = problem.objects.weight.sum()
+    with pytest.raises(VerificationError, match="its records show"):
+        end = {**proof.end, "bound": found.value * weight + 1e-4}
+        check(attrs.evolve(proof, end=end), problem)
+    with pytest.raises(VerificationError, match="but the tree costs"):
+        check(attrs.evolve(proof, end={**proof.end, "value": proof.end["bound"] / 2}), problem)
+
+
+def test_what_a_record_may_not_say_is_refused(tmp_path):
+    problem, proof, _ = proven(tmp_path / "proof", Squares(lam=0.0), max_depth=3)
+    for word, value, why in (
+        (1, -2, "limits"),
+        (2, 4, "limits"),
+        (5, 10_000, "path"),
+        (6, 2, "path"),
+    ):
+        words = proof.words.copy()
+        words[proof.start[3] + word] = value
+        with pytest.raises(VerificationError, match=f"record 3 .*{why}"):
+            check(attrs.evolve(proof, words=words), problem)
+    deeper = proof.words.copy()
+    deeper[proof.start[3] + 1] = 3  # of three levels nothing is counted
+    with pytest.raises(VerificationError, match="record 3 .*for all that is known"):
+        check(attrs.evolve(proof, words=deeper), problem)
+
+
+def test_a_proof_of_a_promise_that_does_not_hold_is_refused(tmp_path):
+    refused = 0
+    for seed in range(3):
+        problem, proof, _ = proven(tmp_path / "proof", Liar(lam=0.0), seed=seed, max_depth=3)
+        try:
+            check(proof, problem)
+        except VerificationError as error:
+            refused += "declares superadditive = True, and two sides of a test" in str(error)
+    assert refused == 3
+
+
+@pytest.mark.parametrize(
+    "objective", [Squares(lam=0.02), Huber(lam=0.02)], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("stopping", [{"max_depth": 4}, {}], ids=str)
+def test_a_search_that_was_stopped_proves_what_it_has(objective, stopping, tmp_path, monkeypatch):
+    """Time is over after some sets; all that is recorded follows."""
+    for most in (1, 2, 5, 20, 60):
+        monkeypatch.setattr(sums_search.time, "monotonic", clock())
+        problem, proof, found = proven(
+            tmp_path / "proof", objective, 24, context=Context(deadline=most), **stopping
+        )
+        monkeypatch.undo()
+        accepted = check(proof, problem)
+        assert accepted.value == pytest.approx(found.value)
+        if objective.superadditive:
+            assert accepted.lower_bound == pytest.approx(found.lower_bound)
+        else:
+            assert accepted.lower_bound <= found.value
