@@ -27,8 +27,8 @@ of n leaves a sum is off by n · 2⁻⁵³ of itself, below half of TOLERANCE, o
 objects cost apart and together.  But c is superadditive as a real function, and what the author's
 floats make of it may be less for a set than for its objects apart; a root of a difference near 0 is
 off by 1e-8.  c's own rounding is taken to be that of sums moved by MOVED, as it is of a function
-of some operations; a tree that is compared with its objects is off by the rounding of its leaves and
-of these objects, and the leaves of one are taken to round no more than the root's or than all
+of some operations; a tree that is compared with its objects is off by the rounding of its leaves
+and of these objects, and the leaves of one are taken to round no more than the root's or than all
 objects apart.  Bounds are lowered by ``slack``, both together, and where that is more than a gap
 that counts as none, a run is proven up to it.
 """
