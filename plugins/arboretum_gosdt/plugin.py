@@ -11,7 +11,7 @@ from arboretum_gosdt.problem.objectives import (
     Weighted,
 )
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
-from arboretum_gosdt.regression.problem import AbsoluteDeviation, SquaredError
+from arboretum_gosdt.regression.problem import AbsoluteDeviation
 from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.solvers.constrained import Constrained
 from arboretum_gosdt.solvers.fronts import NonDominated
@@ -19,7 +19,7 @@ from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.solvers.path import Path
 from arboretum_gosdt.solvers.rashomon import Rashomon
 from arboretum_gosdt.solvers.thresholds import GosdtThresholds
-from arboretum_gosdt.sums.objectives import PoissonDeviance
+from arboretum_gosdt.sums.objectives import PoissonDeviance, SquaredError
 from arboretum_gosdt.sums.solver import LeafSums
 
 

@@ -19,7 +19,7 @@ from arboretum.cli.terminal import Parser, paragraph, paragraphs
 from arboretum.engine.search.reasons import KINDS, describe_way
 from arboretum.errors import ConfigError, closest, unknown
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES, Capability
-from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.objective import Shape, minimised, shape_of
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import default_of, field_types, fields_of
 from arboretum.plugin.discovery import load_registry
@@ -407,9 +407,7 @@ def _minimised(entry: Entry, registry: Registry) -> list[str]:
     if shape is None:
         return []
     solvers = [
-        one.name
-        for one in registry.entries("solver")
-        if shape in map(Shape, getattr(one.cls, "minimises", ()))
+        one.name for one in registry.entries("solver") if minimised(shape, one.cls) is not None
     ]
     text = f"shape: {shape.value}, minimised by solver={', '.join(solvers) or 'none that is here'}"
     return [paragraph(text, rest="  ")]

@@ -19,7 +19,7 @@ from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.cost import Cost
 from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.objective import Shape, minimised, shape_of
 from arboretum.kernels.kernel_decorators import MARK, mark_of
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task
@@ -186,7 +186,7 @@ def check_parts(parts: Parts) -> None:
                 f"{label(solver)} minimises no objective but what it is made for; "
                 f"leave {label(parts.objective)} out"
             )
-        if shape not in known:
+        if shape is None or minimised(shape, solver) is None:
             raise CapabilityError(
                 f"{label(solver)} minimises objectives of the shape "
                 f"{' or '.join(each.value for each in known)}, and {label(parts.objective)} is "

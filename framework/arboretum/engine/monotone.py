@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, ConfigError, unknown
+from arboretum.errors import CapabilityError, ConfigError, sure, unknown
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.encoded import Encoded, Family, Feature
 from arboretum.model.rules import NO_OUTCOME
@@ -144,10 +144,10 @@ def _refuse_parts(problem: Problem) -> None:
             f"impurity {impurity.name} predicts from the values of a leaf, and monotone "
             f"growth orders means; choose impurity=variance, or {WAY}"
         )
-    if parts.objective is not None and hasattr(parts.objective, "weigh"):
+    if any(hasattr(parts.objective, way) for way in ("weigh", "moments")):
         raise CapabilityError(
-            f"objective {parts.objective.name} says what leaves predict, and monotone growth does, "
-            f"too; leave it out, or {WAY}"
+            f"objective {sure(parts.objective).name} says what leaves predict, and monotone "
+            f"growth does, too; leave it out, or {WAY}"
         )
     if problem.store is not None:
         raise CapabilityError(

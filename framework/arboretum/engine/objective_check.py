@@ -65,9 +65,11 @@ def broken_objective(few: Few) -> str:
     names it; "" where these trees do not show it.
     """
     objective, small, shape = few.objective, few.problem, shape_of(few.objective)
-    if shape is Shape.sums and (fault := _sums_fault(few)):
+    if shape is None:
+        return ""
+    if Shape.sums in shape.cases and (fault := _sums_fault(few)):
         return fault
-    if shape not in (Shape.additive, Shape.deviation, Shape.sums):
+    if not {Shape.additive, Shape.deviation, Shape.sums} & set(shape.cases):
         return ""
     try:
         trees = four_trees(small)

@@ -18,6 +18,7 @@ import numpy as np
 
 from arboretum.errors import DataError
 from arboretum.interfaces.method import Parts
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Prices
 from arboretum.model.record import Solution
 from arboretum.model.table import Table
@@ -150,7 +151,7 @@ def _in_units(parts: Parts) -> bool:
     """Whether a stopping rule compares with an impurity or a score, or an objective says what
     leaves predict, in a unit of its own: a ratio of hazards has none.
     """
-    if hasattr(parts.objective, "moments"):
+    if hasattr(parts.objective, "moments") and shape_of(parts.objective) is not Shape.squares:
         return True
     rules = [rule.leaf_rule() for rule in parts.stopping if hasattr(rule, "leaf_rule")]
     return parts.limits().min_decrease is not None or any(rule.delta is not None for rule in rules)

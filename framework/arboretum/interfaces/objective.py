@@ -26,6 +26,10 @@ class Shape(enum.Enum):
     """How far a leaf's targets are from what it predicts, plus a cost per node."""
     sums = "sums"
     """A cost per leaf, of sums over its objects, plus a cost per leaf."""
+    squares = "squares"
+    """How far a leaf's targets are from their mean, squared and as a share of what one leaf of all
+    leaves, plus λ per leaf: a case of deviation and of sums.
+    """
     complexity = "complexity"
     """The run's complexity, monotone in what the branches cost, over trees that obey the leaf
     rule; ∞ for the others.
@@ -35,12 +39,20 @@ class Shape(enum.Enum):
     ranking = "ranking"
     """A value of the leaves ranked by their share of a class, plus a cost per node."""
 
+    @property
+    def cases(self) -> "tuple[Shape, ...]":
+        """This shape and those that it is a case of: whoever minimises one of these minimises it,
+        the first of them best.
+        """
+        wider = (Shape.deviation, Shape.sums) if self is Shape.squares else ()
+        return (self, *wider)
+
 
 class Objective(Component, Protocol):
     """A value of a tree that a solver minimises and verification recomputes.
 
     shape : (optional) a :class:`Shape` or its name; a solver that states ``minimises``, a tuple of
-        them, refuses all others.
+        them, refuses all others that are no case of these.
     """
 
     def value(self, tree: Tree, problem: Problem) -> float:
@@ -142,6 +154,14 @@ def shape_of(objective: object) -> Shape | None:
     """
     declared = getattr(objective, "shape", None)
     return None if declared is None else Shape(declared)
+
+
+def minimised(shape: Shape, solver: object) -> Shape | None:
+    """Return of which shape a solver minimises objectives of this one, its own or a wider one;
+    None: it does not.
+    """
+    known = tuple(map(Shape, getattr(solver, "minimises", ())))
+    return next((one for one in shape.cases if one in known), None)
 
 
 def certified_by_value(parts: Parts) -> bool:

@@ -18,7 +18,7 @@ from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.objective import Shape, certified_by_value, shape_of
+from arboretum.interfaces.objective import Shape, certified_by_value, minimised, shape_of
 from arboretum.interfaces.solver import Solver
 from arboretum.interfaces.tracker import Tracker
 from arboretum.lab import Lab, current
@@ -172,7 +172,7 @@ def certifier_of(
     if name is None:
         fit = sorted(
             (one for one in able.values() if _fits(one.cls, ways[0], parts)),
-            key=lambda one: ways[0] == "least" and not hasattr(one.cls, "minimises"),
+            key=lambda one: ways[0] == "least" and _distance(one.cls, parts),
         )
         return build((fit or list(able.values()))[0], {}, shared) if able else None
     if name not in able:
@@ -188,11 +188,21 @@ def _fits(cls: type, way: str, parts: Parts) -> bool:
     """
     if way == "minima":
         return not hasattr(cls, "certifies")
+    return _distance(cls, parts) >= 0 and set(parts.limits().certified.given) <= {
+        *getattr(cls, "limits", ())
+    }
+
+
+def _distance(cls: type, parts: Parts) -> int:
+    """How far a class of solvers is from the run's kind of objective, 0 where it is made for it,
+    more where it says nothing; −1 for another kind.
+    """
     # without one it is the training error, where that is certified
     shape = shape_of(parts.objective) or Shape.additive
-    return shape in map(Shape, getattr(cls, "minimises", Shape)) and set(
-        parts.limits().certified.given
-    ) <= {*getattr(cls, "limits", ())}
+    if not hasattr(cls, "minimises"):
+        return len(shape.cases)
+    found = minimised(shape, cls)
+    return -1 if found is None else shape.cases.index(found)
 
 
 def certified_complexities(

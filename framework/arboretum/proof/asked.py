@@ -21,12 +21,12 @@ from arboretum.model.walk import sum_subtrees
 
 def refuse_unknown(problem: Problem, shape: str) -> None:
     """Raise CapabilityError for a run that asks what no checker knows, VerificationError for a
-    shape that its objective has not.
+    shape that its objective has not, and is no case of.
     """
     # as logs are written
     parts, own = problem.parts, shape_of(problem.parts.objective) or Shape.additive
     name = getattr(parts.objective, "name", "none")
-    if own.value != shape:
+    if shape not in {one.value for one in own.cases}:
         raise VerificationError(
             f"the proof is of shape {shape!r}, but objective={name} of its run is of shape "
             f"{own.value!r}"

@@ -24,6 +24,7 @@ import numpy as np
 
 from arboretum.errors import CapabilityError, VerificationError, sure
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Family
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_PATH, Proof
@@ -140,7 +141,7 @@ class Deviations:
         tests : of the log.
         """
         objects, objective = problem.objects, problem.parts.objective
-        if getattr(objective, "name", "") != "squared_error":
+        if shape_of(objective) is not Shape.squares:
             raise CapabilityError("proofs of deviations know objective=squared_error")
         self.problem, self.lam = problem, float(objective.lam)  # type: ignore[union-attr]
         w, y = objects.weight, objects.y - np.average(objects.y, weights=objects.weight)

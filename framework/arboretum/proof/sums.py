@@ -1,7 +1,7 @@
 """Does a bound of an objective of sums by leaf follow from the bounds before it?  By sums over
 tests and pairs of tests, and by what the objective declares.
 
-Write c(S) for what ``leaf`` says of the sums of S, p for λ times the weight of all, OPT(S, d) for
+Write c(S) for what ``leaf`` says of the sums of S, p for λ times the unit of costs, OPT(S, d) for
 the least Σ c + p · leaves of a tree on S with at most d tests on a path.  What is relied on:
 
 1. *Division.*  OPT(S, d) is c(S) + p, or the least sum, over the tests, of what both sides cost
@@ -74,8 +74,8 @@ class Sums:
         self.own = np.column_stack([whole, left, objects.count])
         self.moments = np.zeros((len(self.has), self.own.shape[1]))
         np.add.at(self.moments, columns.group, self.own)
-        self.weight = float(objects.weight.sum())
-        self.p = float(getattr(objective, "lam", 0.0)) * self.weight
+        self.unit = float(said.unit(objects))
+        self.p = float(getattr(objective, "lam", 0.0)) * self.unit
         self.least = max(1, problem.parts.limits().min_leaf)
         alone = self.costs(self.moments)
         self.declared = bool(getattr(objective, "superadditive", False))
@@ -291,7 +291,7 @@ class Sums:
 
     def value(self, bound: Fraction | float) -> float:
         """As the objective is reported."""
-        return float(bound) / self.weight
+        return float(bound) / self.unit
 
     def value_of(self, tree: Tree, cost: Fraction | float) -> float:
         """The objective's value of a tree of this cost."""
@@ -307,7 +307,7 @@ class Sums:
         sums = np.zeros((tree.n_nodes, self.moments.shape[1]))
         np.add.at(sums, at, self.own)
         cost = float(self.costs(sums).sum()) + self.p * int(tree.is_end.sum())
-        said = float(sure(self.objective).value(tree, self.problem)) * self.weight
+        said = float(sure(self.objective).value(tree, self.problem)) * self.unit
         if not abs(said - cost) <= self.rounding + 1e-9 * abs(said):
             raise VerificationError(f"the tree costs {cost!r}, but its objective says {said!r}")
         return cost

@@ -39,21 +39,23 @@ class ProofWriter:
         *,
         tests: Sequence[ArrayLike],
         unit: Fraction,
+        shape: str = "",
         seed: int = 0,
     ) -> None:
         """Raises StoreError where the file cannot be written, or is no proof.
 
         tests : see the module.
         unit : of bounds.
+        shape : by whose rules they follow; nothing: the objective's own.
         """
         self.path, self.problem, self.records = self.place(path), problem, 0
         self._part = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         self._digest = hashlib.sha256()
-        shape = getattr(problem.parts.objective, "shape", "additive")
+        own = getattr(problem.parts.objective, "shape", "additive")
         self.header: Header = {
             "version": __version__,
             "solver": sure(problem.parts.solver).name,
-            "shape": getattr(shape, "value", shape),
+            "shape": shape or getattr(own, "value", own),
             "seed": seed,
             "data": data_of(problem),
             "config": {"seed": seed, **configuration(attrs.evolve(problem.parts, tracker=None))},

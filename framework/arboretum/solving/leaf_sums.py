@@ -1,8 +1,8 @@
 """Objectives of sums by leaf: what a leaf costs is a function of sums over its objects; λ per leaf.
 
-A plugin says which numbers of objects are added up (``moments``), and what a leaf of such sums
-costs (``leaf``) and predicts (``predicts``).  Squared errors are one of these (n, Σ y, Σ y²),
-likelihoods of counts and of survival times are others.
+A plugin says which numbers of objects are added up (``moments``), what a leaf of such sums costs
+(``leaf``) and predicts (``predicts``), and in which unit (``unit``).  Squared errors are one of
+these (n, Σ y, Σ y²), likelihoods of counts and of survival times are others.
 
 What a leaf costs is what ``leaf`` says of the sums of its objects, each the float next to the exact
 sum of what ``moments`` says (as ``math.fsum`` has it).  So it does not depend on the order in which
@@ -27,7 +27,7 @@ from arboretum.model.tree import Tree
 
 @attrs.frozen
 class SumsObjective:
-    """Mean over the weight of what leaves cost, by the sums of their objects, + λ · leaves.
+    """What leaves cost by the sums of their objects, as a mean over the weight, + λ · leaves.
 
     superadditive : (class attribute) leaf(a + b) ≥ leaf(a) + leaf(b) for all sums of objects, as
         for whatever a leaf fits best, alone or together: then a set costs no less than its objects,
@@ -46,7 +46,7 @@ class SumsObjective:
 
     lam: float = param(
         0.01,
-        "λ, what a leaf costs: a split stays where it lowers the mean cost by more",
+        "λ, what a leaf costs: a split stays where it lowers the loss by more",
         ge=0.0,
         lt=math.inf,
     )
@@ -72,12 +72,16 @@ class SumsObjective:
         """
         raise NotImplementedError
 
+    def unit(self, objects: Encoded) -> float:
+        """Return what costs are divided by, above 0: the weight of all objects."""
+        return float(objects.weight.sum())
+
     def value(self, tree: Tree, problem: Problem) -> float:
         """Return the objective of a tree by where the objects come to rest."""
         objects, moments = problem.objects, moments_of(problem)
         at = tree.apply(objects.table)[objects.row_of_object]
         cost = math.fsum(self.leaf(rounded_sums(moments, at)))
-        return cost / float(objects.weight.sum()) + self.lam * int(tree.is_end.sum())
+        return cost / self.unit(objects) + self.lam * int(tree.is_end.sum())
 
 
 def rounded_sums(moments: np.ndarray, at: np.ndarray) -> np.ndarray:

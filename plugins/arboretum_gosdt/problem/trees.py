@@ -1,6 +1,6 @@
 """From the nodes that a search hands over to a tree that predicts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import attrs
 import numpy as np
@@ -80,6 +80,29 @@ def build_labelled_tree(
     tree, said = build_tree(problem, tests, units, nodes, idle=True), two_way_order(marked)
     said = np.where((said[:, 0] < 0) & (said[:, 1] >= 0), said[:, 1], -1)
     return attrs.evolve(tree, label=np.where(said >= 0, said, tree.label))
+
+
+def build_tree_of_numbers(
+    problem: Problem, tests: Tests, nodes: np.ndarray, predicts: Callable[[np.ndarray], float]
+) -> Tree:
+    """Return a tree for a target of numbers.
+
+    nodes : as :func:`build_tree` reads them.
+    predicts : what a node with these objects, int64, predicts.
+    """
+    objects, nodes = problem.objects, two_way_order(nodes)
+    weights, (counts, value) = np.zeros((len(nodes), 3)), np.zeros((2, len(nodes)))
+    at = {0: np.arange(objects.n_objects)}
+    for v, (test, one, rest) in enumerate(nodes.tolist()):
+        rows = at.pop(v)
+        y, w = objects.y[rows], objects.weight[rows]
+        weights[v] = [w.sum(), w @ y, w @ y**2]
+        counts[v], value[v] = objects.count[rows].sum(), predicts(rows)
+        if test >= 0:
+            mine = tests.outcome(test, rows)
+            at[one], at[rest] = rows[mine], rows[~mine]
+    held = weights, counts, np.zeros(len(nodes), np.int64), value
+    return two_way_tree(objects, nodes, tests.rule, tests.price, held)
 
 
 def preorder_to_nodes(preorder: Iterable[int]) -> np.ndarray:

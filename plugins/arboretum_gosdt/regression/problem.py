@@ -1,10 +1,10 @@
-"""A regression problem in whole numbers, its objectives and its trees."""
+"""A regression problem in whole numbers, absolute errors, and trees."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -16,8 +16,6 @@ from arboretum.api import (
     Tree,
     exact_weights,
     param,
-    two_way_order,
-    two_way_tree,
     whole_numbers,
 )
 
@@ -29,11 +27,11 @@ MOST_WEIGHT = 1 << 31
 
 
 @attrs.frozen
-class SquaredError:
-    """Σ w (y − leaf's mean)², as a share of what a single leaf leaves (1 − R²), + λ · leaves."""
+class AbsoluteDeviation:
+    """Σ w |y − leaf's median|, as a share of what a single leaf leaves, + λ · leaves."""
 
     kind = "objective"
-    name = "squared_error"
+    name = "absolute_error"
     paper = "Zhang, Xin, Seltzer & Rudin 2023"
     capabilities = ("regression", "weights")
     shape = "deviation"
@@ -48,39 +46,6 @@ class SquaredError:
     )
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """What a leaf predicts."""
-        return float(np.average(y, weights=weight))
-
-    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
-        """Σ w (y − said)², in squares of the target's unit.
-
-        y, weight : float64[n].
-        said : a number, or float64[n].
-        """
-        return float(weight @ (y - said) ** 2)
-
-    def value(self, tree: Tree, problem: Problem) -> float:
-        """Return the objective of what the tree predicts; a target that is everywhere the same
-        leaves nothing to explain.
-        """
-        objects = problem.objects
-        said = tree.predict(objects.table)[objects.row_of_object]
-        whole = self.leaf_value(objects.y, objects.weight)
-        share = 0.0 if (objects.y == objects.y[0]).all() else 1.0
-        if share:
-            share = self.deviation(objects.y, said, objects.weight) / self.deviation(
-                objects.y, whole, objects.weight
-            )
-        return share + self.lam * int(tree.is_end.sum())
-
-
-@attrs.frozen
-class AbsoluteDeviation(SquaredError):
-    """Σ w |y − leaf's median|, as a share of what a single leaf leaves, + λ · leaves."""
-
-    name = "absolute_error"
-
-    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
         """Return the weighted median (the middle of the two, where half of the weight lies on
         either side).
         """
@@ -89,13 +54,21 @@ class AbsoluteDeviation(SquaredError):
         i, half = int(np.searchsorted(below, below[-1] / 2)), below[-1] / 2
         return float(y[i] if below[i] != half else (y[i] + y[i + 1]) / 2)
 
-    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
-        """Σ w |y − said|, in the target's unit.
-
-        y, weight : float64[n].
-        said : a number, or float64[n].
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """Return the objective of what the tree predicts; a target that is everywhere the same
+        leaves nothing to explain.
         """
-        return float(weight @ np.abs(y - said))
+        objects = problem.objects
+        y, weight = objects.y, objects.weight
+        said = tree.predict(objects.table)[objects.row_of_object]
+        whole = float(weight @ np.abs(y - self.leaf_value(y, weight)))
+        left = float(weight @ np.abs(y - said)) / whole if whole else 0.0
+        return left + self.lam * int(tree.is_end.sum())
+
+
+def is_absolute(objective: object) -> bool:
+    """Return whether errors are absolute, else squared."""
+    return isinstance(objective, AbsoluteDeviation)
 
 
 def squares_of(
@@ -186,30 +159,18 @@ def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
 
 
 def regression_tree(problem: Problem, tests: Tests, nodes: np.ndarray) -> Tree:
-    """Return a tree with the value that the objective asks of every leaf.
+    """Return a tree with the value that the objective asks of every leaf: its median, or mean.
 
-    nodes : int64[nodes, 3], (test or −1 at a leaf, node of outcome 1, node of outcome 0), root
-        first.
+    nodes : int64[nodes, 3], as :func:`arboretum_gosdt.problem.trees.build_tree` reads them.
     """
-    objects, objective = problem.objects, cast(SquaredError, problem.parts.objective)
-    nodes = two_way_order(nodes)
-    weights = np.zeros((len(nodes), 3))
-    counts = np.zeros(len(nodes))
-    value = np.zeros(len(nodes))
-    at = {0: np.arange(objects.n_objects)}
-    for v, (test, one, rest) in enumerate(nodes.tolist()):
-        rows = at.pop(v)
-        y, w = objects.y[rows], objects.weight[rows]
-        weights[v] = [w.sum(), w @ y, w @ y**2]
-        counts[v] = objects.count[rows].sum()
-        value[v] = objective.leaf_value(y, w)
-        if test >= 0:
-            mine = tests.outcome(test, rows)
-            at[one], at[rest] = rows[mine], rows[~mine]
-    return two_way_tree(
-        objects,
-        nodes,
-        tests.rule,
-        tests.price,
-        (weights, counts, np.zeros(len(nodes), np.int64), value),
+    from arboretum_gosdt.problem.trees import build_tree_of_numbers
+
+    objects = problem.objects
+    of_leaf = getattr(problem.parts.objective, "leaf_value", _mean)
+    return build_tree_of_numbers(
+        problem, tests, nodes, lambda rows: of_leaf(objects.y[rows], objects.weight[rows])
     )
+
+
+def _mean(y: np.ndarray, weight: np.ndarray) -> float:
+    return float(np.average(y, weights=weight))

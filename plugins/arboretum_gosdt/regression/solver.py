@@ -20,12 +20,15 @@ from arboretum.api import (
     Facts,
     Problem,
     ProofWriter,
+    Shape,
     Solution,
     Task,
     Tree,
     TreeLimits,
     param,
     rational,
+    shape_of,
+    sure,
     within_bytes,
 )
 from arboretum.kernels.plain import fewer
@@ -39,11 +42,10 @@ from arboretum_gosdt.problem.prepared import (
     unpack_bits,
 )
 from arboretum_gosdt.regression.problem import (
-    AbsoluteDeviation,
-    SquaredError,
     change_by_rounding,
     deviation_from_median,
     deviations_of_all,
+    is_absolute,
     regression_tree,
     round_targets,
     squares_of,
@@ -100,7 +102,7 @@ class Regression:
 
         limits = limits_of(problem)
         two = limits.depth is not None and limits.depth <= 2
-        if two and not isinstance(problem.parts.objective, AbsoluteDeviation):
+        if two and not is_absolute(problem.parts.objective):
             if self.proof:
                 ProofWriter.place(self.proof)  # known before the search, whose result would be lost
             levels = TwoLevelSearch(problem, limits, context)
@@ -119,7 +121,7 @@ class Regression:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
         depth = problem.parts.limits().max_depth
-        absolute = isinstance(problem.parts.objective, AbsoluteDeviation)
+        absolute = is_absolute(problem.parts.objective)
         if depth is not None and depth <= 2 and not absolute:
             return  # NumPy's
         context.progress(0, None, "loading the kernels of regression")
@@ -136,16 +138,9 @@ class Regression:
             ).run()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """Return the objective that is certified, and its least value within the limits.  Raises
-        CapabilityError where it is another's.
-        """
-        objective = problem.parts.objective
-        if not isinstance(objective, SquaredError):
-            raise CapabilityError(
-                "solver regression certifies squared_error and absolute_error; choose "
-                "solver=gosdt for classes"
-            )
-        return objective, self.solve(problem, context)
+        """Return the objective that is certified, and its least value within the limits."""
+        found = self.solve(problem, context)
+        return sure(problem.parts.objective), found
 
 
 class DeviationSearch:
@@ -432,14 +427,14 @@ def limits_of(problem: Problem) -> TreeLimits:
     the search does not know, and where it would not end.
     """
     objective = problem.parts.objective
-    if not isinstance(objective, SquaredError):
+    if not is_absolute(objective) and shape_of(objective) is not Shape.squares:
         raise CapabilityError(
             "solver regression minimises squared_error or absolute_error; add "
             "objective=squared_error"
         )
     allowed = TreeLimits.of("regression", problem, Regression.limits)
     allowed.refuse_rules("regression", Regression.limits)
-    allowed.refuse_endless(objective.lam, Regression.limits)
+    allowed.refuse_endless(cast(Any, objective).lam, Regression.limits)
     return allowed
 
 
@@ -451,13 +446,13 @@ class RegressionSearch:
 
         allowed : as of :func:`limits_of`.
         """
-        objective, objects = cast(SquaredError, problem.parts.objective), problem.objects
+        objective, objects = cast(Any, problem.parts.objective), problem.objects
         self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
         mass = whole_weights(objects.weight)
         context.check_time(PER_OBJECT * objects.n_objects)
         target, off = round_targets(objects.y, int(mass.sum()))
         planes, self.kept = pack_distinct_tests(self.tests, context)
-        absolute = isinstance(objective, AbsoluteDeviation)
+        absolute = is_absolute(objective)
         group, first = group_equal_rows(planes)
         many = len(first)
         if absolute:  # equal rows of one target are an object

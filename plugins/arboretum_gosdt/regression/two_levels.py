@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -15,6 +15,7 @@ from arboretum.api import (
     DEFAULT_BYTES,
     BudgetError,
     Context,
+    Facts,
     Problem,
     ProofWriter,
     Solution,
@@ -25,7 +26,6 @@ from arboretum.api import (
 )
 from arboretum_gosdt.problem.prepared import THRESHOLDS, Tests, all_tests
 from arboretum_gosdt.regression.problem import (
-    SquaredError,
     change_by_rounding,
     regression_tree,
     round_targets,
@@ -43,7 +43,6 @@ class TwoLevelSearch:
     def __init__(self, problem: Problem, limits: TreeLimits, context: Context) -> None:
         """Raise CapabilityError, DataError or BudgetError, with the way out."""
         objects = problem.objects
-        objective = cast(SquaredError, problem.parts.objective)
         self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
         mass = whole_weights(objects.weight)
         ranks, self._tests_of = ranks_of_tests(self.tests)
@@ -59,7 +58,7 @@ class TwoLevelSearch:
         target, off = round_targets(objects.y, int(mass.sum()))
         square = mass.astype(np.float64) @ (target.astype(np.float64) ** 2)
         self.all = float(deviation(mass.sum(), (mass * target).sum(), square))
-        self.lam = objective.lam
+        self.lam = cast(Any, problem.parts.objective).lam
         self.search = StripSearch(
             ranks if self.all else ranks[:0],
             mass,
@@ -153,7 +152,8 @@ def write_proof(path: str, levels: TwoLevelSearch, found: Solution, context: Con
     shown = search.shown() / (levels.all or 1.0) - 2 * levels.slack
     if shown < bound - 2 * levels.slack:
         notes = (*notes, f"the proof shows {shown:g} only: it knows no limits of leaves")
-    with ProofWriter(path, levels.problem, tests=names, unit=Fraction(1), seed=context.seed) as log:
+    named: Facts = {"tests": names, "unit": Fraction(1), "seed": context.seed}
+    with ProofWriter(path, levels.problem, **named, shape="deviation") as log:
         for column, cut, bounds in search.sides():
             test = number[str(name_test(levels, column, cut))]
             for outcome, cost in enumerate(bounds):

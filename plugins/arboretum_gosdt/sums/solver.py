@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from arboretum.api import (
     Attempt,
     CapabilityError,
     Context,
+    Facts,
     Problem,
     ProofWriter,
     Solution,
@@ -24,10 +25,7 @@ from arboretum.api import (
     TreeLimits,
     moments_of,
     param,
-    shape_of,
     sure,
-    two_way_order,
-    two_way_tree,
     within_bytes,
 )
 from arboretum_gosdt.problem.prepared import (
@@ -36,7 +34,7 @@ from arboretum_gosdt.problem.prepared import (
     pack_distinct_tests,
     unpack_bits,
 )
-from arboretum_gosdt.problem.trees import preorder_to_nodes
+from arboretum_gosdt.problem.trees import build_tree_of_numbers, preorder_to_nodes
 from arboretum_gosdt.sums.search import DEEP, SumsSearch, load_kernels
 
 if TYPE_CHECKING:
@@ -78,6 +76,13 @@ class LeafSums:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the
         way out, StoreError where a proof cannot be written.
         """
+        objective = problem.parts.objective
+        if not hasattr(objective, "moments"):
+            name = getattr(objective, "name", "none")
+            raise CapabilityError(
+                f"solver leaf_sums needs sums by leaf, and objective={name} says none; use "
+                "solver=regression for absolute_error, solver=gosdt for classes"
+            )
         if self.proof:
             ProofWriter.place(self.proof)  # known before the search, whose result would be lost
         sums = SumsProblem(problem, context)
@@ -93,30 +98,23 @@ class LeafSums:
         load_kernels()
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
-        """Return the objective that is certified, and its least value within the limits.  Raises
-        CapabilityError where it is another's.
-        """
-        objective = problem.parts.objective
-        if objective is None or getattr(shape_of(objective), "value", "") != "sums":
-            raise CapabilityError(
-                "solver leaf_sums certifies objectives of the shape sums; choose solver=regression "
-                "for squared_error, solver=gosdt for classes"
-            )
-        return objective, self.solve(problem, context)
+        """Return the objective that is certified, and its least value within the limits."""
+        found = self.solve(problem, context)
+        return sure(problem.parts.objective), found
 
 
 class SumsProblem:
     """A problem as moments of merged objects, as :class:`arboretum.api.Attempt` asks."""
 
     def __init__(self, problem: Problem, context: Context) -> None:
-        objects, objective = problem.objects, sure(problem.parts.objective)
-        self.problem, self.objective = problem, objective
+        objects, said = problem.objects, cast(Any, problem.parts.objective)
+        self.problem = problem
         limits = TreeLimits.of(LeafSums.name, problem, LeafSums.limits)
         limits.refuse_rules(LeafSums.name, LeafSums.limits)
         self.tests = all_tests(problem, Task.regression, context)
         planes, self.kept = pack_distinct_tests(self.tests, context)
         group, first = group_equal_rows(planes)
-        self.weight = float(objects.weight.sum())
+        self.unit = float(said.unit(objects))
         context = within_bytes(context)
         context.room(
             9 * len(first) * len(self.kept),
@@ -126,9 +124,9 @@ class SumsProblem:
             unpack_bits(planes[:, first].T, len(self.kept)),
             moments_of(problem),
             np.bincount(group, objects.count).astype(np.int64),
-            objective.leaf,  # type: ignore[attr-defined]
-            superadditive=bool(getattr(objective, "superadditive", False)),
-            p=float(getattr(objective, "lam", 0.0)) * self.weight,
+            said.leaf,
+            superadditive=bool(getattr(said, "superadditive", False)),
+            p=float(getattr(said, "lam", 0.0)) * self.unit,
             depth=DEEP if limits.depth is None else limits.depth,
             least=limits.least,
             group=group,
@@ -137,12 +135,12 @@ class SumsProblem:
     @property
     def lower(self) -> float:
         """What is proven of every tree, less what rounding may have changed."""
-        return (self.search.lower - self.search.slack) / self.weight
+        return (self.search.lower - self.search.slack) / self.unit
 
     @property
     def upper(self) -> float:
         """Of the best tree known."""
-        return self.search.upper / self.weight
+        return self.search.upper / self.unit
 
     @property
     def subproblems(self) -> int:
@@ -158,26 +156,16 @@ class SumsProblem:
 
     def tree(self) -> Tree:
         """Return the best tree known, with the number that the objective predicts at each node."""
-        objects, objective = self.problem.objects, self.objective
         nodes = preorder_to_nodes(self.search.best)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
-        nodes = two_way_order(nodes)
-        n, moments = len(nodes), moments_of(self.problem)
-        weights, counts, sums = np.zeros((n, 3)), np.zeros(n), np.zeros((n, moments.shape[1]))
-        at = {0: np.arange(objects.n_objects)}
-        for v, (test, one, rest) in enumerate(nodes.tolist()):
-            rows = at.pop(v)
-            y, w = objects.y[rows], objects.weight[rows]
-            weights[v] = [w.sum(), w @ y, w @ y**2]
-            counts[v], sums[v] = objects.count[rows].sum(), moments[rows].sum(axis=0)
-            if test >= 0:
-                mine = self.tests.outcome(test, rows)
-                at[one], at[rest] = rows[mine], rows[~mine]
-        said: Any = objective
-        value = np.asarray(said.predicts(sums), np.float64)
-        held = (weights, counts, np.zeros(n, np.int64), value)
-        return two_way_tree(objects, nodes, self.tests.rule, self.tests.price, held)
+        moments, said = moments_of(self.problem), cast(Any, self.problem.parts.objective)
+        return build_tree_of_numbers(
+            self.problem,
+            self.tests,
+            nodes,
+            lambda rows: float(said.predicts(moments[rows].sum(axis=0))),
+        )
 
 
 def write_proof(path: str, sums: SumsProblem, found: Solution, context: Context) -> Solution:
@@ -192,9 +180,10 @@ def write_proof(path: str, sums: SumsProblem, found: Solution, context: Context)
         else [objects.n_fixed + int(tests.column[test]) - coded, int(tests.index[test])]
         for test in kept
     ]
-    value = found.value * sums.weight
+    value = found.value * sums.unit
     bound = min(search.lower - search.slack, value)
-    with ProofWriter(path, sums.problem, tests=names, unit=Fraction(1), seed=context.seed) as log:
+    named: Facts = {"tests": names, "unit": Fraction(1), "shape": "sums", "seed": context.seed}
+    with ProofWriter(path, sums.problem, **named) as log:
         for one in search.shown or ():
             log.record(one.path, one.bound, depth=one.depth)
         log.close(max(bound, -sys.float_info.max), value, found.tree)

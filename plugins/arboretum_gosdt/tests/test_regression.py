@@ -25,12 +25,17 @@ from arboretum.api import (
 )
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.effort import tries
-from arboretum.testing.tables import prices_of, toy_objects
+from arboretum.testing.suites.base import fit_and_verify
+from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
+from arboretum_data.encoding.columns import BinTests, Numeric
+from arboretum_data.encoding.encoder import Missing, TestsEncoder
 from arboretum_gosdt.problem.objectives import CostMatrix, decimal
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.regression.problem import AbsoluteDeviation, SquaredError
+from arboretum_gosdt.regression.problem import AbsoluteDeviation
 from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.sums.objectives import SquaredError
+from arboretum_gosdt.sums.solver import LeafSums
 
 
 def least(problem: Problem, absolute: bool) -> Fraction:
@@ -144,6 +149,60 @@ def test_the_optimum_is_that_of_all_trees(kind, seeds):
             float(least(problem, kind is AbsoluteDeviation)), abs=1e-9
         ), (seed, limits)
         assert found.lower_bound >= found.value - 1e-9
+
+
+def squares_of_lam(seed: int) -> Problem:
+    """A tiny problem of squared errors; of every fifth seed some values are missing, which is a
+    category to ask for.
+    """
+    rng = np.random.default_rng([seed, 8])
+    objective = SquaredError(lam=float(rng.choice([0.0, 0.005, 0.02, 0.1, 0.4])))
+    limits = Limits(max_depth=int(rng.integers(0, 4)), min_leaf=int(rng.choice([1, 1, 2])))
+    if seed % 5:
+        return numbers(seed, objective, limits, raw=seed % 6 == 0)
+    table = toy_table(
+        seed, 7, TreeParts(task=Task.regression, missing=True, weighted=seed % 2 == 0)
+    )
+    two_bins = {"numeric": Numeric.quantile, "n_bins": 2, "bin_tests": BinTests.thresholds}
+    encoder = TestsEncoder(**two_bins, missing=Missing.category)
+    objects = encoder.encode(table, table, raw_thresholds=False, seed=0)
+    parts = Parts(method=None, objective=objective, stopping=(Held(limits),))
+    return Problem(objects, prices_of(objects), parts)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [range(300), pytest.param(range(300, 300 + tries(1200)), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+def test_searches_of_sums_and_of_deviations_find_the_least_square(seeds):
+    asked_for_missing = 0
+    for seed in seeds:
+        problem = squares_of_lam(seed)
+        best = float(least(problem, absolute=False))
+        asked_for_missing += any(c.has_missing for c in problem.objects.table.columns)
+        for solver in (LeafSums(), Regression()):
+            own = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
+            found = fit_and_verify(solver.solve, own, Context())
+            assert found.status is Status.optimal, (seed, solver.name)
+            assert found.value == pytest.approx(best, abs=1e-9), (seed, solver.name)
+            assert best - 2e-9 <= found.lower_bound <= best + 1e-12, (seed, solver.name)
+    assert asked_for_missing > len(seeds) / 6
+
+
+def test_targets_far_from_zero_are_solved_as_near_it():
+    """Squares of what is added would be rounded by more than is left."""
+    for seed in range(1, 40):
+        problem = squares_of_lam(seed)
+        y = problem.objects.y + 2.0**40
+        table = problem.objects.table
+        table = attrs.evolve(table, target=attrs.evolve(table.target, values=y))
+        objects = attrs.evolve(problem.objects, table=table, y=y)
+        for solver in (LeafSums(), Regression()):
+            parts = attrs.evolve(problem.parts, solver=solver)
+            own = attrs.evolve(problem, objects=objects, parts=parts)
+            found = fit_and_verify(solver.solve, own, Context())
+            assert found.value == pytest.approx(float(least(own, absolute=False)), abs=1e-9), seed
 
 
 @pytest.mark.parametrize(("lam", "depth"), [(0.02, None), (0.005, 3), (0.002, 4)])

@@ -29,9 +29,9 @@ from arboretum.proof.format import read
 from arboretum.testing.effort import tries
 from arboretum.testing.tables import bare_objects
 from arboretum_gosdt.regression import strips
-from arboretum_gosdt.regression.problem import SquaredError
 from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.regression.strips import StripSearch
+from arboretum_gosdt.sums.objectives import SquaredError
 
 
 def least_cost(ranks, weight, total, rows, price, depth, leaves, least):

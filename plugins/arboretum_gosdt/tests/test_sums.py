@@ -25,8 +25,7 @@ from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_table
 from arboretum_gosdt.problem.greedy import SumsReduction
-from arboretum_gosdt.regression.problem import SquaredError
-from arboretum_gosdt.regression.solver import Regression
+from arboretum_gosdt.regression.problem import AbsoluteDeviation
 from arboretum_gosdt.sums import pairs, search as sums_search
 from arboretum_gosdt.sums.objectives import PoissonDeviance
 from arboretum_gosdt.sums.search import SumsSearch
@@ -308,24 +307,6 @@ def check_batch(search, node, batch, sets):
             np.testing.assert_allclose(batch.two[b, side, :m], two, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "stopping", [{}, {"max_depth": 2}, {"max_depth": 3, "min_leaf": 3}], ids=str
-)
-def test_it_agrees_with_the_solver_of_squares(stopping):
-    for seed in range(4):
-        for lam in (0.0, 0.02, 0.1) if stopping else (0.05, 0.2):
-            shared = numbers(seed, SquaredError(lam=lam), 16, **stopping)
-            y, w = shared.objects.y, shared.objects.weight
-            whole = float(w @ (y - np.average(y, weights=w)) ** 2 / w.sum())
-            share = Regression().solve(shared, Context())
-            problem = numbers(seed, Squares(lam=lam * whole), 16, **stopping)
-            solution = LeafSums().solve(problem, Context())
-            verify_solution(solution, problem)
-            assert solution.status is Status.optimal
-            assert solution.value == pytest.approx(share.value * whole, rel=1e-9)
-            assert solution.lower_bound <= solution.value
-
-
 @pytest.mark.compiled
 def test_a_budget_of_seconds_leaves_a_tree_and_a_bound_and_it_goes_on():
     generator = np.random.default_rng(0)
@@ -490,7 +471,7 @@ def test_greedy_growth_lowers_the_leaf_costs_and_predicts_what_the_objective_say
 
 
 def test_other_objectives_and_limits_are_refused_with_the_way_out():
-    with pytest.raises(CapabilityError, match="solver=regression"):
-        LeafSums().least(numbers(0, SquaredError()), Context())
+    with pytest.raises(CapabilityError, match="absolute_error says none; use solver=regression"):
+        LeafSums().least(numbers(0, AbsoluteDeviation()), Context())
     with pytest.raises(CapabilityError, match="max_leaves"):
         LeafSums().solve(numbers(0, Squares(), max_leaves=3), Context())

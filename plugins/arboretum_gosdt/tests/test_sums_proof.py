@@ -12,6 +12,7 @@ from arboretum.api import Context, Limits, VerificationError
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum_gosdt.sums import search as sums_search
+from arboretum_gosdt.sums.objectives import SquaredError
 from arboretum_gosdt.sums.solver import LeafSums
 
 
@@ -28,7 +29,9 @@ def solved(path, problem, context=Context()):
     return problem, read(path), found
 
 
-@pytest.mark.parametrize("objective", [Squares(), Huber(), Counts()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "objective", [Squares(), Huber(), Counts(), SquaredError()], ids=lambda one: one.name
+)
 @pytest.mark.parametrize(
     "stopping",
     [{"max_depth": depth} for depth in range(5)] + [{"max_depth": 3, "min_leaf": 3}, {}],

@@ -243,6 +243,8 @@ def test_more_classes_and_medians_are_refused_and_rows_in_chunks():
     x, y = np.arange(8.0)[:, None], np.arange(8.0)
     with pytest.raises(CapabilityError, match="impurity absolute_error predicts from the values"):
         TreeRegressor(impurity="absolute_error", method__increasing=["x0"]).fit(x, y)
+    with pytest.raises(CapabilityError, match="objective squared_error says what leaves predict"):
+        TreeRegressor(objective="squared_error", method__increasing=["x0"]).fit(x, y)
     with pytest.raises(TypeError, match="name columns: method__increasing"):
         TreeRegressor(monotonic_cst=[1])
 
