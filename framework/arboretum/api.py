@@ -110,6 +110,7 @@ from arboretum.model.table import (
 )
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 from arboretum.model.walk import policies
+from arboretum.model.whole import WHOLE, common_unit, decimal, rational, whole_numbers
 from arboretum.rows.values import Distinct, adds_exactly, bins_of
 from arboretum.solving.additive import (
     AdditiveObjective,
@@ -136,7 +137,6 @@ from arboretum.solving.two_way import (
     two_way_problem,
     two_way_tree,
 )
-from arboretum.solving.whole import WHOLE, common_unit, decimal, rational, whole_numbers
 
 if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible

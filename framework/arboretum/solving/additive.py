@@ -24,7 +24,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
-from arboretum.solving.whole import WHOLE, common_unit, in_common_unit, whole_numbers
+from arboretum.model.whole import WHOLE, common_unit, in_common_unit, whole_numbers
 
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""

@@ -19,6 +19,7 @@ from arboretum.model.record import Solution
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_STOPS, Tree
+from arboretum.model.whole import common_unit, rational
 from arboretum.solving.additive import (
     is_additive,
     label_costs,
@@ -28,7 +29,6 @@ from arboretum.solving.additive import (
 )
 from arboretum.solving.attempt import Ended
 from arboretum.solving.limits import TreeLimits
-from arboretum.solving.whole import common_unit, rational
 
 Part = TypeVar("Part")
 
