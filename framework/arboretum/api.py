@@ -110,13 +110,19 @@ from arboretum.model.table import (
 )
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 from arboretum.model.walk import policies
-from arboretum.model.whole import WHOLE, common_unit, decimal, rational, whole_numbers
+from arboretum.model.whole import (
+    WHOLE,
+    common_unit,
+    decimal,
+    exact_weights,
+    rational,
+    whole_numbers,
+)
 from arboretum.rows.values import Distinct, adds_exactly, bins_of
 from arboretum.solving.additive import (
     AdditiveObjective,
     Price,
     costs_of_groups,
-    exact_weights,
     is_additive,
     shares_of_costs,
     whole_costs,

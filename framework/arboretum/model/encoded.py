@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +32,7 @@ from arboretum.model.table import (
     array_field,
     frozen_array,
 )
+from arboretum.model.whole import exact_weights
 
 
 class Family(enum.Enum):
@@ -182,6 +184,21 @@ class Encoded(HasTask):
     def n_classes(self) -> int:
         """Number of classes of the table; 0 for regression."""
         return self.table.n_classes
+
+    @cached_property
+    def exact_weights(self) -> tuple[np.ndarray, Fraction, Fraction]:
+        """Mass, unit and error of the weights, as :func:`~arboretum.model.whole.exact_weights` has
+        them.
+        """
+        return exact_weights(self.weight)
+
+    @cached_property
+    def class_weights(self) -> tuple[Fraction, ...]:
+        """The weight of each class, exactly but for the weights' error."""
+        mass, unit, _ = self.exact_weights
+        # sums of whole numbers below 2^53
+        total = np.bincount(self.label, mass, self.n_classes).tolist()
+        return tuple(Fraction(int(one)) if unit == 1 else int(one) * unit for one in total)
 
     @cached_property
     def test_offset(self) -> np.ndarray:

@@ -17,6 +17,8 @@ DIVISOR = 10**7
 
 def decimal(number: float) -> Fraction:
     """Return the number as it is written, not as it is stored: 0.1 is 1/10."""
+    if number == 0:  # as λ often is
+        return Fraction(0)
     return Fraction(repr(float(number)))
 
 
@@ -70,3 +72,18 @@ def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray,
                 break
             return exact // shared, Fraction(shared, 10**places)
     return None
+
+
+def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
+    """Return weights as whole numbers: mass, unit and error, so that weight = mass · unit.
+
+    mass : int64[n] without a common divisor.
+    error : by how much mass · unit may be off, less than 2^-33 of the mean weight; 0 unless
+        decimals have too many digits.
+    """
+    if found := whole_numbers(weight):
+        return *found, Fraction(0)
+    unit = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - len(weight).bit_length())))
+    mass = np.rint(weight / float(unit)).astype(np.int64)
+    shared = int(np.gcd.reduce(mass)) or 1
+    return mass // shared, unit * shared, unit

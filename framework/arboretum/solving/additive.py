@@ -22,7 +22,6 @@ import numpy as np
 from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors, costs_by_object
-from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 from arboretum.model.whole import WHOLE, common_unit, in_common_unit, whole_numbers
 
@@ -39,30 +38,6 @@ class Price(enum.Enum):
 
     expected = "expected"
     max = "max"
-
-
-def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
-    """Return weights as whole numbers: mass, unit and error, so that weight = mass · unit.
-
-    mass : int64[n] without a common divisor.
-    error : by how much mass · unit may be off, less than 2^-33 of the mean weight; 0 unless
-        decimals have too many digits.
-    """
-    if found := whole_numbers(weight):
-        return *found, Fraction(0)
-    unit = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - len(weight).bit_length())))
-    mass = np.rint(weight / float(unit)).astype(np.int64)
-    shared = int(np.gcd.reduce(mass)) or 1
-    return mass // shared, unit * shared, unit
-
-
-def class_totals(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
-    """Return the weight of each class, exactly.
-
-    mass, unit : of :func:`exact_weights`.
-    """
-    total = np.bincount(objects.label, mass, objects.n_classes)  # sums of whole numbers below 2^53
-    return [Fraction(int(one)) if unit == 1 else int(one) * unit for one in total.tolist()]
 
 
 @attrs.frozen(eq=False)
@@ -82,25 +57,18 @@ class WholeCosts:
     more: Fraction = Fraction(0)
 
 
-def whole_costs(
-    problem: Problem, weights: tuple[np.ndarray, Fraction, Fraction] | None = None
-) -> WholeCosts:
+def whole_costs(problem: Problem) -> WholeCosts:
     """Return the costs of a problem's objects as whole numbers, exact where they fit into 52 bits
-    together.
-
-    weights : of :func:`exact_weights`, where they are known.   Raises what :func:`costs_by_object`
-        raises.
+    together.  Raises what :func:`costs_by_object` raises.
     """
-    mass, unit, error = weights or exact_weights(problem.objects.weight)
     if hasattr(problem.parts.objective, "costs"):
-        return _whole_costs_of_objects(problem, mass, unit, error)
-    return _whole_costs_of_classes(problem, mass, unit, error)
+        return _whole_costs_of_objects(problem)
+    return _whole_costs_of_classes(problem)
 
 
-def _whole_costs_of_objects(
-    problem: Problem, mass: np.ndarray, unit: Fraction, error: Fraction
-) -> WholeCosts:
+def _whole_costs_of_objects(problem: Problem) -> WholeCosts:
     """Costs that differ by object: their mean over the weight is the loss."""
+    mass, unit, error = problem.objects.exact_weights
     costs, total = costs_by_object(problem), int(mass.sum())
     most = Fraction(float(np.abs(costs).max(initial=0.0)))
     slack = 2 * error * len(mass) * most / (total * unit)
@@ -116,12 +84,11 @@ def _whole_costs_of_objects(
     return WholeCosts(whole * mass[:, None], grain, slack, total * grain)
 
 
-def _whole_costs_of_classes(
-    problem: Problem, mass: np.ndarray, unit: Fraction, error: Fraction
-) -> WholeCosts:
+def _whole_costs_of_classes(problem: Problem) -> WholeCosts:
     """Costs that are told by class: weight · factor · error."""
     objects, objective = problem.objects, cast(WeightedErrors, problem.parts.objective)
-    factors = objective.factors(class_totals(objects, mass, unit))
+    mass, unit, error = objects.exact_weights
+    factors = objective.factors(objects.class_weights)
     errors = objective.errors(objects.n_classes)
     distinct = {one for row in errors for one in row}
     parts = Fraction(1) if distinct <= {0, 1} else common_unit({Fraction(one) for one in distinct})
@@ -130,8 +97,8 @@ def _whole_costs_of_classes(
     )
     most, total = int(cost.max(initial=1)), int(mass.sum())
     slack = error and error * len(mass) * max(factors) * parts * most
-    each, apart = in_common_unit([factor * unit for factor in factors])
-    value = apart * parts
+    each, value = in_common_unit(factors if unit == 1 else [one * unit for one in factors])
+    value = value if parts == 1 else value * parts
     if total * max(each) * most < WHOLE:
         costs = (np.array(each)[:, None] * cost).take(objects.label, axis=0)
         if (mass != 1).any():
@@ -248,12 +215,11 @@ class AdditiveObjective:
         weights : float64[nodes, classes], of the nodes; what the classes weigh in all is the
             problem's.
         """
-        mass, unit, _ = exact_weights(problem.objects.weight)
-        factors = self.factors(class_totals(problem.objects, mass, unit))
+        factors = self.factors(problem.objects.class_weights)
         errors = self.errors(weights.shape[1])
         found: np.ndarray = weights @ np.array(
             [
-                [float(factor * one) if one else 0.0 for one in row]
+                [float(factor if one == 1 else factor * one) if one else 0.0 for one in row]
                 for factor, row in zip(factors, errors, strict=True)
             ]
         )

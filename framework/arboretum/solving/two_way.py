@@ -166,7 +166,7 @@ def two_way_tree(
         classes=objects.table.target.classes,
         rules=tuple(map(rule, rule_of)),
         test=np.array(test),
-        child_offset=np.array([0, *accumulate(2 * (one >= 0) for one in asked)]),
+        child_offset=np.array([0, *accumulate([2 * (one >= 0) for one in asked])]),
         child=nodes[inner][:, [2, 1]].ravel(),
         missing_child=np.full(n, MISSING_STOPS),
         weights=weights,

@@ -50,6 +50,8 @@ FRAME = np.dtype(
     align=True,
 )
 """A set on the path."""
+START = np.zeros(1, FRAME)
+"""The set of all rows as the search begins, but for their number."""
 STATE = np.dtype(
     [
         ("level", "i8"),  # of the set on top, −1: the search is over
@@ -64,6 +66,7 @@ STATE = np.dtype(
 FULL, GREEDY = 0, 1
 LEAF, PAIR = -1, -2
 HUGE = np.int64(1) << np.int64(60)
+START[["budget", "ub", "current"]] = HUGE, HUGE, -1
 TURN = np.uint64(0x9E3779B97F4A7C15)
 """Added to a fingerprint per remaining depth."""
 WAYS = 4
@@ -146,16 +149,21 @@ Task = namedtuple("Task", "table layout levels scratch memory setting state")
 """All that the search works on; ``state`` is STATE[1]."""
 
 
-def allocate_levels(
+def allocate(
     table: DepthTable, layout: Layout, setting: Setting, levels: int
-) -> DepthLevels:
-    """Return the arrays of so many levels, zeros, in the order of ``DepthLevels``'s fields.
+) -> tuple[DepthLevels, DepthScratch]:
+    """Return the arrays of so many levels, and those of one pass: zeros.
 
     levels : sets on the path; max(1, depth − 2) of a whole search, 1 to look at one set.
     """
-    classes, words, of, counts = _sizes_and_types(table, layout, setting)
-    stride, width, features = layout.stride, setting.width, layout.features
-    shapes = [
+    width = setting.width
+    classes, of = setting.classes, WORDS[width]
+    # of two classes differences are counted
+    counts = (SIGNED if setting.two else WORDS)[width]
+    # a set has at most a word more for each group than its rows fill
+    words = len(table.group) // width + setting.groups + 2
+    stride, features = layout.stride, layout.features
+    of_levels = [
         ((levels, len(table.group) + 1), I32),
         ((levels, words * width), I32),
         ((levels, words * stride), of),
@@ -173,21 +181,11 @@ def allocate_levels(
         ((levels, 2), U64),
         ((levels,), FRAME),
     ]
-    return DepthLevels(*allocate_together(shapes))
-
-
-def allocate_scratch(table: DepthTable, layout: Layout, setting: Setting) -> DepthScratch:
-    """Return the arrays of one pass.
-
-    Zeros, in the order of ``DepthScratch``'s fields.  Their type follows from ``setting.width``.
-    """
-    classes, words, of, counts = _sizes_and_types(table, layout, setting)
-    stride = layout.stride
-    shapes = [
+    of_scratch = [
         ((words * stride,), of),
         ((2 * words + 2,), of),
         ((setting.groups + 1,), I64),
-        (((words + 1) * setting.width,), I32),
+        (((words + 1) * width,), I32),
         ((8 * stride,), counts),
         ((4 * stride,), counts),
         ((2, classes * stride), counts),
@@ -195,21 +193,8 @@ def allocate_scratch(table: DepthTable, layout: Layout, setting: Setting) -> Dep
         ((stride,), counts),
         ((stride,), I64),
     ]
-    return DepthScratch(*allocate_together(shapes))
-
-
-def _sizes_and_types(
-    table: DepthTable, layout: Layout, setting: Setting
-) -> tuple[int, int, np.dtype, np.dtype]:
-    """Return classes, most words of a set, the dtype of words and that of counts.
-
-    Counts are signed where there are two classes.  A set has at most a word more for each group
-    than its rows fill.
-    """
-    width = setting.width
-    counts = (SIGNED if setting.two else WORDS)[width]
-    words = len(table.group) // width + setting.groups + 2
-    return setting.classes, words, WORDS[width], counts
+    found = allocate_together([*of_levels, *of_scratch])
+    return DepthLevels(*found[: len(of_levels)]), DepthScratch(*found[len(of_levels) :])
 
 
 def allocate_together(shapes: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:

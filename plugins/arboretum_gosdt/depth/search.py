@@ -187,13 +187,12 @@ class LimitedSearch:
             width=self.word,
             groups=len(table.power),
         )
-        levels = arrays.allocate_levels(table, layout, setting, max(1, self.depth - 2))
-        scratch = arrays.allocate_scratch(table, layout, setting)
+        levels, scratch = arrays.allocate(table, layout, setting, max(1, self.depth - 2))
         sets = FIRST_SETS if self.depth > 3 else 1
         fields = {"lower": np.int64, "upper": np.int64, "feature": np.int32}
         self._arrays = MemoArrays(fields, sets)
         self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
-        self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
+        self._fixed_bytes = levels.rows.base.nbytes  # which they all share
         memory = arrays.Memory._make([*self._arrays.values(), self._cells])
         state = np.zeros(1, arrays.STATE)
         self._task = arrays.Task(
@@ -219,10 +218,9 @@ class LimitedSearch:
         levels, n = self._task.levels, len(self.table.group)
         levels.rows[0, :n] = np.arange(n)
         levels.low[0], levels.up[0] = 0, arrays.HUGE
-        levels.frame[0] = 0
-        frame = levels.frame[0]
-        frame["rows"], frame["current"], frame["budget"] = n, -1, arrays.HUGE
-        frame["ub"], self._task.state["level"] = arrays.HUGE, 0
+        levels.frame[0] = arrays.START[0]
+        levels.frame["rows"][0] = n
+        self._task.state["level"] = 0
 
     def _build_table(self, two: bool, sizes: np.ndarray) -> Any:
         """Return the DepthTable: rows of one class and one weight 2ᵇ each, in groups; groups of two
@@ -319,17 +317,17 @@ class LimitedSearch:
             leaf.
         rows : int64, numbers of the rows.
         """
-        whole: list[int] = sum_weights(self.weights, rows).tolist()
-        number, before, leaf = len(nodes), sum(whole) - max(whole), [-1, 0, -1, -1]
+        number, leaf = len(nodes), [-1, 0, -1, -1]
         nodes.append(leaf)
-        if not (before and depth and self.features):
-            return before
-        feature, left = self._first_feature(rows, depth) if depth > 1 else (arrays.LEAF, 0)
-        if left == 0:
-            feature, right = best_test(self.bits, self.weights, rows, self.features)
+        if depth <= 1:
+            tests = self.features if depth else 0
+            feature, right, total = best_test(self.bits, self.weights, rows, tests)
             if feature >= 0:
                 nodes[number:] = [int(feature), 0, number + 1, number + 2], leaf, leaf
-            return sum(whole) - int(right)
+            return int(total - right)
+        whole: list[int] = sum_weights(self.weights, rows).tolist()
+        before = sum(whole) - max(whole)
+        feature, left = self._first_feature(rows, depth) if before else (arrays.LEAF, 0)
         if feature < 0:
             return before
         inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
@@ -372,9 +370,9 @@ class LimitedSearch:
                 return feature, depth - 1
         small = task
         if not finished:  # the search is to go on with its arrays
+            setting = task.table, task.layout, task.setting
             self._small = small = self._small or task._replace(
-                levels=arrays.allocate_levels(task.table, task.layout, task.setting, 1),
-                scratch=arrays.allocate_scratch(task.table, task.layout, task.setting),
+                **dict(zip(("levels", "scratch"), arrays.allocate(*setting, 1), strict=True))
             )
         levels, opened = small.levels, task.state["opened"][0]
         levels.rows[0, : len(mine)], levels.frame["rows"][0] = mine, len(mine)

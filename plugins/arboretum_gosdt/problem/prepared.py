@@ -33,7 +33,6 @@ from arboretum.api import (
     Task,
     TestRule,
     decimal,
-    exact_weights,
     midpoints,
     rational,
     refuse_unfit,
@@ -136,12 +135,12 @@ def units_of(problem: Problem) -> Units:
     from arboretum_gosdt.problem.kernels import span_of_costs
 
     objective: Any = problem.parts.objective
-    weights = exact_weights(problem.objects.weight)
-    mass, _, error = weights
-    found = whole_costs(problem, weights)
-    costs, loss_value = found.costs, found.unit
-    bound, lam = int(span_of_costs(costs)[0]) + 1, rational(objective.lam) / loss_value
-    q, per_price, per_leaf = lam.denominator, Fraction(0), Fraction(0)
+    mass, _, error = problem.objects.exact_weights
+    found = whole_costs(problem)
+    costs, loss_value, none = found.costs, found.unit, Fraction(0)
+    bound, lam = int(span_of_costs(costs)[0]) + 1, rational(objective.lam)
+    lam = lam / loss_value if lam else none
+    q, per_price, per_leaf = lam.denominator, none, none
     if objective.mu > 0:
         if error or found.more:
             raise CapabilityError(
@@ -155,18 +154,19 @@ def units_of(problem: Problem) -> Units:
         q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
         per_leaf = loss_value / (2 * q)
     # λ above all losses together: no tree but a leaf pays, whatever it is
-    p = min(round(lam * q), q * bound)
+    scaled = lam * q if lam else none
+    p = min(round(scaled), q * bound)
     return Units(
         loss_value=loss_value,
         q=q,
         p=p,
         costs=costs,
         mass=mass,
-        price_value=per_price * q,
+        price_value=per_price * q if per_price else none,
         slack=found.slack,
         slack_per_leaf=per_leaf,
         worst=per_price > 0 and objective.price is Price.max,
-        above=lam * q - p if lam > bound else Fraction(0),
+        above=scaled - p if lam and lam > bound else none,
         more=found.more,
     )
 

@@ -70,8 +70,8 @@ def sum_weights(weights, rows):
 
 @jit
 def best_test(bits, weights, rows, features):
-    """Return (feature, weight) of the test with which the labels of both sides save most, and what
-    that is; feature −1: none saves more than a leaf.
+    """Return (feature, weight, total) of the test with which the labels of both sides save most,
+    what that is, and what all labels together save; feature −1: none saves more than a leaf.
 
     bits : uint32[rows, words], as searches over binary tests read them.
     weights : int64[rows, classes].
@@ -93,7 +93,7 @@ def best_test(bits, weights, rows, features):
             low, high = max(low, whole[k] - inside[k, f]), max(high, inside[k, f])
         if low + high > most:
             most, feature = low + high, np.int64(f)
-    return feature, most
+    return feature, most, whole.sum()
 
 
 @jit

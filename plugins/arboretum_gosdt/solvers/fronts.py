@@ -29,7 +29,6 @@ from arboretum.api import (
     Solution,
     Tree,
     TreeLimits,
-    exact_weights,
     shape_of,
     sure,
 )
@@ -156,7 +155,7 @@ class NonDominatedSearch:
         limits = self.limits = TreeLimits.of("fronts", problem, NonDominated.limits)
         limits.refuse_rules("fronts", NonDominated.limits)
         objective.classes_of(problem)
-        mass, unit, error = exact_weights(problem.objects.weight)
+        mass, unit, error = problem.objects.exact_weights
         if error or mass.sum() >= WEIGHTS:
             raise CapabilityError(
                 "solver fronts counts weights exactly, and these have too many digits; round "

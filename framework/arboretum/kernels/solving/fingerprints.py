@@ -18,6 +18,8 @@ Invariants: a table has 2^k slots, one at least of them free, so that each searc
 makes it longer in time (``rehash``).  These kernels take nothing out.  Numbers are below 2³² − 1.
 """
 
+from functools import cache
+
 import numpy as np
 
 from arboretum.kernels.jit import inline, jit
@@ -27,6 +29,8 @@ SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's s
 UPPER = np.uint64(0xFFFFFFFF00000000)
 LOWER = np.uint64(0x00000000FFFFFFFF)
 FREE = np.uint64(0)
+KEPT = 1 << 12
+"""Objects whose words are kept."""
 STEP, LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(31)
 MIXING = (
     (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
@@ -40,6 +44,18 @@ def random_words(n: int) -> np.ndarray:
     """Return uint64[n, 2], two words for each of n objects, always the same: the splitmix64
     generator (Steele, Lea & Flood 2014), all of its numbers at once.
     """
+    if n <= KEPT:  # most tables are small, and ask at every fit
+        return _first_words().copy()[:n]
+    return _splitmix(n)
+
+
+@cache
+def _first_words() -> np.ndarray:
+    """Return uint64[KEPT, 2], those of the first objects."""
+    return _splitmix(KEPT)
+
+
+def _splitmix(n: int) -> np.ndarray:
     words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64)
     words *= STEP
     for shift, factor in MIXING:
