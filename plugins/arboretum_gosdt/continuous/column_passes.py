@@ -21,7 +21,7 @@ in an array of its own.  Of two classes, for the cut of one column::
 Invariants: a row that a set lacks has weight 0, so a pass needs no list of rows.  Bits of ``ends``
 stand only after the last row of a value, as no cut can divide equal values.  Sums within
 ``span`` steps fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0
-(``_sum_over_blocks`` reads it in place of the blocks before the first).
+(``sum_over_blocks`` reads it in place of the blocks before the first).
 """
 
 from __future__ import annotations
@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     from llvmlite.ir import Value
 
 
-TOGETHER = 4
-"""Classes whose sums of blocks are counted at once."""
-
-
-def _mask_of_bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
+def mask_of_bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
     """Return a vector of truth values from the low bits of a uint64, pointer[at]."""
     word, builder = lanes.element(pointer, at), lanes.builder
     if lanes.count < 64:
@@ -48,7 +44,7 @@ def _mask_of_bits(lanes: Lanes, pointer: Value, at: Value) -> Value:
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), lanes.count))
 
 
-def _sum_over_blocks(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
+def sum_over_blocks(lanes: Lanes, sums: Value, columns: Value, room: Value) -> Value:
     """Return, lane by lane, the sums over the blocks of a column up to this one, it included.
 
     room : two vectors, the first of zeros.
@@ -136,7 +132,7 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, span, bl
             with lanes.loop(begin, end, [zero, low, high] * 2) as row:
                 at = b.add(first, row.i)
                 place = b.mul(at, width)
-                sign, last = lanes.load(signs, place), _mask_of_bits(lanes, ends, at)
+                sign, last = lanes.load(signs, place), mask_of_bits(lanes, ends, at)
                 left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
                 s, most, least, t, other_most, other_least = row.now
                 s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
@@ -165,7 +161,7 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, span, bl
         found = []
         for side in (0, 1):
             total, most, least = part.after[3 * side : 3 * side + 3]
-            running = _sum_over_blocks(lanes, total, columns, room)
+            running = sum_over_blocks(lanes, total, columns, room)
             before = b.sub(running, total)
             most = lanes.call("sadd.sat", most, before)
             least = lanes.call("sadd.sat", least, before)
@@ -186,95 +182,6 @@ def measure_two_classes(lanes, signs, ranks, ends, cut, vectors, steps, span, bl
             b.extract_element(running, lane),
         ]
     _write_results(lanes, out, numbers)
-
-
-@lanes_kernel()
-def measure_many_classes(
-    lanes, weights, labels, ranks, ends, cut, vectors, steps, blocks, classes, room, out
-):
-    """Write the most weight that one split labels rightly, for any number of classes: out[0] of the
-    rows with rank <= cut, out[1] of the rest.
-
-    weights, labels, ranks : int16/32[vectors · steps · lanes].
-    ends, cut, vectors, steps, blocks : as of :func:`measure_two_classes`.
-    room : 2 + 4 · (classes, and as many as are missing to a multiple of TOGETHER) vectors, the
-        first of zeros, the others overwritten.
-    out : int64[2], written.
-    """
-    b, width, zero, one = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.index(1)
-    limit, columns = lanes.spread(cut), b.udiv(width, blocks)
-    sums = b.gep(room, [b.mul(lanes.index(2), width)])
-    # after the sums of both sides of each class: those of all rows
-    padded = b.mul(
-        b.udiv(b.add(classes, lanes.index(TOGETHER - 1)), lanes.index(TOGETHER)),
-        lanes.index(TOGETHER),
-    )
-    total_of = b.mul(b.mul(padded, lanes.index(2)), width)
-    last = b.trunc(b.sub(width, columns), ir.IntType(32))
-    with lanes.loop(lanes.index(0), vectors, [zero, zero]) as loop:
-        first = b.mul(loop.i, steps)
-        needed = b.or_(b.icmp_signed("==", loop.i, lanes.index(0)), b.icmp_signed(">", blocks, one))
-        # with one block a column, nothing stands before it, and the sums of all rows are the first
-        # vector's
-        needed = b.select(needed, steps, lanes.index(0))
-        with lanes.loop(lanes.index(0), classes, step=TOGETHER) as kind:
-            labels_here = [
-                lanes.spread(b.add(kind.i, lanes.index(each))) for each in range(TOGETHER)
-            ]
-            with lanes.loop(lanes.index(0), needed, [zero] * (2 * TOGETHER)) as row:
-                at = b.mul(b.add(first, row.i), width)
-                named, weight = lanes.load(labels, at), lanes.load(weights, at)
-                left = b.icmp_signed("<=", lanes.load(ranks, at), limit)
-                here = b.select(left, weight, zero)
-                row.next = []
-                for each, label in enumerate(labels_here):
-                    mine = b.icmp_signed("==", named, label)
-                    s, both = row.now[2 * each : 2 * each + 2]
-                    row.next += [
-                        b.select(mine, b.add(s, here), s),
-                        b.select(mine, b.add(both, weight), both),
-                    ]
-            for each in range(TOGETHER):
-                s, both = row.after[2 * each : 2 * each + 2]
-                place = b.mul(b.add(kind.i, lanes.index(each)), lanes.index(2 * lanes.count))
-                for side, total in enumerate((s, b.sub(both, s))):
-                    mine = b.add(place, lanes.index(side * lanes.count))
-                    running = _sum_over_blocks(lanes, total, columns, room)
-                    lanes.store(b.sub(running, total), sums, mine)
-                    known = lanes.load(sums, b.add(total_of, mine))
-                    full = lanes.spread(b.extract_element(running, last))
-                    is_first = b.icmp_signed("==", loop.i, lanes.index(0))
-                    lanes.store(b.select(is_first, full, known), sums, b.add(total_of, mine))
-        with lanes.loop(lanes.index(0), steps, loop.now) as row:
-            at = b.add(first, row.i)
-            place = b.mul(at, width)
-            weight = lanes.load(weights, place)
-            named = lanes.load(labels, place)
-            end = _mask_of_bits(lanes, ends, at)
-            left = b.icmp_signed("<=", lanes.load(ranks, place), limit)
-            here = b.select(left, weight, zero)
-            there = b.sub(weight, here)
-            with lanes.loop(lanes.index(0), classes, [zero] * 4) as kind:
-                mine = b.icmp_signed("==", named, lanes.spread(kind.i))
-                found, slot = [], b.mul(b.mul(kind.i, lanes.index(2)), width)
-                for side, more in enumerate((here, there)):
-                    mine_at = b.add(slot, lanes.index(side * lanes.count))
-                    old = lanes.load(sums, mine_at)
-                    new = b.select(mine, b.add(old, more), old)
-                    lanes.store(new, sums, mine_at)
-                    rest = b.sub(lanes.load(sums, b.add(total_of, mine_at)), new)
-                    found += [
-                        lanes.call("smax", kind.now[2 * side], new),
-                        lanes.call("smax", kind.now[2 * side + 1], rest),
-                    ]
-                kind.next = found
-            right = [b.add(kind.after[2 * side], kind.after[2 * side + 1]) for side in (0, 1)]
-            row.next = [
-                b.select(end, lanes.call("smax", row.now[side], right[side]), row.now[side])
-                for side in (0, 1)
-            ]
-        loop.next = row.after
-    _write_results(lanes, out, [lanes.reduce("smax", found) for found in loop.after])
 
 
 @lanes_kernel()
@@ -307,7 +214,7 @@ def keep_signs_of_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, r
             weight = lanes.call("smax", mine, b.sub(zero, mine))
             row.next = [b.add(row.now[0], _widen(lanes, weight, full))]
             lanes.store(row.next[0], counts, at)
-        running = _sum_over_blocks(lanes, row.after[0], columns, room)
+        running = sum_over_blocks(lanes, row.after[0], columns, room)
         before = b.sub(running, row.after[0])
         with lanes.loop(
             lanes.index(0),

@@ -30,9 +30,14 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.jit import inline, inner
+from arboretum_gosdt.continuous.class_passes import (
+    ClassRows,
+    ClassSums,
+    count_classes,
+    measure_many_classes,
+)
 from arboretum_gosdt.continuous.column_passes import (
     keep_signs_of_side,
-    measure_many_classes,
     measure_two_classes,
 )
 from arboretum_gosdt.continuous.strips import (
@@ -215,19 +220,14 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
         out[0], out[1] = (mass - left) >> 1, (rest - right) >> 1
     else:
-        measure_many_classes(
-            signs,
-            tables.labels[table],
-            ranks,
-            ends,
-            cut,
-            plan.vectors,
-            steps,
-            plan.blocks,
-            plan.classes,
-            tables.sums,
-            out,
-        )
+        if plan.blocks == 1:
+            n = tables.shape[table, 0]
+            rank = tables.rank[table, column * (n + 1) :]
+            count_classes(tables.label[table, :n], tables.mine, rank, cut, tables.totals)
+        rows = ClassRows(signs, tables.labels[table], ranks, ends, cut, np.int64(0), steps)
+        classes = np.int64(len(tables.totals) // 2)
+        sums = ClassSums(classes, tables.sums, tables.totals, tables.chosen, out)
+        measure_many_classes(rows, sums, plan.vectors, plan.blocks)
         out[0], out[1] = mass - out[0], rest - out[1]
 
 
@@ -265,6 +265,11 @@ def push_side(plan, tables, state, top, column, cut, left, budget):
         tables.counts[data],
     )
     state.now[0].work += plan.vectors * steps
+    if not plan.two and plan.depth - child == 2:
+        n = tables.shape[source, 0]
+        rank = tables.rank[source, max(np.int64(0), column) * (n + 1) :]
+        for r in range(n):
+            tables.mine[r] = tables.weight[source, r] if (rank[r] <= cut) == (side == 1) else 0
     start_frame(plan, tables, state, child, budget)
     if top >= 0 and plan.depth - child == 2:
         frame = state.frames[child]

@@ -251,6 +251,7 @@ class IntervalSearch:
         Writes ``plan``, ``tables``, ``state`` and ``bytes_used``, and lays out the first table.
         """
         from arboretum_gosdt.continuous import parts, tables as layouts
+        from arboretum_gosdt.continuous.class_passes import FOUR
 
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
@@ -305,7 +306,7 @@ class IntervalSearch:
             sorted=strips.ends[2],
             keys=strips.ends[3],
         )
-        ends = vectors * -(-rows // blocks)
+        ends, padded = vectors * -(-rows // blocks), -(-classes // FOUR) * FOUR
         narrow = sign.itemsize == 1 and self.total < 2**15
         total = np.dtype(np.int16 if narrow else np.int32) if two else sign
         self.tables = tables_ = layouts.Tables(
@@ -324,8 +325,10 @@ class IntervalSearch:
             counts=np.empty((tables + 1, places), np.int32),
             labels=np.empty((1 if two else tables, 1 if two else places), word),
             room=np.zeros(2 * lanes, np.int32),
-            # four classes at a time, see column_passes.TOGETHER
-            sums=_zeros_in_lines((2 + 16 * -(-classes // 4)) * lanes, total),
+            sums=_zeros_in_lines((2 + 3 * padded) * lanes, total),
+            mine=np.empty(0 if two else rows, np.int64),
+            totals=np.zeros(2 * padded, np.int64),
+            chosen=np.zeros(2 * padded, np.int64),
             strips=np.empty((tables, strips.ends[-1]), np.int32),
             strip_sums=strips.sums,
             spent=np.zeros((tables, 2), np.int64),
@@ -408,7 +411,12 @@ def _choose_layout(
                         + (8 + 4 * rounds) * 2
                     )
                 else:
-                    cost = classes * vectors * (steps * (3 if blocks > 1 else 2) + 8 + 4 * rounds)
+                    four = -(-classes // 4)
+                    # cycles: both sides; sums of classes, before blocks or row by row
+                    cost = vectors * steps * (24 + 8 * four * (blocks > 1)) + 4 * rows * (
+                        blocks == 1
+                    )
+                    cost += vectors * four * (32 + 16 * rounds)
                 found = min(found, (cost, sign, blocks), key=lambda one: one[0])
             blocks *= 2
     return found[1], found[2]

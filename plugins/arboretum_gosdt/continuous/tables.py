@@ -45,7 +45,7 @@ finals, losses, sorted, keys : where parts of ``strips`` begin.
 Tables = namedtuple(
     "Tables",
     "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums "
-    "strips strip_sums spent",
+    "mine totals chosen strips strip_sums spent",
 )
 """Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.
 
@@ -65,6 +65,8 @@ counts : int32[levels + 1, places], weights of the column up to a place.
 labels : [levels, places], of more than two classes.
 room : int32[2 · lanes], the first half zeros.
 sums : int16/32, vectors, the first of zeros.
+mine : int64[rows], weights of the rows of a node of depth 2 among those of its table; totals,
+    chosen : int64[2 · K]; of more than two classes, see :mod:`.class_passes`.
 strips : int32[levels, …]: from 0 on, of every rank, which of BLOCKS blocks of about as many rows;
     from ``plan.finals``, [columns, fine], the last rank up to the end of every
     fine block; from ``plan.losses``,

@@ -172,14 +172,14 @@ class Gosdt:
         whole, n = self._read(problem, context), problem.objects.n_objects
         some = spread(n)
         which = search_kind(self.search, whole.limits, whole.tests, whole.units)
-        labels = np.arange(whole.units.costs.shape[1])
-        costs = (labels != problem.objects.label[some, None]).astype(np.int64)
-        if which is not Which.intervals:
-            # lanes are as wide as all losses together ask for
-            costs[0] *= max(1, whole.units.most // max(1, costs[0].sum()) - len(some))
         # a few rows may not show what the run's objective reads
         plain = attrs.evolve(problem.parts, objective=Accuracy())
         small = few(attrs.evolve(problem, parts=plain))
+        labels = np.arange(whole.units.costs.shape[1])
+        costs = (labels != small.objects.label[:, None]).astype(np.int64)
+        if which is not Which.intervals:
+            # lanes are as wide as all losses together ask for
+            costs[0] *= max(1, whole.units.most // max(1, costs[0].sum()) - len(some))
         codes = np.ascontiguousarray(whole.tests.codes[:, some])
         tests = attrs.evolve(whole.tests, objects=small.objects, codes=codes)
         units = attrs.evolve(whole.units, costs=costs, mass=whole.units.mass[some])

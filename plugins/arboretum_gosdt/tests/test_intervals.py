@@ -10,6 +10,8 @@ import pytest
 
 from arboretum.testing.effort import tries
 from arboretum_gosdt.continuous import search as intervals
+from arboretum_gosdt.continuous.loop import search_intervals
+from arboretum_gosdt.continuous.parts import measure_sides
 from arboretum_gosdt.continuous.search import IntervalSearch
 from arboretum_gosdt.problem.ranks import ranks_of
 
@@ -119,6 +121,42 @@ def middle_table(seed, rows=120, columns=5, classes=2, values=40):
     weights = np.zeros((rows, classes), np.int64)
     weights[np.arange(rows), np.minimum(label, classes - 1)] = generator.integers(1, 3, rows)
     return ranks, weights
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("columns", [3, 9, 20, 40])
+@pytest.mark.parametrize("classes", [3, 6, 8, 12, 23])
+def test_of_many_classes_those_that_matter_are_measured(classes, columns):
+    """Classes alike, so that any may be a side's best, or of which a few are most of the rows; a
+    column in many blocks or in one, in one vector or more; fewer than five classes, than nine, and
+    more.  Both sides of every cut have the least loss with one more split.
+    """
+    for seed in range(tries(80)):
+        generator = np.random.default_rng([seed, classes, columns])
+        n = int(generator.integers(20, 90))
+        ranks = generator.integers(0, int(generator.integers(2, 7)), (n, columns)).astype(np.int32)
+        share = generator.random(classes) ** (0, 0, 4)[seed % 3]
+        weights = np.zeros((n, classes), np.int64)
+        label = generator.choice(classes, n, p=share / share.sum())
+        weights[np.arange(n), label] = generator.integers(1, 4, n)
+        if seed % 3 == 1:  # no column says anything, but of the rarest class
+            label = np.repeat(np.arange(classes), [2, *[4] * (classes - 1)])
+            weights = np.eye(classes, dtype=np.int64)[label]
+            ranks = np.repeat(np.arange(len(label), dtype=np.int32)[:, None] % 2, columns, axis=1)
+            ranks[:, 0] += label > 0
+        search = IntervalSearch(ranks, weights, 2)
+        if search.plain:
+            continue
+        search.layout = search.layout[0], (1, 2, 4)[seed // 3 % 3]
+        assert search._allocate(None)
+        given = search.plan, search.tables, search.state
+        search_intervals(*given, -1)  # the first frame, and no more
+        for column, cut in [(0, 0), (columns // 2, 1), (columns - 1, int(ranks.max()))]:
+            left = ranks[:, search.used[column]] <= cut
+            measure_sides(*given, 0, column, cut, int(weights[left].sum()))
+            assert search.state.out[:2].tolist() == [
+                least_loss_with_one_split(ranks[side], weights[side]) for side in (left, ~left)
+            ]
 
 
 def value_of(ranks, weights, depth, memory=None):

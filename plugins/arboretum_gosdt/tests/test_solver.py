@@ -15,6 +15,7 @@ from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
+from arboretum_gosdt.continuous.search import IntervalSearch
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.solvers.choice import Which, bounds_of_search
@@ -354,3 +355,24 @@ def test_prices_that_are_not_one_per_test_are_refused_by_the_whole_family(method
         CapabilityError, match=f"solver {method} knows (one price per test|prices of tests)"
     ):
         arboretum.run([*words, "stopping.standard.max_depth=2", "split=none", "tracker=none"])
+
+
+def test_kernels_are_loaded_although_the_few_objects_taken_are_of_one_class(monkeypatch):
+    """Else the search would load them, within its budget."""
+    problem = tiny_problem(3, Accuracy(lam=0.0), raw=True, n_rows=40, n_columns=2)
+    one_class = np.zeros(40, np.int32)
+    one_class[1] = 1  # every second or third object is taken, from the first on
+    problem = attrs.evolve(
+        problem,
+        objects=attrs.evolve(problem.objects, label=one_class),
+        parts=attrs.evolve(problem.parts, stopping=(Standard(max_depth=3),)),
+    )
+    searched, plain_of = [], IntervalSearch.__init__
+
+    def begin(self, *given):
+        plain_of(self, *given)
+        searched.append(self.plain)
+
+    monkeypatch.setattr(IntervalSearch, "__init__", begin)
+    Gosdt(search=Which.intervals).warm_up(problem, Context())
+    assert searched[0] is False

@@ -45,17 +45,17 @@ def random_words(n: int) -> np.ndarray:
     generator (Steele, Lea & Flood 2014), all of its numbers at once.
     """
     if n <= KEPT:  # most tables are small, and ask at every fit
-        return _first_words().copy()[:n]
-    return _splitmix(n)
+        return _first_words()[:n].copy()
+    return _words(n)
 
 
 @cache
 def _first_words() -> np.ndarray:
     """Return uint64[KEPT, 2], those of the first objects."""
-    return _splitmix(KEPT)
+    return _words(KEPT)
 
 
-def _splitmix(n: int) -> np.ndarray:
+def _words(n: int) -> np.ndarray:
     words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64)
     words *= STEP
     for shift, factor in MIXING:
