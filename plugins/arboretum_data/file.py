@@ -24,7 +24,6 @@ from arboretum.api import (
     InParts,
     Table,
     by_code,
-    field_of_role,
     param,
 )
 from arboretum_data import generated
@@ -142,13 +141,6 @@ class FileDataset:
                 f"it as .parquet{_parquet_command(path, self._sign_between())}"
             )
         schema = self._schema(self.ignore, self.weight, SIGNS[self.decimal])
-        for role, column in schema.roles.items():
-            field = field_of_role(role)
-            raise CapabilityError(
-                f"rows in parts say no {role}, since what grows by tables alone reads none; use "
-                f"rows=memory, or leave dataset.{field} out and say 'dataset.ignore=[{column}]', "
-                f"lest {column!r} be an attribute"
-            )
         name = path.name.split(".", maxsplit=1)[0] or path.name
 
         def finish(table: Table) -> Table:

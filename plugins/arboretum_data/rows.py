@@ -84,6 +84,7 @@ class ChunkRows:
     capabilities = ()
     example = "dataset=iris split=none"
     whole = False
+    keeps_roles = True
 
     most_values: int = param(
         255, "values of a numeric column, beyond which it is cut at so many quantiles", ge=2, le=255

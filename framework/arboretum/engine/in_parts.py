@@ -21,8 +21,10 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, run
+from arboretum.engine.label_costs import has_own_labels, labelled
 from arboretum.engine.mismatch import Seal, at_every_node, fail
 from arboretum.engine.progress import Progress
+from arboretum.engine.row_costs import columns_of_rows
 from arboretum.engine.run import (
     Fit,
     Prepared,
@@ -51,6 +53,7 @@ from arboretum.model.digits import with_all_digits
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts
 from arboretum.model.record import Record, Solution
+from arboretum.model.roles import field_of_role
 from arboretum.model.steps import LARGE
 from arboretum.model.table import Table, Target, frozen_array
 from arboretum.model.tree import Tree
@@ -96,11 +99,13 @@ def refuse_unfit(request: Request) -> None:
         store.check_installed()
     for fault in find_what_needs_rows(parts):
         raise CapabilityError(f"{fault}; use rows=memory")
+    linear = getattr(parts.objective, "linear_in_roles", False) and _keeps_roles(parts)
     for reader, role in check.roles_read(parts):
-        raise CapabilityError(
-            f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
-            "alone; use rows=memory"
-        )
+        if reader is not parts.objective or not linear:
+            raise CapabilityError(
+                f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
+                "alone; use rows=memory"
+            )
     if parts.split is not None and not hasattr(parts.split, "assign_rows"):
         raise CapabilityError(
             f"{check.label(parts.split)} divides a table, and {rows} holds none: it has no "
@@ -116,7 +121,8 @@ def refuse_unfit(request: Request) -> None:
             f"{check.label(parts.method)} looks at objects, and {rows} answers by tables alone; "
             "use method=greedy, a preset of it such as cart, or rows=memory"
         )
-    for part in (parts.pruner, parts.tuner, parts.objective, parts.solver):
+    objective = None if linear else parts.objective
+    for part in (parts.pruner, parts.tuner, objective, parts.solver):
         if part is not None:
             raise CapabilityError(
                 f"{check.label(part)} looks at objects, and {rows} answers by tables alone; leave "
@@ -132,6 +138,11 @@ def refuse_unfit(request: Request) -> None:
             raise CapabilityError(f"{what} needs the table, and {rows} holds none; leave it out")
 
 
+def _keeps_roles(parts: Parts) -> bool:
+    """Whether the store of a run has the roles of rows."""
+    return bool(getattr(parts.rows, "keeps_roles", False))
+
+
 @blaming()
 def prepare_in_parts(request: Request, report: Progress) -> Prepared:
     """Check the parts, read the data part by part, code it, and compute the fingerprint."""
@@ -145,7 +156,7 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
     timings: dict[str, float] = {}
     report(0, None, "looking through the data")
     with clock(timings, "load"):
-        data = _data_in_parts(parts.dataset, request.seed)
+        data = _data_in_parts(parts, request.seed)
         if not data.n_rows:
             raise DataError(f"{data.schema.name} has no rows")
         subsets = _assign_rows(parts, data, request.seed, report)
@@ -208,17 +219,33 @@ def _assign_rows(parts: Parts, data: InParts, seed: int, report: Progress) -> np
     return frozen_array(subsets)
 
 
-def _data_in_parts(dataset: Dataset, seed: int) -> InParts:
-    """The parts of a data set; of one that is loaded at once, stretches of its table."""
+def _data_in_parts(parts: Parts, seed: int) -> InParts:
+    """The parts of a run's data set; of one that is loaded at once, stretches of its table."""
+    dataset: Dataset = sure(parts.dataset)
     if hasattr(dataset, "in_parts"):
-        return check.returned(dataset.in_parts(seed), InParts, dataset, "in_parts")
+        found = check.returned(dataset.in_parts(seed), InParts, dataset, "in_parts")
+        for role in () if _keeps_roles(parts) else found.schema.roles:
+            raise CapabilityError(
+                f"rows={sure(parts.rows).name} keeps no {role}; use rows=chunks or rows=memory, or "
+                f"leave dataset.{field_of_role(role)} out and ignore its column"
+            )
+        return _with_columns(found, parts)
     table = check.returned(dataset.load(seed), Table, dataset, "load")
     check_usable(table)
     note = f"{check.label(dataset)} is loaded at once, and only then read part by part"
-    if table.roles:
+    if table.roles and not _keeps_roles(parts):
         note += f"; what rows say besides ({', '.join(table.roles)}) is left out of its checksum"
-    noted = attrs.evolve(table, notes={**table.notes, "parts": note}, roles={})
-    return table_in_parts(noted, [LARGE] * (table.n_rows // LARGE))
+        table = attrs.evolve(table, roles={})
+    noted = attrs.evolve(table, notes={**table.notes, "parts": note})
+    found = table_in_parts(noted, [LARGE] * (table.n_rows // LARGE))
+    return _with_columns(found, parts)
+
+
+def _with_columns(data: InParts, parts: Parts) -> InParts:
+    """The same data, and what their rows add to the columns of a criterion that has such."""
+    if parts.objective is None:
+        return data
+    return attrs.evolve(data, columns=columns_of_rows(attrs.evolve(parts, criterion=None)))
 
 
 @blaming()
@@ -250,9 +277,12 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
     finally:
         opened.release()
     ends = np.cumsum([0, *(part.n_rows for part in found.tables)])
+    problem = attrs.evolve(problem, objects=found.objects, store=None)
+    if has_own_labels(problem.parts):
+        solution = attrs.evolve(solution, tree=labelled(sure(solution.tree), problem))
     fitted = Fit(
         solution,
-        attrs.evolve(problem, objects=found.objects, store=None),
+        problem,
         {},
         division=Division(*(np.arange(a, b) for a, b in itertools.pairwise(ends))),
         train=found.objects.table,
@@ -265,8 +295,11 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
     )
     n, (n_train, _, n_test) = data.n_rows, found.sizes
     walked = f"{found.walked} of them once more in plain Python"
+    # rows that are one object have lost how far they lie from it
+    metrics = {k: v for k, v in record.metrics.items() if not k.endswith("_mean_cost_error")}
     return attrs.evolve(
         record,
+        metrics=metrics,
         data={
             **record.data,
             "n_rows": n,
@@ -331,12 +364,14 @@ class RestingRows:
 
     count : int64[keys], rows.
     moments : float64[keys, 1 or 3], Σ of weights (of weights times target, and its square).
+    roles : float64[keys] of each role, Σ of weights times it.
     shown : int64[·], the keys that have a row.   rows : a row of each.
     deviation : Σ of weight times |target − predicted|, NaN for classes.
     """
 
     count: np.ndarray
     moments: np.ndarray
+    roles: dict[str, np.ndarray]
     shown: np.ndarray
     rows: Table
     deviation: float
@@ -360,7 +395,8 @@ class RestingRows:
         first[key[::-1]] = np.arange(table.n_rows)[::-1]  # of several rows the last one written
         count = np.bincount(key, minlength=n)
         shown = np.flatnonzero(count)
-        return RestingRows(count, moments, shown, table.take(first[shown]), deviation)
+        roles = {role: np.bincount(key, weight * own, n) for role, own in table.roles.items()}
+        return RestingRows(count, moments, roles, shown, table.take(first[shown]), deviation)
 
 
 @attrs.frozen(eq=False)
@@ -517,6 +553,7 @@ class _Sums:
         self.count = np.zeros(n, np.int64)
         self.moments = np.zeros((n, 1 if tree.is_classification else 3))
         self.deviation = np.nan if tree.is_classification else 0.0
+        self.roles = dict[str, np.ndarray]()
         self.n = 0
         self.keys: list[np.ndarray] = []
         self.shown: list[Table] = []
@@ -530,6 +567,8 @@ class _Sums:
         self.n += int(found.count.sum())
         self.count += found.count
         self.moments += found.moments
+        for role, own in found.roles.items():
+            self.roles[role] = self.roles.get(role, 0.0) + own
         self.deviation += found.deviation
 
     def rows(self, notes: Mapping[str, str]) -> tuple[Table, np.ndarray]:
@@ -541,6 +580,8 @@ class _Sums:
         keys, table = keys[order], _joined(self.shown).take(order)
         weight, count = self.moments[keys, 0], self.count[keys]
         target: Target = table.target
+        roles = {role: own[keys] / weight for role, own in self.roles.items()}
+        table = attrs.evolve(table, roles=roles)
         if self.tree.is_regression:
             # two targets, as far below the mean as above it, have the same moments
             mean = self.moments[keys, 1] / weight
@@ -596,4 +637,7 @@ def _joined(tables: list[Table]) -> Table:
     else:
         target = attrs.evolve(target, values=join([table.target.values for table in tables]))
     weights = join([table.row_weights() for table in tables])
-    return attrs.evolve(first, columns=columns, target=target, weights=weights, groups=None)
+    roles = {role: join([table.roles[role] for table in tables]) for role in first.roles}
+    return attrs.evolve(
+        first, columns=columns, target=target, weights=weights, groups=None, roles=roles
+    )

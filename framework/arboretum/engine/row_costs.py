@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from arboretum.engine import check
-from arboretum.errors import DataError
+from arboretum.errors import ContractError, DataError, sure
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.objective import costs_by_object
 from arboretum.model.encoded import Encoded, Prices
@@ -18,6 +19,9 @@ from arboretum.model.tree import Tree
 
 if TYPE_CHECKING:
     from arboretum.engine.run import Fit
+
+FEW, LINEAR = 12, 1e-9
+"""Rows of each part on which a promise of costs is tried; how far off, relative, rounding is."""
 
 
 def problem_of_rows(problem: Problem, rows: Table) -> Problem:
@@ -43,6 +47,47 @@ def problem_without_tests(rows: Table, parts: Parts, prices: Prices) -> Problem:
             objective, attrs.evolve(objects, weight=objective.weigh(objects))
         )
     return Problem(objects, prices, attrs.evolve(parts, predicate=()))
+
+
+def columns_of_rows(parts: Parts) -> Callable[[Table], np.ndarray]:
+    """Return a function that says what rows cost by label, float64[n, labels], of a table without
+    attributes.  It raises ContractError where the costs of some of its rows are not linear in the
+    roles, as the objective states.
+
+    parts : without a criterion.
+    """
+    none = Prices(np.zeros(0), np.zeros(0))
+
+    def costs_of(table: Table) -> np.ndarray:
+        return costs_by_object(problem_without_tests(table, parts, none))
+
+    def find(table: Table) -> np.ndarray:
+        found = costs_of(table)
+        if table.n_rows:
+            _try_linear(parts, table.take(np.arange(min(FEW, table.n_rows))), found, costs_of)
+        return found
+
+    return find
+
+
+def _try_linear(
+    parts: Parts, few: Table, found: np.ndarray, costs_of: Callable[[Table], np.ndarray]
+) -> None:
+    """Raise ContractError where the mean of what rows of one class cost is not what a row of their
+    mean roles costs.   found : float64[rows, labels], what ``costs_of`` said of them, first of all.
+    """
+    label = few.target.codes
+    kinds, of = np.unique(label, return_inverse=True)
+    share = (of == np.arange(len(kinds))[:, None]) / np.bincount(of)[:, None]
+    mean = {role: share @ values for role, values in few.roles.items()}
+    first = few.take(np.array([int((label == kind).argmax()) for kind in kinds]))
+    off = share @ found[: few.n_rows] - costs_of(attrs.evolve(first, roles=mean))
+    if not np.abs(off).max(initial=0.0) <= LINEAR * (1 + np.abs(found).max(initial=0.0)):
+        raise ContractError(
+            f"{check.label(sure(parts.objective))} states linear_in_roles = True, but rows of one "
+            "class cost on average something else than a row of their mean roles; state False, "
+            "and use rows=memory"
+        )
 
 
 def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:

@@ -83,7 +83,9 @@ class CriterionOptional(Protocol):
         ``columns(node, objects)``, told apart by its parameters, receives the node's objects alone;
         this form spares that copy. k is the same at every node.  Each test's sums over its outcomes
         are ``tables.extra``, float64[tests, outcomes, k]; they are not multiplied by object
-        weights.  Called once per node that is scored.
+        weights.  Called once per node that is scored.  ``columns_are_costs = True`` says that they
+        are what objects cost by label, as :func:`arboretum.api.shares_of_costs` has it: then rows
+        may lie in parts.
         """
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Contract: where does the table come from?"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import attrs
@@ -48,6 +48,9 @@ class Part(Protocol):
     def weights(self) -> np.ndarray:
         """Read the weights, float64[n_rows]; asked where the schema has weights."""
 
+    def role(self, name: str) -> np.ndarray:
+        """Read a role, float64[n_rows]; asked where the schema has it."""
+
     def load(self) -> Table:
         """Read all of it."""
 
@@ -57,13 +60,16 @@ class InParts:
     """A data set that is read part by part.
 
     schema : its table without rows: columns with their kinds and all their categories, the target
-        with all its classes; weights (of no row) where rows have weights.
+        with all its classes; weights and roles (of no row) where rows have such.
     grouped : rows of one group are to stay on one side of a split.
+    columns : what a row adds to the criterion's own columns per unit of its weight: float64[n, k],
+        of a table of n rows that has target, weights and roles, and no attribute; None: nothing.
     """
 
     schema: Table
     parts: tuple[Part, ...]
     grouped: bool = False
+    columns: Callable[[Table], np.ndarray] | None = None
 
     @property
     def n_rows(self) -> int:

@@ -69,21 +69,27 @@ class NodeTables:
     counts : integers[k, bins, count width].
     weights : float64[k, bins, width]; None where every row weighs 1 and the target is a class: then
         they are the counts.
+    columns : float64[k, bins, ·], the criterion's own; None without any.
     """
 
     counts: np.ndarray
     weights: np.ndarray | None = None
+    columns: np.ndarray | None = None
 
     def add(self, other: NodeTables) -> NodeTables:
         """The tables of both, of the same nodes."""
         return NodeTables(
             self.counts + other.counts,
             None if self.weights is None or other.weights is None else self.weights + other.weights,
+            None if self.columns is None or other.columns is None else self.columns + other.columns,
         )
 
 
 class RowStore(Protocol):
     """The rows of one growth.  All of them are in node 0 at first.
+
+    n_columns : (optional) how many columns of the criterion's own are in its tables
+        (``InParts.columns``).
 
     Sums are exact where every weight (and target) is a whole number, or a whole number of some
     power of two, whatever their order.  Elsewhere a store adds up in the order of rows if it wants
@@ -154,6 +160,8 @@ class Rows(Component, Protocol):
     """Where the rows of one growth lie.
 
     whole : the run loads one table, and grows in its memory; ``open`` is asked by nobody.
+    keeps_roles : (optional) roles of rows are in its checksum, and ``InParts.columns`` in its
+        tables; where it does not say so, rows with roles are refused, or read without them.
     """
 
     @property

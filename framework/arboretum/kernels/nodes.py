@@ -3,6 +3,7 @@
     pick_rows:   for each row: if its node has a slot, list it; then order by slot, rows ascending
     count_nodes: for each feature, for each listed row: table of its slot, at its bin and class += 1
     weigh_nodes: the same with weights and rows, or moments
+    add_columns: the same with the criterion's own columns
     add_totals:  for each row whose node has a slot: totals of the slot += what the row adds
     send_rows:   for each row whose node has a test: its node ← the child of its outcome, if any
 
@@ -97,6 +98,21 @@ def weigh_nodes(codes, offset, which, place, label, y, weight, weights, counts):
             b = offset[f] + np.int64(codes[f, i])
             add_moments(weights[s], b, weight[i], y[i])
             counts[s, b, 0] += 1
+
+
+@jit
+def add_columns(codes, offset, which, place, columns, out):
+    """Add up the criterion's own columns by slot and bin.
+
+    codes, offset, which, place : as in :func:`count_nodes`.   columns : float64[n, k].
+    out : float64[slots, bins, k], added to.
+    """
+    for f in range(len(codes)):
+        for j in range(len(which)):
+            i, s = which[j], place[j]
+            b = offset[f] + np.int64(codes[f, i])
+            for c in range(columns.shape[1]):
+                out[s, b, c] += columns[i, c]
 
 
 @jit

@@ -31,6 +31,7 @@ class Chunk:
     label : uint8 or int32[n], none for regression.
     y : float64[n], the target less the shift; none for classification.
     weight : float64[n]; none where every row weighs 1.
+    columns : float64[n, k], what rows add to the criterion's own columns; none without any.
     """
 
     codes: np.ndarray
@@ -38,6 +39,7 @@ class Chunk:
     label: np.ndarray = NO_LABEL
     y: np.ndarray = NONE
     weight: np.ndarray = NONE
+    columns: np.ndarray = NONE
 
 
 @attrs.frozen(eq=False)
@@ -68,6 +70,7 @@ class CodedRows:
 
     features : one per row of a chunk's codes.
     n_classes : 0 for regression.
+    n_columns : of the criterion's own.
     chunks : gives the chunks in the order of rows, the same at every call; what is written to
         ``node`` is there at the next.
     """
@@ -81,6 +84,7 @@ class CodedRows:
     shift: float
     chunks: Callable[[], Iterator[Chunk]]
     last: int = 0
+    n_columns: int = 0
 
     @cached_property
     def offset(self) -> np.ndarray:
@@ -128,6 +132,7 @@ class CodedRows:
         shape = (slots.n, bins, self._count_width)
         counts = np.zeros(shape, np.int32 if unit else np.int64)
         weights = None if unit else np.zeros((slots.n, bins, self._width))
+        columns = np.zeros((slots.n, bins, self.n_columns)) if self.n_columns else None
         start = np.empty(slots.n + 1, np.int64)
         which, place = np.empty((2, 0), np.int32)
         for chunk in self.chunks():
@@ -142,7 +147,9 @@ class CodedRows:
                 label = chunk.label.astype(np.int32, copy=False)
                 weight = chunk.weight if len(chunk.weight) else np.ones(n)
                 kernels.weigh_nodes(*picked, label, chunk.y, weight, weights, counts)
-        return NodeTables(counts, weights)
+            if columns is not None:
+                kernels.add_columns(*picked, chunk.columns, columns)
+        return NodeTables(counts, weights, columns)
 
     def split(self, splits: Sequence[NodeSplit]) -> None:
         """Send the rows of these nodes to the nodes below."""

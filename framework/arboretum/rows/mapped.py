@@ -19,13 +19,14 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from arboretum.errors import ContractError, StoreError
+from arboretum.errors import ContractError, StoreError, sure
 from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.rows import Opened
 from arboretum.model.encoded import Feature
-from arboretum.model.table import Checksum, Column
+from arboretum.model.table import Checksum, Column, ColumnKind
 from arboretum.rows.coded import NO_LABEL, NONE, Chunk, CodedRows
+from arboretum.rows.parts import without_attributes
 from arboretum.rows.sketch import ColumnSketch, Sketch
 from arboretum.rows.values import adds_exactly
 
@@ -121,6 +122,7 @@ class MappedRows:
 
     n : rows.   label, y, weight : of all rows; those that there are none of have no row.
     node : int32[n], where each row is.
+    columns : float64[n, k], what rows add to the criterion's own columns.
     """
 
     n: int
@@ -128,12 +130,14 @@ class MappedRows:
     y: np.ndarray
     weight: np.ndarray
     node: np.ndarray
+    columns: np.ndarray
     codes: np.ndarray = attrs.field(factory=lambda: np.zeros((0, 0, 0), np.uint8))
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, chunk by chunk; what is done with one before the next is asked for."""
         per_row = self.codes.itemsize * self.codes.shape[1] + self.node.itemsize
         per_row += sum(each.itemsize for each in (self.label, self.y, self.weight) if len(each))
+        per_row += self.columns.itemsize * self.columns.shape[1]
         for b, start in enumerate(range(0, self.n, ROWS)):
             rows = slice(start, min(start + ROWS, self.n))
             chunk = Chunk(
@@ -142,11 +146,12 @@ class MappedRows:
                 self.label[rows],
                 self.y[rows],
                 self.weight[rows],
+                self.columns[rows],
             )
             yield chunk
             if rows.stop * per_row > HELD:
                 forget_memory(self.codes[b], self.node[rows], self.label[rows])
-                forget_memory(self.y[rows], self.weight[rows])
+                forget_memory(self.y[rows], self.weight[rows], self.columns[rows])
 
     def put(self, feature: int, first: int, codes: np.ndarray) -> None:
         """Write the codes of a feature, for rows from ``first`` on."""
@@ -240,6 +245,7 @@ def open_mapped(
         exact=units or _all_exact(rows.weight, total),
         shift=shift,
         chunks=rows.chunks,
+        n_columns=rows.columns.shape[1],
     )
     objects = attrs.evolve(objects, notes=(*objects.notes, *sketch.notes()))
     return Opened(store, objects, checksum.sha256, sketch.approximate(), folder.close)
@@ -293,6 +299,12 @@ def _read_targets(
         for start, part in data.starts():
             weight[start : start + part.n_rows] = found = part.weights()
             checksum.add(found)
+    for role in sorted(schema.roles):
+        checksum.begin(Column(role, ColumnKind.continuous, schema.roles[role]))
+        for _, part in data.starts():
+            found = part.role(role)
+            _check_length(len(found), part.n_rows, part.name)
+            checksum.add(found)
     total = pairwise_sum(lambda a, b: weight[a:b], n) if len(weight) else float(n)
     shift = 0.0
     if not classes:
@@ -302,7 +314,25 @@ def _read_targets(
             forget_memory(y[start : start + ROWS])
     units = not len(weight) or bool((weight == 1.0).all())
     node = folder.mapped("node", (n,), np.int32)
-    return MappedRows(n, label, y, NONE if units else weight, node), shift, total
+    columns = _read_columns(data, weight, total, folder)
+    return MappedRows(n, label, y, NONE if units else weight, node, columns), shift, total
+
+
+def _read_columns(data: InParts, weight: np.ndarray, total: float, folder: Folder) -> np.ndarray:
+    """Return what rows add to the criterion's own columns, by their share of the weight:
+    float64[n, k], in a file.
+    """
+    found = np.zeros((data.n_rows, 0))
+    for start, part in data.starts() if data.columns is not None else ():
+        own = sure(data.columns)(without_attributes(part, data.schema))
+        _check_length(len(own), part.n_rows, part.name)
+        if not found.shape[1]:
+            found = folder.mapped("columns", (data.n_rows, own.shape[1]), np.float64)
+        rows = slice(start, start + len(own))
+        share = (weight[rows] if len(weight) else np.ones(len(own))) / total
+        found[rows] = own * share[:, None]
+        forget_memory(found[rows])
+    return found
 
 
 def _mean(y: np.ndarray, weight: np.ndarray, total: float) -> float:

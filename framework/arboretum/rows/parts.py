@@ -36,6 +36,10 @@ class TablePart:
         """The weights, float64[n_rows]."""
         return self.table.row_weights()
 
+    def role(self, name: str) -> np.ndarray:
+        """A role, float64[n_rows]."""
+        return self.table.roles[name]
+
     def load(self) -> Table:
         """All of it."""
         return self.table
@@ -94,11 +98,29 @@ class SomeRows:
         own: np.ndarray = weights[self.kept]
         return own
 
+    def role(self, name: str) -> np.ndarray:
+        """Read a role, float64[n_rows]."""
+        values = self.part.role(name)
+        self._check(len(values))
+        own: np.ndarray = values[self.kept]
+        return own
+
     def load(self) -> Table:
         """Read all of it."""
         table = self.part.load()
         self._check(table.n_rows)
         return table.take(self.kept)
+
+
+def without_attributes(part: Part, schema: Table) -> Table:
+    """Return target, weights and roles of a part.   schema : of all."""
+    return attrs.evolve(
+        schema,
+        columns=(),
+        target=part.target(),
+        weights=None if schema.weights is None else part.weights(),
+        roles={name: part.role(name) for name in schema.roles},
+    )
 
 
 def rows_of_parts(data: InParts, kept: np.ndarray) -> InParts:

@@ -17,11 +17,18 @@ class ReferenceRows:
     """The objects of an encoded table, row by row: slow, and plain.
 
     node : int64[n], where each object is.
+    columns : float64[n, k], what each adds to the criterion's own columns.
     """
 
     objects: Encoded
     shift: float
     node: np.ndarray
+    columns: np.ndarray = attrs.field(factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns of the criterion's own there are."""
+        return int(self.columns.shape[1])
 
     @staticmethod
     def of(objects: Encoded, about: float | None = None) -> ReferenceRows:
@@ -86,6 +93,7 @@ class ReferenceRows:
         width, count_width = (len(part) for part in self._adds(0))
         weights = np.zeros((len(nodes), offset[-1], width))
         counts = np.zeros((len(nodes), offset[-1], count_width), np.int64)
+        columns = np.zeros((len(nodes), offset[-1], self.n_columns))
         for k, node in enumerate(nodes):
             for row in np.flatnonzero(self.node == node).tolist():
                 w, c = self._adds(row)
@@ -93,8 +101,10 @@ class ReferenceRows:
                     place = offset[f] + int(self.objects.codes[row, f])
                     weights[k, place] += w
                     counts[k, place] += c
+                    columns[k, place] += self.columns[row] if self.n_columns else 0.0
         plain = self.units and self.objects.is_classification
-        return NodeTables(counts, None if plain else weights)
+        own = columns if self.n_columns else None
+        return NodeTables(counts, None if plain else weights, own)
 
     def split(self, splits: Sequence[NodeSplit]) -> None:
         """Send the rows of these nodes to the nodes below."""

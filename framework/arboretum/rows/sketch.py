@@ -15,7 +15,7 @@ from arboretum.interfaces.dataset import InParts, Part
 from arboretum.interfaces.encoder import Encoder
 from arboretum.model.encoded import Encoded
 from arboretum.model.missing import MISSING
-from arboretum.model.table import Checksum, Column, Table, Target
+from arboretum.model.table import Checksum, Column, ColumnKind, Table, Target
 from arboretum.rows.values import distinct_with_codes
 
 SIZE = 4096
@@ -258,6 +258,7 @@ class Sketch:
             target=target,
             weights=None if self.schema.weights is None else np.ones(n),
             groups=None,
+            roles={role: np.ones(n) for role in self.schema.roles},
         )
 
     def check(self, encoder: Encoder) -> None:
@@ -319,12 +320,20 @@ def checksum_of(
     take_in(schema.target, lambda part: target_values(part.target()))
     if schema.weights is not None:
         take_in(None, lambda part: part.weights())
+    for role in sorted(schema.roles):
+        own = Column(role, ColumnKind.continuous, schema.roles[role])
+        take_in(own, partial(role_of, name=role))
     return checksum.sha256
 
 
 def values_of(part: Part, name: str) -> np.ndarray:
     """Return float64[n] or int32[n], a column of a part."""
     return part.column(name).values
+
+
+def role_of(part: Part, name: str) -> np.ndarray:
+    """Return float64[n], a role of a part."""
+    return part.role(name)
 
 
 def target_values(target: Target) -> np.ndarray:

@@ -174,10 +174,15 @@ class AdditiveObjective:
 
     A subclass says what an object costs where its leaf says a label, in one of two ways: ``costs``,
     by object, or ``factors`` and ``errors``, by class; without either every error costs 1.
+
+    linear_in_roles : (class attribute) of rows of one class, costs are a linear function of their
+        roles, and look at nothing else, so that they are known of rows in parts.  A promise: each
+        such run tries it on a few rows.
     """
 
     kind = "objective"
     paper = ""
+    linear_in_roles: ClassVar[bool] = False
     capabilities: ClassVar[tuple[str, ...]] = ("classification", "multiclass", "weights", "prices")
     shape = "additive"
 

@@ -8,7 +8,7 @@ and the cells of a group are looked up in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +17,15 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    EVENT,
     MISSING,
     Column,
     DataError,
     InParts,
     Table,
     Target,
+    check_role,
+    field_of_role,
 )
 from arboretum_data.reading.build import (
     Schema,
@@ -108,6 +111,7 @@ class ParquetParts:
         values.
     whole : without rows, the table as it is to be; ``built`` as it is before one class is set
         against the rest (``positive``).
+    roles : role → its column.
     moved : whether this was pickled.  Where it comes to the file may be a copy, of the same
         size and with the same footer, that was made at another time.
     """
@@ -121,6 +125,7 @@ class ParquetParts:
     built: Table
     weight: str | None
     positive: str | None
+    roles: Mapping[str, str]
     moved: bool = False
 
     def cells(self, group: int, name: str, where: str) -> np.ndarray:
@@ -196,6 +201,12 @@ class RowGroup:
             )
         return values
 
+    def role(self, name: str) -> np.ndarray:
+        """Read a role, float64[n_rows].  Raises DataError where a number is none of its kind."""
+        column = self.shared.roles[name]
+        what = f"{self.name}: dataset.{field_of_role(name)}: column {column!r}"
+        return check_role(name, self._read(column), what)
+
     def load(self) -> Table:
         """Read all of it."""
         whole = self.shared.whole
@@ -204,6 +215,7 @@ class RowGroup:
             columns=tuple(self.column(column.name) for column in whole.columns),
             target=self.target(),
             weights=None if whole.weights is None else self.weights(),
+            roles={role: self.role(role) for role in whole.roles},
         )
 
 
@@ -281,7 +293,7 @@ def parquet_in_parts(
     groups = range(file.metadata.num_row_groups)
     if not file.metadata.num_rows:
         raise DataError(f"{path}: there are columns but no row")
-    kept_apart = {schema.target, schema.weight}
+    kept_apart = {schema.target, schema.weight, *schema.roles.values()}
     worded = {k for k, kind in schema.kinds.items() if kind != "continuous"} | {*schema.orders}
     rows = [file.metadata.row_group(g).num_rows for g in groups]
     there = [g for g in groups if rows[g]]
@@ -291,7 +303,7 @@ def parquet_in_parts(
         if column in schema.ignore or column == schema.group:
             found.append(Cells(column, (), np.full(1, MISSING, np.int32)))
             continue
-        listed = column == schema.target or column in worded
+        listed = column in worded or column in (schema.target, schema.roles.get(EVENT))
 
         def read(g: int, column: str = column, place: int = place) -> Cells:
             where = f"row group {g} of {path}"
@@ -307,7 +319,7 @@ def parquet_in_parts(
     longest = max(c.n_rows for c in found)
     built = build_table(name, [_repeat(c, longest) for c in found], schema)
     meaning_of = {
-        c.name: _meaning(c, place, built, c.name in kept_apart)
+        c.name: _meaning(c, place, built, schema)
         for place, c in enumerate(found)
         if c.name in kept_apart or any(c.name == column.name for column in built.columns)
     }
@@ -323,6 +335,7 @@ def parquet_in_parts(
         before,
         schema.weight,
         positive,
+        schema.roles,
     )
     parts_kept = [
         RowGroup(shared, g, rows[g] if mask is None else int(mask.sum()), mask)
@@ -410,16 +423,19 @@ def _repeat(cells: Cells, n: int) -> Cells:
     return attrs.evolve(cells, numbers=np.resize(cells.numbers, n))
 
 
-def _meaning(cells: Cells, place: int, built: Table, kept_apart: bool) -> Meaning:
+def _meaning(cells: Cells, place: int, built: Table, schema: Schema) -> Meaning:
     """What each spelling of a column has become in the table that was built of them."""
     target = built.target
     if cells.name == target.name:
         values = target.codes if target.is_classification else target.values
-    elif kept_apart:
+    elif cells.name == schema.weight:
         values = np.asarray(built.weights)
+    elif role := next((one for one, column in schema.roles.items() if column == cells.name), ""):
+        values = built.roles[role]
     else:
         values = built.column(cells.name).values
-    if cells.numbers is not None and values.dtype.kind == "f":
+    event = cells.name == schema.roles.get(EVENT)  # its values may stand for 1 and 0
+    if cells.numbers is not None and values.dtype.kind == "f" and not event:
         return Meaning(place)
     known = cells.values if cells.numbers is None else cells.numbers
     return Meaning(place, known, values[: len(known)])

@@ -13,7 +13,6 @@ from arboretum.api import (
     EVENT,
     OUTCOME,
     PROPENSITY,
-    CapabilityError,
     ConfigError,
     DataError,
     cost_role,
@@ -158,15 +157,16 @@ def test_what_does_not_go_together_is_refused_with_the_way_out(tmp_path):
         table.role(COSTS)
 
 
-def test_rows_in_parts_say_no_roles(tmp_path):
+def test_rows_in_parts_say_their_roles(tmp_path):
     import pandas
 
     path = tmp_path / "rows.parquet"
-    pandas.read_csv(written(tmp_path)).to_parquet(path)
-    with pytest.raises(
-        CapabilityError, match=r"rows in parts say no event, .*'dataset.ignore=\[seen\]'"
-    ):
-        FileDataset(path=str(path), target="time", event="seen").in_parts(0)
+    pandas.read_csv(written(tmp_path)).to_parquet(path, row_group_size=2)
+    dataset = FileDataset(path=str(path), target="time", event="seen")
+    table, data = dataset.load(0), dataset.in_parts(0)
+    assert [column.name for column in data.schema.columns] == [c.name for c in table.columns]
+    found = [part.role("event") for part in data.parts]
+    assert len(found) == 2 and np.concatenate(found).tolist() == table.role("event").tolist()
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ class CostReduction:
     paper = "Elkan 2001; Athey & Wager 2021"
     capabilities = ("classification", "multiclass", "weights", "multiway", "thresholds", "additive")
     own_unit = True
+    columns_are_costs = True
     example = "dataset=iris method=greedy objective=accuracy"
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:

@@ -131,6 +131,7 @@ class InstanceCost(Additive):
     name = "instance_cost"
     paper = "Elkan 2001"
     reads = (COSTS,)
+    linear_in_roles = True
     example = "dataset=loans method=gosdt encoder=bins stopping.standard.max_depth=3"
 
     def costs(self, problem: Problem) -> np.ndarray:

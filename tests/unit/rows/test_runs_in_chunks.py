@@ -27,8 +27,11 @@ from arboretum.errors import (
 )
 from arboretum.rows import mapped
 from arboretum_data.file import FileDataset
+from arboretum_data.reading import groups
 from arboretum_data.rows import ChunkRows
 from arboretum_data.splits import Holdout
+from arboretum_gosdt.problem.greedy import CostReduction
+from arboretum_gosdt.problem.objectives import InstanceCost
 
 N, GROUP = 900, 200
 
@@ -184,13 +187,113 @@ def test_a_component_that_reads_roles_is_refused_by_name(file):
         arboretum.run(times)
 
 
-def test_what_rows_say_besides_is_left_out_with_a_note():
+def without_roles(monkeypatch):
+    """Let rows in chunks keep none."""
+    monkeypatch.setattr(ChunkRows, "keeps_roles", False)
+
+
+def test_what_rows_say_besides_is_left_out_with_a_note_where_a_store_keeps_none(monkeypatch):
     words = ["dataset=trial", "split=none", "method=cart", "encoder=midpoints"]
+    known, ours = arboretum.run(words), arboretum.run([*words, "rows=chunks"])
+    assert ours.tree == known.tree and ours.data == known.data
+    without_roles(monkeypatch)
     run = arboretum.run([*words, "rows=chunks"])
     (note,) = (note for note in run.notes if "loaded at once" in note)
     assert note.endswith("say besides (outcome, propensity) is left out of its checksum")
-    known = arboretum.run(words)
     assert run.tree == known.tree and run.data["sha256"] != known.data["sha256"]
+
+
+COSTS = ("few_cost", "some_cost", "gain")
+
+
+@pytest.fixture
+def costly(tmp_path, drawn):
+    """Costs of three labels, which follow the columns a little; some are below 0."""
+    draw = np.random.default_rng(6)
+    few = np.array([0.0 if v is None else v for v in drawn["few"]])
+    for k, name in enumerate(COSTS):
+        dear = [1.5 * (few > 2), 1.5 * (few <= 2), few / 4][k]
+        drawn[name] = (draw.random(N) * 2 + dear - 0.4).round(2).tolist()
+    drawn["yes"] = np.array(["yes", "no"])[draw.integers(0, 2, N)].tolist()
+    path = tmp_path / "costs.parquet"
+    parquet.write_table(pa.table(drawn), path, row_group_size=GROUP)
+    return path
+
+
+def of_costs(path, rows, *more):
+    named = ", ".join(f"{a}: {b}" for a, b in zip(("no", "yes", "maybe"), COSTS, strict=True))
+    chosen = ["method=greedy", "criterion=cost_reduction", "objective=instance_cost"]
+    chosen += ["stopping=[standard]", "stopping.standard.max_depth=4"]
+    given = overrides(path, "label", rows, f"dataset.costs={{{named}}}", *chosen, *more)
+    return [one for one in given if one != "method=cart" and "max_depth=5" not in one]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("dataset.weight=weight",),
+        ("split=holdout", "seed=3"),
+        ("dataset.weight=weight", "split=holdout"),
+        ("criterion=reduction", "impurity=gini"),
+        ("dataset.roles={own: whole}",),
+        ("stopping.standard.min_leaf=30", "encoder.categorical=multiway"),
+    ],
+    ids=str,
+)
+def test_costs_of_rows_make_the_tree_of_rows_in_memory(more, costly):
+    ours, known = (arboretum.run(of_costs(costly, rows, *more)) for rows in ("chunks", "memory"))
+    noted = [note for note in known.notes if "grown node by node" not in note]
+    assert ours.data == known.data and list(ours.notes) == noted
+    assert ours.tree == known.tree and ours.tree.n_leaves > 4
+    assert len(set(ours.tree.label[ours.tree.is_leaf].tolist())) > 1
+    # how far rows lie from their mean is not known of rows that are one object
+    lost = {name for name in known.metrics if name.endswith("_mean_cost_error")}
+    assert lost and ours.metrics.keys() == known.metrics.keys() - lost
+    for metric, value in ours.metrics.items():
+        assert known.metrics[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+    assert "train_mean_cost" in ours.metrics and ours.verified
+
+
+def test_roles_are_read_of_each_row_group_and_refused_by_name(costly, drawn, monkeypatch):
+    dataset = {"path": str(costly), "target": "label", "ignore": ("cost", "weight")}
+    one = FileDataset(**dataset, roles={"own": "whole"}, event="yes", event_value="no")
+    whole, data = one.load(0), one.in_parts(0)
+    parts = [part.load() for part in data.parts]
+    assert len(parts) == 5 and sorted(data.schema.roles) == ["event", "own"]
+    for role, values in whole.roles.items():
+        found = np.concatenate([part.roles[role] for part in parts])
+        assert found.tolist() == values.tolist()
+        assert np.concatenate([p.role(role) for p in data.parts]).tolist() == values.tolist()
+    without_roles(monkeypatch)
+    with pytest.raises(CapabilityError, match="objective instance_cost reads the costs"):
+        arboretum.run(of_costs(costly, "chunks"))
+    with pytest.raises(CapabilityError, match=r"rows=chunks keeps no cost of no.*dataset\.costs"):
+        arboretum.run([*of_costs(costly, "chunks"), "criterion=reduction", "objective=null"])
+    monkeypatch.undo()
+    monkeypatch.setattr(groups, "LOOK", 100)  # numbers behind are read with their group
+    drawn["gain"][700] = None
+    parquet.write_table(pa.table(drawn), costly, row_group_size=GROUP)
+    with pytest.raises(DataError, match=r"row group 3 of .*dataset.costs: column 'gain' must hold"):
+        arboretum.run(of_costs(costly, "chunks"))
+
+
+def test_costs_that_are_not_linear_in_the_roles_are_found_out(costly, monkeypatch):
+    def bent(self, problem):
+        return np.minimum(problem.objects.role("costs"), 0.7)
+
+    monkeypatch.setattr(InstanceCost, "costs", bent)
+    with pytest.raises(ContractError, match="instance_cost states linear_in_roles = True, but"):
+        arboretum.run(of_costs(costly, "chunks"))
+    monkeypatch.setattr(InstanceCost, "linear_in_roles", False)
+    with pytest.raises(CapabilityError, match="objective instance_cost reads the costs"):
+        arboretum.run(of_costs(costly, "chunks"))
+
+
+def test_columns_of_a_criterion_that_are_no_costs_are_refused(costly, monkeypatch):
+    monkeypatch.delattr(CostReduction, "columns_are_costs")
+    with pytest.raises(CapabilityError, match="adds up columns of its own"):
+        arboretum.run(of_costs(costly, "chunks"))
 
 
 def test_a_split_that_cannot_be_made_part_by_part_is_refused_by_name(file, monkeypatch):

@@ -78,7 +78,7 @@ def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Wo
     """Ask the criterion for its own columns of the node's objects, and keep them in ``space``; at
     the root twice, as the answer must be the same.
     """
-    if scorer.has_columns:
+    if scorer.has_columns and space.columns_of_rows:
         rows = space.rows[cell.low : cell.high].astype(np.int64)
         found = scorer.columns(node, space.objects, rows)
         if cell.depth == 0 and not scorer.column_at:

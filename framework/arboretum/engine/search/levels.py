@@ -63,11 +63,14 @@ class StoredHistograms(Histograms):
         self._order = np.concatenate([np.arange(offset[f], offset[f + 1]) for f in chosen])
         self._in_order = bool((np.diff(self._order) == 1).all())
         self._fetched: dict[int, tuple[np.ndarray, ...]] = {}
+        self._columns: dict[int, np.ndarray] = {}
+        self._n_columns = columns_in(store)
 
     def bytes_per_node(self) -> int:
         """Return how many bytes the tables of a node take."""
         stats = self._space.statistics
         wide = 4 * stats.n_classes if self._integers else 8 * (stats.width + stats.count_width)
+        wide += 8 * self._n_columns
         return int(self.where[-1][-1]) * wide
 
     def fetch(self, siblings: Sequence[Siblings]) -> None:
@@ -75,6 +78,7 @@ class StoredHistograms(Histograms):
         parent's tables are kept the largest child is not counted.
         """
         self._fetched.clear()
+        self._columns.clear()
         wanted = list[int]()
         for parent, items in siblings:
             cells = [item.cell for item in items]
@@ -101,12 +105,25 @@ class StoredHistograms(Histograms):
                 f"{'no weights' if units else 'weights'}; got counts{list(counts.shape)} and "
                 f"{'no weights' if weights is None else 'weights'}"
             )
+        if self._n_columns:
+            columns = sure(found.columns)[:, self._order]
+            self._columns.update(zip(nodes, columns, strict=True))
         for k, node in enumerate(nodes):
             own = [counts[k]] if weights is None else [weights[k], counts[k]]
             # copies, so that what is kept does not keep the tables of all others
             self._fetched[node] = tuple(
                 part.copy() if self._in_order else part[self._order] for part in own
             )
+
+    def may_subtract(self, cell: Cell, largest: Cell) -> bool:
+        """Return whether the largest child of a node will be what its siblings leave; never where a
+        criterion has columns of its own, whose sums round.
+        """
+        return not self._n_columns and super().may_subtract(cell, largest)
+
+    def columns_of(self, cell: Cell) -> np.ndarray:
+        """Return float64[bins, k], the criterion's own columns of a node that was fetched."""
+        return self._columns[cell.node]
 
     def tables_of(self, cells: Sequence[Cell]) -> tuple[np.ndarray, np.ndarray]:
         """Return the tables of nodes: float64[nodes, bins, width] weights, of no node where they
@@ -150,7 +167,7 @@ class StoredEngine(CodedEngine):
         space, cells = self._space, [item.cell for item in items]
         same = space.prices.after is None and not space.prices.once_per_column
         same = same and space.limits.max_cost is None and space.draw is None
-        if scorer.listing or space.allow_constant or not same:
+        if scorer.listing or scorer.has_columns or space.allow_constant or not same:
             return None
         view, block = self._view_of_all, self._block_of_all
         found = np.zeros(len(items), STATE)
@@ -228,6 +245,11 @@ class StoredEngine(CodedEngine):
         own = slice(self._offset[at], self._offset[at + 1])
         return [each[own] for each in self.histograms.tables(cell)]
 
+    def _sum_own_columns(self, cell: Cell) -> np.ndarray:
+        if self._space.columns_of_rows:
+            return super()._sum_own_columns(cell)
+        return self.histograms.columns_of(cell)
+
     def count_outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """Return int64[arity]: rows by outcome of the candidate's test."""
         feature = self._features[candidate.feature]
@@ -284,7 +306,8 @@ class LevelGrowth(Growth):
         scorer = CompiledCriterion.of(
             parts.criterion, parts.impurity, some, context.seed, (), problem.prices.fixed
         )
-        if scorer.has_columns:
+        costs = columns_in(store) and getattr(scorer.criterion, "columns_are_costs", False)
+        if scorer.has_columns and not costs:
             raise CapabilityError(
                 f"criterion {component_name(scorer.criterion)!r} adds up columns of its own, node "
                 "by node, which no row store knows; use rows=memory"
@@ -292,6 +315,7 @@ class LevelGrowth(Growth):
         check_parts(problem, scorer, some, allow_constant, max_features is not None)
         space = Workspace.of(objects, problem.prices, some, limits, allow_constant, False)
         space.statistics = Statistics.of_store(store, objects)
+        space.columns_of_rows = not scorer.has_columns
         space.min_weight = limits.min_weight(store.total_weight, store.n_rows)
         if max_features is not None:
             columns = sorted({feature.position for feature in objects.all_features})
@@ -464,6 +488,12 @@ class LevelGrowth(Growth):
             self.context.progress(
                 self.finished, self.n_objects, f"level {self._depth}: {self.expanded} nodes divided"
             )
+
+
+def columns_in(store: RowStore) -> int:
+    """Return how many columns of the criterion's own a store's tables have."""
+    found: int = getattr(store, "n_columns", 0)
+    return found
 
 
 def check_adds_up(problem: Problem, order: str) -> None:

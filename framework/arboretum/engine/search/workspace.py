@@ -72,6 +72,7 @@ class Workspace:
     draw : of the columns that compete at a node; None: all do.
     monotone : the order that predictions keep, None without any.
     competing : bool[columns of the raw table], which compete for now; None: all do.
+    columns_of_rows : the criterion is asked for its own columns; else a row store has them.
     """
 
     objects: Encoded
@@ -90,6 +91,7 @@ class Workspace:
     draw: Draw | None = None
     monotone: Monotone | None = None
     competing: np.ndarray | None = None
+    columns_of_rows: bool = True
 
     @property
     def least(self) -> Least:

@@ -17,6 +17,7 @@ from arboretum.api import (
     grow,
 )
 from arboretum.interfaces.rows import NodeSplit
+from arboretum.model.roles import EVENT, OUTCOME
 from arboretum.rows.parts import TablePart, table_in_parts
 from arboretum.rows.reference import ReferenceRows
 from arboretum.testing.suites.base import ComponentSuite, skip_if
@@ -77,6 +78,11 @@ class AboutZero(ToyVariance):
     about = 0.0
 
 
+def outcomes_and_events(table: Table) -> np.ndarray:
+    """Return float64[n, 2], columns of a criterion, of a table that shows no attribute."""
+    return np.stack([table.role(OUTCOME), table.role(EVENT) - 2 * table.role(OUTCOME)], axis=1)
+
+
 class RowsSuite(ComponentSuite):
     """The three answers are those of plain NumPy, however the rows are parted; so is the tree."""
 
@@ -126,6 +132,8 @@ class RowsSuite(ComponentSuite):
             assert (ours.weights is None) == (known.weights is None)
             if known.weights is not None:
                 self.equal(store, ours.weights, known.weights)
+            if known.columns is not None:
+                np.testing.assert_allclose(ours.columns, known.columns, rtol=CLOSE, atol=CLOSE)
             splits = []
             for node in level[:: 2 if depth else 1]:  # some nodes stay leaves
                 f = (node + depth) % len(features)
@@ -136,6 +144,21 @@ class RowsSuite(ComponentSuite):
             store.split(splits)
             plain.split(splits)
             level = [child for one in splits for child in one.children]
+
+    def test_it_keeps_roles_and_adds_up_the_columns_that_are_made_of_them(self, component):
+        skip_if(not getattr(component, "keeps_roles", False), "keeps no roles")
+        for seed in list(SEEDS)[:3]:
+            for kind in KINDS:
+                table = toy_table(seed, n_rows=40, kind=kind)
+                for sizes in ((), (13,), (1, 20)):
+                    data = attrs.evolve(table_in_parts(table, sizes), columns=outcomes_and_events)
+                    opened = self.open(component, data)
+                    assert opened.sha256 == table.sha256()
+                    share = table.row_weights() / table.row_weights().sum()
+                    plain = ReferenceRows.of(toy_objects(table))
+                    plain.columns = outcomes_and_events(table) * share[:, None]
+                    self.compare(opened.store, plain)
+                    opened.release()
 
     def test_rows_without_a_value_stay_or_have_a_node_of_their_own(self, component):
         """As rules for missing values have it: −1 and the number of outcomes as a ``side``."""
