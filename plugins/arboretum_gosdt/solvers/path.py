@@ -339,11 +339,8 @@ class _Search:
         nodes = search.tree()
         leaves = int((nodes[:, 0] < 0).sum())
         # of an interrupted search ``upper`` lags behind
-        step = Step(
-            (search.subproblem.build_subtree(nodes).recompute_cost() - p * leaves) // q,
-            leaves,
-            nodes,
-        )
+        cost = search.subproblem.build_subtree(nodes).recompute_cost() if ended else search.upper
+        step = Step((cost - p * leaves) // q, leaves, nodes)
         if first:
             # before its bound: whoever is interrupted here has both, or neither
             self.steps = [step]
