@@ -5,6 +5,7 @@ and what they have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -317,10 +318,12 @@ class AllTrees:
 
         graph, state = self.graph, np.array([0, counted.first[0]])
         nodes = np.empty(2 * len(self._table.like) + 1, kernels.NODE)
-        starts = np.empty(1 << 14, np.int64)
+        starts = np.empty(1 << 6, np.int64)  # often the first tree is all that is asked
         tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
         while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
-            yield from np.split(tests[: starts[made]].copy(), starts[1:made])
+            part, begin = tests[: starts[made]].copy(), starts[: made + 1].tolist()
+            yield from (part[a:b] for a, b in pairwise(begin))
+            starts = np.empty(1 << 14, np.int64)
 
     def fronts(
         self, columns: np.ndarray, *, curves: bool = False, equal: tuple[bool, ...] = ()
