@@ -32,6 +32,13 @@ def decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
+def decimals(numbers: np.ndarray) -> list[Fraction]:
+    """Numbers as they were written down, each different one read once."""
+    listed = numbers.tolist()
+    known = {one: decimal(one) for one in set(listed)}
+    return [known[one] for one in listed]
+
+
 def rational(number: float) -> Fraction:
     """A number as it was written down, or as it was divided, whichever is simpler: the float next
     to 138/6907 is that quotient, if the divisor is at most 10⁷; 0.1 is one tenth.
@@ -65,6 +72,20 @@ def outcomes(objects: Encoded) -> np.ndarray:
                 for k in range(feature.n_tests)
             ]
     return np.array(found, np.int32).reshape(len(found), objects.n_objects)
+
+
+def merge_rows(packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows of uint8[n, bytes], in their order as bytes, and int64[n], which
+    each is.
+    """
+    n, width = packed.shape
+    padded = np.zeros((n, -(-width // 8) * 8), np.uint8)
+    padded[:, :width] = packed
+    group = np.zeros(n, np.int64)
+    for word in padded.view(">u8").astype(np.uint64).T:  # word by word: 64 outcomes at once
+        rank = np.unique(word, return_inverse=True)[1]
+        group = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)[1]
+    return packed[np.unique(group, return_index=True)[1]], group
 
 
 def one_price_each(problem: Problem) -> bool:
@@ -146,12 +167,12 @@ class Columns:
                 literal += sides if number < len(fixed) else sides[::-1]
             first.append(len(literal))
         has = np.array(kept, np.uint8).reshape(len(kept), objects.n_objects).T
-        merged, group = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
+        merged, group = merge_rows(np.packbits(has, axis=1))
         numbers = np.array(literal, np.int64)
         numbers[numbers < 0] += 2 * (len(kept) + 1)
         return Columns(
             np.unpackbits(merged, axis=1, count=len(kept)),
-            group.ravel(),
+            group,
             numbers,
             np.array(first),
             len(fixed),
@@ -213,9 +234,8 @@ class Costs:
         objects = problem.objects
         if unit <= 0:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
-        weights = list(map(decimal, objects.weight.tolist()))
         if hasattr(objective, "costs"):
-            own, scale, rounded = _costs_of_objects(problem, weights, unit)
+            own, scale, rounded = _costs_of_objects(problem, unit)
         elif hasattr(objective, "factors"):
             (own, scale), rounded = _costs_of_classes(problem, unit), False
         else:
@@ -238,7 +258,7 @@ class Costs:
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if mu := getattr(objective, "mu", 0):
-            own_mass, price = _whole_prices(problem, rational(mu), weights, unit)
+            own_mass, price = _whole_prices(problem, rational(mu), unit)
             np.add.at(mass, group, own_mass)
         if (
             int(saved.sum()) + 4 * p >= MOST
@@ -265,7 +285,7 @@ class Costs:
         at = np.arange(len(answer)), answer
         if not self.rounded:
             return Fraction(int(self.scaled[at].sum()), self.scale) * self.unit
-        weights = list(map(decimal, problem.objects.weight.tolist()))
+        weights = decimals(problem.objects.weight)
         lost = map(Fraction, costs_by_object(problem)[at].tolist())
         return sum(map(operator.mul, weights, lost), Fraction()) / sum(weights)
 
@@ -276,14 +296,12 @@ def _costs_of_classes(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int
     """
     objective, objects = cast(WeightedErrors, problem.parts.objective), problem.objects
     # objects of one class and weight cost the same
+    different, weighs = np.unique(objects.weight, return_inverse=True)
     pairs, which, times = np.unique(
-        np.stack([objects.label, objects.weight], axis=1),
-        axis=0,
-        return_inverse=True,
-        return_counts=True,
+        objects.label * np.int64(len(different)) + weighs, return_inverse=True, return_counts=True
     )
-    classes = pairs[:, 0].astype(int).tolist()
-    weights = list(map(decimal, pairs[:, 1].tolist()))
+    classes = (pairs // len(different)).tolist()
+    weights = decimals(different[pairs % len(different)])
     total = [Fraction(0)] * objects.n_classes
     for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
         total[y] += weight * n
@@ -293,19 +311,18 @@ def _costs_of_classes(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int
         for y, weight in zip(classes, weights, strict=True)
     ]
     scaled, scale = _scaled(exact, objects.n_objects, unit)
-    return scaled[which.ravel()], scale
+    return scaled[which], scale
 
 
-def _costs_of_objects(
-    problem: Problem, weights: list[Fraction], unit: Fraction
-) -> tuple[np.ndarray, int, bool]:
+def _costs_of_objects(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int, bool]:
     """(int64[n_objects, labels], scale, rounded): what objects cost by label, in units of a log,
     scale times: as the decimals that they are, where the unit divides them; else each cost rounded
     down, as the number that is stored, to a multiple of unit · weights without their divisor.
 
     A tree's cost is no lower than its rounded one, so that a bound of this holds.
     """
-    costs, total = costs_by_object(problem), sum(weights)
+    costs, weights = costs_by_object(problem), decimals(problem.objects.weight)
+    total = sum(weights)
     exact = [
         [weight * decimal(cost) / total / unit for cost in row]
         for weight, row in zip(weights, costs.tolist(), strict=True)
@@ -341,17 +358,15 @@ def _divisor(weights: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
 
 
-def _whole_prices(
-    problem: Problem, mu: Fraction, weights: list[Fraction], unit: Fraction
-) -> tuple[np.ndarray, np.ndarray]:
+def _whole_prices(problem: Problem, mu: Fraction, unit: Fraction) -> tuple[np.ndarray, np.ndarray]:
     """(int64[weights], the weights without common divisor; int64[problem's tests], what each test
     costs for 1 of them in units of the log).
 
     mu : the objective's price of an expected price.
-    weights : of the objects, as written down.
     Raises CapabilityError for other prices, VerificationError where the unit does not divide them.
     """
-    prices, priced = problem.prices, getattr(problem.parts.objective, "price", None)
+    prices, weights = problem.prices, decimals(problem.objects.weight)
+    priced = getattr(problem.parts.objective, "price", None)
     if getattr(priced, "value", "") != "expected" or not one_price_each(problem):
         raise CapabilityError(
             "proofs know expected prices, one for each test whatever was asked before"
