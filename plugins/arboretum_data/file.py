@@ -10,11 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    COSTS,
-    EVENT,
     MISSING,
-    OUTCOME,
-    PROPENSITY,
     TRUTH,
     CapabilityError,
     ColumnKind,
@@ -43,14 +39,7 @@ from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.groups import parquet_in_parts
 from arboretum_data.reading.parquet import read_parquet
-from arboretum_data.reading.roles import (
-    EVENT_VALUE,
-    OWN,
-    TREATMENT,
-    RoleColumns,
-    role_param,
-    target_of,
-)
+from arboretum_data.reading.roles import RoleColumns, roles_last
 
 
 class Decimal(enum.Enum):
@@ -65,8 +54,8 @@ TEXT = {".csv": ",", ".tsv": "\t", ".txt": ","}
 SIGNS = {None: None, Decimal.point: ".", Decimal.comma: ","}
 
 
-@attrs.frozen
-class FileDataset:
+@attrs.frozen(field_transformer=roles_last)
+class FileDataset(RoleColumns):
     """A table from a file: CSV (also gzip; separator and byte-order mark found), Parquet or ARFF.
 
     Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class
@@ -93,13 +82,6 @@ class FileDataset:
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     weight: str | None = param(None, "column of row weights (> 0)")
     group: str | None = param(None, "column whose equal values stay on one side of a split")
-    event: str | None = role_param(EVENT)
-    event_value: str | None = role_param(EVENT_VALUE)
-    treatment: str | None = role_param(TREATMENT)
-    outcome: str | None = role_param(OUTCOME)
-    propensity: str | None = role_param(PROPENSITY)
-    costs: dict[str, str] = role_param(COSTS)
-    roles: dict[str, str] = role_param(OWN)
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(
         None,
@@ -151,7 +133,7 @@ class FileDataset:
     def _schema(self, ignore: tuple[str, ...], weight: str | None, sign: str | None) -> Schema:
         """Return what is known of the columns.   sign : before decimals."""
         return Schema(
-            target_of(self.target, self.treatment) or "",
+            self.column_to_predict(self.target) or "",
             self.kinds,
             self.orders,
             None,
@@ -160,7 +142,7 @@ class FileDataset:
             group=self.group,
             task=TaskChoice.classification if self.treatment else self.task,
             decimal=sign,
-            roles=RoleColumns.of(self).by_role(),
+            roles=self.by_role(),
             event_value=self.event_value,
         )
 
@@ -168,7 +150,7 @@ class FileDataset:
         """Return the file, fetched where it is an address; raises ConfigError without path or
         target, and as :func:`fetch_file`.
         """
-        said = {"path": self.path, "target": target_of(self.target, self.treatment)}
+        said = {"path": self.path, "target": self.column_to_predict(self.target)}
         for field, value in said.items():
             if not value:
                 raise ConfigError(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from arboretum.api import COSTS, EVENT, OUTCOME, PROPENSITY, DataError, Facts, Table, param
+from arboretum.api import DataError, Facts, Table, param
 from arboretum_data import generated
 from arboretum_data.fetched import fetch_file
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
@@ -24,14 +24,7 @@ from arboretum_data.reading.build import (
     one_against_rest,
     worded,
 )
-from arboretum_data.reading.roles import (
-    EVENT_VALUE,
-    OWN,
-    TREATMENT,
-    RoleColumns,
-    role_param,
-    target_of,
-)
+from arboretum_data.reading.roles import RoleColumns, roles_last
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": generated.iris,
@@ -56,8 +49,8 @@ ONE_AGAINST_REST = {
 """Registered name → (data set, positive class)."""
 
 
-@attrs.frozen
-class NamedDataset:
+@attrs.frozen(field_transformer=roles_last)
+class NamedDataset(RoleColumns):
     """A data set known by name; subclasses are made by :func:`component_of`, one per name."""
 
     kind = "dataset"
@@ -72,13 +65,6 @@ class NamedDataset:
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     kinds: dict[str, str] = mapping_param("column → continuous or categorical, instead of its own")
     target: str | None = param(None, "column to predict instead of its own target")
-    event: str | None = role_param(EVENT)
-    event_value: str | None = role_param(EVENT_VALUE)
-    treatment: str | None = role_param(TREATMENT)
-    outcome: str | None = role_param(OUTCOME)
-    propensity: str | None = role_param(PROPENSITY)
-    costs: dict[str, str] = role_param(COSTS)
-    roles: dict[str, str] = role_param(OWN)
     questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
@@ -87,7 +73,7 @@ class NamedDataset:
         """
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
-        target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
+        target, roles = self.column_to_predict(self.target), self.by_role()
         classes, value = bool(self.treatment), self.event_value
         overrides = Overrides(self.kinds, self.ignore, target, classes, roles, value)
         return worded(

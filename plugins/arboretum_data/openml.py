@@ -21,10 +21,6 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    COSTS,
-    EVENT,
-    OUTCOME,
-    PROPENSITY,
     ConfigError,
     DataError,
     Facts,
@@ -44,14 +40,7 @@ from arboretum_data.reading.build import (
     worded,
 )
 from arboretum_data.reading.cells import Cells, factorise
-from arboretum_data.reading.roles import (
-    EVENT_VALUE,
-    OWN,
-    TREATMENT,
-    RoleColumns,
-    role_param,
-    target_of,
-)
+from arboretum_data.reading.roles import RoleColumns, roles_last
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -74,8 +63,8 @@ class Fetched:
     notes: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class OpenMLDataset:
+@attrs.frozen(field_transformer=roles_last)
+class OpenMLDataset(RoleColumns):
     """Any data set of openml.org, by number or by name; kept in the data home after the first
     time.
     """
@@ -97,13 +86,6 @@ class OpenMLDataset:
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
-    event: str | None = role_param(EVENT)
-    event_value: str | None = role_param(EVENT_VALUE)
-    treatment: str | None = role_param(TREATMENT)
-    outcome: str | None = role_param(OUTCOME)
-    propensity: str | None = role_param(PROPENSITY)
-    costs: dict[str, str] = role_param(COSTS)
-    roles: dict[str, str] = role_param(OWN)
     questions: dict[str, str] = mapping_param(WORDING)
 
     def load(self, seed: int) -> Table:
@@ -124,7 +106,7 @@ class OpenMLDataset:
             if self.id is not None
             else {"name": self.data_name, "version": self.version}
         )
-        target, roles = target_of(self.target, self.treatment), RoleColumns.of(self).by_role()
+        target, roles = self.column_to_predict(self.target), self.by_role()
         fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), target)
         kinds = {**dict.fromkeys(fetched.nominal, "categorical"), **self.kinds}
         kinds = {

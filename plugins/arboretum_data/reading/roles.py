@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from arboretum.api import (
-    COSTS,
     EVENT,
     OUTCOME,
     PROPENSITY,
@@ -20,43 +19,31 @@ from arboretum.api import (
 )
 from arboretum_data.reading.build import mapping_param
 
-TREATMENT, OWN, EVENT_VALUE = "treatment", "roles", "event_value"
-MEANING = {
-    EVENT: "column of 1 where the target is the time of an event, 0 where of the last look",
-    EVENT_VALUE: "value of that column that says that the event came; 1, or true, when not given",
-    TREATMENT: "column of the action that was taken, which is the target then",
-    OUTCOME: "column of what came of that action, more is better",
-    PROPENSITY: "column of how likely that action was, above 0",
-    COSTS: "label → column of what each row costs where it is given the label",
-    OWN: "name → column of numbers of rows, no attribute, that a component reads by that name",
-}
-"""Field of a data set → what it says."""
-
-
-def role_param(field: str) -> Any:
-    """Declare a data set's field that says a role, or several."""
-    return (mapping_param if field in (COSTS, OWN) else _column_param)(MEANING[field])
-
-
-def _column_param(meaning: str) -> Any:
-    return param(None, meaning)
+OWN = "roles"
+"""The field of roles that components name themselves."""
 
 
 @attrs.frozen
 class RoleColumns:
-    """The fields of a data set that name columns of roles; see :data:`MEANING`."""
+    """The fields of a data set that name columns of roles: what data sets of columns inherit."""
 
-    event: str | None = None
-    event_value: str | None = None
-    outcome: str | None = None
-    propensity: str | None = None
-    costs: Mapping[str, str] = attrs.field(factory=dict)
-    roles: Mapping[str, str] = attrs.field(factory=dict)
-
-    @staticmethod
-    def of(dataset: Any) -> RoleColumns:
-        """Those of a data set that has these fields."""
-        return RoleColumns(**{f.name: getattr(dataset, f.name) for f in attrs.fields(RoleColumns)})
+    event: str | None = param(
+        None, "column of 1 where the target is the time of an event, 0 where of the last look"
+    )
+    event_value: str | None = param(
+        None, "value of that column that says that the event came; 1, or true, when not given"
+    )
+    treatment: str | None = param(
+        None, "column of the action that was taken, which is the target then"
+    )
+    outcome: str | None = param(None, "column of what came of that action, more is better")
+    propensity: str | None = param(None, "column of how likely that action was, above 0")
+    costs: dict[str, str] = mapping_param(
+        "label → column of what each row costs where it is given the label"
+    )
+    roles: dict[str, str] = mapping_param(
+        "name → column of numbers of rows, no attribute, that a component reads by that name"
+    )
 
     @staticmethod
     def named_in(said: Mapping[str, Any]) -> RoleColumns:
@@ -84,13 +71,20 @@ class RoleColumns:
             {role: column for role, column in named.items() if column} | by_label | {**self.roles}
         )
 
+    def column_to_predict(self, target: str | None) -> str | None:
+        """Return the column to predict: ``target``, or the treatment.  Raises ConfigError where
+        these are two.
+        """
+        if self.treatment and target not in (None, "", self.treatment):
+            raise ConfigError(
+                f"dataset.treatment={self.treatment} is the target; leave dataset.target={target} "
+                "out"
+            )
+        return self.treatment or target
 
-def target_of(target: str | None, treatment: str | None) -> str | None:
-    """Return the column to predict, of the two fields that may say it.  Raises ConfigError where
-    they say two.
-    """
-    if treatment and target not in (None, "", treatment):
-        raise ConfigError(
-            f"dataset.treatment={treatment} is the target; leave dataset.target={target} out"
-        )
-    return treatment or target
+
+def roles_last(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
+    """Return the fields of a data set, those that name roles behind its own."""
+    del cls
+    known = attrs.fields_dict(RoleColumns)
+    return sorted(fields, key=lambda field: field.name in known)
