@@ -40,23 +40,9 @@ SECONDS, REPEATS, LEAST = 10.0, 3, 0.001
 
 def main() -> None:
     """Measure, and write the table."""
-    from suites import load
+    from suites import load, problem_of_bits
 
-    from arboretum.api import (
-        AdditiveObjective,
-        Column,
-        ColumnKind,
-        Context,
-        Family,
-        Parts,
-        Prices,
-        Problem,
-        Status,
-        Table,
-        Target,
-        Task,
-    )
-    from arboretum.testing.tables import ToyFeature, bare_objects
+    from arboretum.api import AdditiveObjective, Context, Parts, Problem, Status, Target, Task
     from arboretum_basics.stopping import Standard
     from arboretum_gosdt.problem.objectives import Accuracy, CostMatrix
     from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -75,19 +61,8 @@ def main() -> None:
     def problem_of(name: str) -> Problem:
         x, y = load(name)
         y = np.unique(y, return_inverse=True)[1].astype(np.int32)
-        numbers = ColumnKind.continuous
-        features = tuple(
-            ToyFeature(f"x{f}", f, Family.thresholds, 2, edges=(0.5,)) for f in range(x.shape[1])
-        )
-        table = Table(
-            name,
-            tuple(Column(f"x{f}", numbers, x[:, f].astype(float)) for f in range(x.shape[1])),
-            Target("y", Task.classification, y, tuple(map(str, range(int(y.max()) + 1)))),
-        )
-        codes = np.asfortranarray((x > 0.5).astype(np.uint8))
-        objects = bare_objects(table, features=features, codes=codes)
-        n = objects.n_fixed
-        return Problem(objects, Prices(np.ones(n), np.ones(0)), Parts(method=None, solver=Gosdt()))
+        target = Target("y", Task.classification, y, tuple(map(str, range(int(y.max()) + 1))))
+        return problem_of_bits(x, target, Parts(method=None, solver=Gosdt()))
 
     def objectives(lam: float, classes: int) -> dict[str, object]:
         costs = np.random.default_rng(0).integers(1, 4, (classes, classes))

@@ -116,24 +116,9 @@ def asked(peer, path, kind, depth, problem, costs, terminal="terminal"):
 def main() -> None:
     """Run both in turns, and write the table."""
     sys.path.insert(0, str(HERE.parent / "solvers"))
-    from suites import load
+    from suites import load, problem_of_bits
 
-    from arboretum.api import (
-        EVENT,
-        AdditiveObjective,
-        Column,
-        ColumnKind,
-        Context,
-        Family,
-        Parts,
-        Prices,
-        Problem,
-        Status,
-        Table,
-        Target,
-        Task,
-    )
-    from arboretum.testing.tables import ToyFeature, bare_objects
+    from arboretum.api import EVENT, AdditiveObjective, Context, Parts, Status, Target, Task
     from arboretum_basics.stopping import Standard
     from arboretum_gosdt.solvers.gosdt import Gosdt
     from arboretum_gosdt.sums.solver import LeafSums
@@ -149,12 +134,6 @@ def main() -> None:
 
     def problem_of(given, kind, costs, depth):
         x = given["x"]
-        features = tuple(
-            ToyFeature(f"x{f}", f, Family.thresholds, 2, edges=(0.5,)) for f in range(x.shape[1])
-        )
-        columns = tuple(
-            Column(f"x{f}", ColumnKind.continuous, x[:, f].astype(float)) for f in range(x.shape[1])
-        )
         if kind == "survival":
             target, roles = (
                 Target("t", Task.regression, values=given["time"]),
@@ -165,15 +144,10 @@ def main() -> None:
             label = np.arange(len(x), dtype=np.int32) % 2
             target, roles = Target("y", Task.classification, label, ("0", "1")), {}
             objective, solver = Given(lam=0.0, table=costs), Gosdt()
-        objects = bare_objects(
-            Table("t", columns, target, roles=roles),
-            features=features,
-            codes=np.asfortranarray(x.astype(np.uint8)),
-        )
         parts = Parts(
             method=None, solver=solver, objective=objective, stopping=(Standard(max_depth=depth),)
         )
-        return Problem(objects, Prices(np.ones(objects.n_fixed), np.ones(0)), parts), solver
+        return problem_of_bits(x, target, parts, roles), solver
 
     peer, lines, ratios = os.environ["ARBORETUM_PEERS"].split(os.pathsep)[0], [], dict[str, list]()
     with tempfile.TemporaryDirectory() as folder:

@@ -14,12 +14,16 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+
+if TYPE_CHECKING:
+    from arboretum.api import Parts, Problem, Target
 
 LAMS = ("0.1", "0.05", "0.02", "0.01", "0.005")
 SPARSE = (
@@ -162,6 +166,29 @@ def load(table: str) -> tuple[np.ndarray, np.ndarray]:
         return lines[:, :-1].astype(np.float64), y
     columns = [column for each in lines[:, :-1].T for column in _encoded(each, encoding)]
     return np.array(columns, np.uint8).T.copy(), y
+
+
+def problem_of_bits(
+    x: np.ndarray, target: Target, parts: Parts, roles: Mapping[str, np.ndarray] | None = None
+) -> Problem:
+    """The problem whose tests are these columns.
+
+    x : [rows, columns] of 0 and 1.   roles : of the rows, as in Table.
+    """
+    from arboretum.api import Column, ColumnKind, Family, Prices, Problem, Table
+    from arboretum.testing.tables import ToyFeature, bare_objects
+
+    names = [f"x{f}" for f in range(x.shape[1])]
+    features = tuple(
+        ToyFeature(name, f, Family.thresholds, 2, edges=(0.5,)) for f, name in enumerate(names)
+    )
+    columns = tuple(
+        Column(name, ColumnKind.continuous, x[:, f].astype(float)) for f, name in enumerate(names)
+    )
+    table = Table("bits", columns, target, roles=roles or {})
+    codes = np.asfortranarray((x > 0.5).astype(np.uint8))
+    objects = bare_objects(table, features=features, codes=codes)
+    return Problem(objects, Prices(np.ones(len(names)), np.ones(0)), parts)
 
 
 def _encoded(column: np.ndarray, encoding: str) -> list[np.ndarray]:
