@@ -51,13 +51,11 @@ class Family(enum.Enum):
         """Return int64[n]: the outcome of its test for each of these bins; none is a missing
         value's.
         """
-        ways: dict[Family, np.ndarray] = {
-            Family.multiway: bins,
-            Family.thresholds: bins > index,
-            Family.equals: bins != index,
-        }
-        outcome: np.ndarray = ways[self].astype(np.int64)
-        return outcome
+        if self is Family.multiway:
+            outcome = bins
+        else:
+            outcome = bins > index if self is Family.thresholds else bins != index
+        return outcome.astype(np.int64)
 
 
 @attrs.frozen
