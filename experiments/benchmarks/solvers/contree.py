@@ -65,6 +65,7 @@ def main() -> None:
                     writer.writeheader()
                     writer.writerows(lines)
     rows = ["| " + " | ".join(KEYS) + " |", "| :-- | --: | --: | --: | --: | :-- |"]
+    lines.sort(key=lambda line: (int(str(line["depth"])), TABLES.index(str(line["table"]))))
     rows += ["| " + " | ".join(str(line[key]) for key in KEYS) + " |" for line in lines]
     words = ["# The tables of ConTree", "", "Processor seconds, one thread.", "", *rows, ""]
     (asked.out / "contree.md").write_text("\n".join(words))
