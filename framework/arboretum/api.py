@@ -165,6 +165,7 @@ if TYPE_CHECKING:
     from arboretum.measure.metrics import roc_auc
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
+    from arboretum.proof.extract_lines import KnownLine, write_lines
     from arboretum.proof.format import read as read_proof
     from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, outline, palette, picture, scene, sheet, table
@@ -195,6 +196,7 @@ _LATE = {
         "arboretum.measure.metrics": "roc_auc",
         "arboretum.proof.check": "check as check_proof, tree_of as tree_of_proof",
         "arboretum.proof.extract": "Extraction, Memo",
+        "arboretum.proof.extract_lines": "KnownLine, write_lines",
         "arboretum.proof.format": "read as read_proof",
         "arboretum.proof.writing": "ProofWriter",
         "arboretum.rows.coded": "Chunk, CodedRows, rows_of_arrays",
@@ -245,8 +247,8 @@ GROUPS = {
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
     "comparisons": """comparison Terms Section Listing Estimate Repeats Scores Friedman Pairwise
         AgainstControl RankDiagram""",
-    "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
-        current_lab sure""",
+    "inside": """FractionalGrowth GrowthCell GrowthPart Surrogate Extraction Memo KnownLine
+        write_lines gap_of sample current_lab sure""",
 }
 """What an author writes → the names for it.  Those of ``inside`` no plugin outside this repository
 needs: they may change in any version.

@@ -71,28 +71,37 @@ class Additive:
 
     ground, log : see :mod:`.counting`.
     literals : of each test of the log, int64[outcomes], as in Columns.
-    has : uint8[objects, columns], the merged objects on which labels or prices differ, by column.
+    kept : bool[merged objects], those on which labels or prices differ.
+    has : uint8[objects, columns], of these, by column.
     planes : how many numbers are counted of a set: per label, rows, mass.
     most_words : words that hold the members of all planes' powers of two.
     """
 
     slack = 0
 
-    def __init__(self, problem: Problem, tests: Sequence[int | list[int]], unit: Fraction) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        tests: Sequence[int | list[int]],
+        unit: Fraction,
+        columns: Columns | None = None,
+    ) -> None:
         """Merge the objects of a problem, and count its costs in integers.
 
         tests : of the log, as in its header.
         unit : what 1 of the log is worth in the objective.
+        columns : of the problem's objects, where somebody has them.
         Raises what :class:`Columns` and :class:`Costs` raise.
         """
-        columns = Columns.of(problem.objects)
+        columns = Columns.of(problem.objects) if columns is None else columns
         self.problem, self.tests, self.columns = problem, tests, columns
         self.costs = costs = Costs.of(problem, columns.group, unit)
         self.literals = [columns.literals(test) for test in tests]
         least, priced = problem.parts.limits().min_leaf, bool(costs.price.any())
-        kept = (
-            np.ones(len(columns.has), np.bool_) if least > 1 or priced else costs.saved.any(axis=1)
-        )
+        kept = np.ones(len(columns.has), np.bool_)
+        if least <= 1 and not priced:
+            kept = costs.saved.max(axis=1, initial=0) > 0
+        self.kept = kept
         self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
         (n, n_columns), n_labels = self.has.shape, saved.shape[1]
         saving_unit = max(1, int(np.gcd.reduce(saved, axis=None)))

@@ -18,6 +18,7 @@ from arboretum.proof.subtables import Subtables
 
 if TYPE_CHECKING:
     from arboretum.proof.additive import Additive
+    from arboretum.proof.confusion import Confusion
     from arboretum.proof.deviation import Deviations
     from arboretum.proof.sums import Sums
 
@@ -78,7 +79,9 @@ def check(
     return _check_end(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviations | Sums:
+def rules_of(
+    proof: Proof, problem: Problem
+) -> Subtables | Additive | Deviations | Sums | Confusion:
     """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
@@ -90,13 +93,17 @@ def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviation
         from arboretum.proof.sums import Sums
 
         return Sums(problem, proof.header["tests"])
+    if proof.header["shape"] == "confusion":
+        from arboretum.proof.confusion import Confusion
+
+        return Confusion.of(problem, proof)
     from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
 def _check_end(
-    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations | Sums
+    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations | Sums | Confusion
 ) -> Accepted:
     """What the proof shows, once its end claims no more than its records do, and a tree that costs
     what it says and that the run allows.  Raises VerificationError.

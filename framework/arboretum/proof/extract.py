@@ -47,16 +47,23 @@ class Memo:
 class Extraction:
     """Writes to a log what shows a bound of an additive objective.
 
-    rules : the checker's.
+    rules : the checker's; None: those of the log's problem.
     memo : None: nothing is remembered, and every set is searched.
     progress : called with (share done, 1.0, message).
     """
 
     def __init__(
-        self, log: ProofWriter, problem: Problem, memo: Memo | None, progress: Callable[..., None]
+        self,
+        log: ProofWriter,
+        problem: Problem,
+        memo: Memo | None,
+        progress: Callable[..., None],
+        rules: Additive | None = None,
     ) -> None:
         self.writer, self.progress = log, progress
-        self.rules = rules = Additive(problem, log.header["tests"], Fraction(log.header["unit"]))
+        if rules is None:
+            rules = Additive(problem, log.header["tests"], Fraction(log.header["unit"]))
+        self.rules = rules
         spelled = {
             int(side): (test, outcome)
             for test, sides in enumerate(rules.literals)
@@ -104,6 +111,28 @@ class Extraction:
         first["goal"], first["depth"], first["leaves"] = goal, depth, leaves
         self._walk()
         return int(self._frames[0]["goal"])
+
+    def show_side(self, path: Sequence[tuple[int, int]], goal: int, depth: int) -> int:
+        """Log what shows a bound of the set that a path leads to, or the most that can be shown;
+        returns that.
+
+        After :meth:`show`, without limits on leaves.   path : (column, side) from the root.
+        depth : of the trees; −1: any.
+        """
+        bits, d = self.rules.ground.packed, len(path)
+        while d + 2 >= len(self._frames):
+            self._deepen()
+        frames, nodes = self._frames, self._nodes
+        nodes.mask[0] = self.rules.ground.everything
+        for at, (column, side) in enumerate(path, 1):
+            nodes.mask[at] = nodes.mask[at - 1] & (bits[column] if side else ~bits[column])
+            frames[at]["literal"] = 2 * column + side
+        here = frames[d]
+        here["goal"], here["depth"], here["leaves"] = goal, depth, -1
+        here["how"], here["step"] = finding.CLAIMED, finding.NEW
+        self._state["at"] = self._state["end"] = d
+        self._walk()
+        return int(self._frames[d]["goal"])
 
     def keep(self, path: Sequence[tuple[int, int]]) -> None:
         """Log what is remembered of the sides of every test, on the sets of a path (tests of the

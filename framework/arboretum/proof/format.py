@@ -88,7 +88,8 @@ class End(TypedDict):
 
     bound, value : shown of all objects, and that of the tree, in units of the log; ``value`` and
         ``tree`` None where it holds none.
-    records : how many it holds.
+    records : how many it holds.   lines, fronts : of a confusion alone, see
+        :mod:`arboretum.proof.confusion`.
     """
 
     bound: float
@@ -226,9 +227,9 @@ def _refuse(values: object, wanted: Mapping[str, object]) -> None:
 
 def _refuse_header(header: Header) -> None:
     """Raise ValueError where a field of the header has a value that no writer writes."""
-    if header["shape"] not in ("additive", *FLOATS):
+    if header["shape"] not in ("additive", "confusion", *FLOATS):
         raise ValueError(
-            f"its shape is additive, {', '.join(FLOATS[:-1])} or {FLOATS[-1]}; "
+            f"its shape is additive, confusion, {', '.join(FLOATS[:-1])} or {FLOATS[-1]}; "
             f"got {brief(header['shape'])}"
         )
     if not UNIT.fullmatch(header["unit"]):

@@ -329,7 +329,7 @@ def _costs_of_objects(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int
     ]
     if all(cost.denominator == 1 for row in exact for cost in row):
         return *_scaled(exact, 1, unit), False
-    shared = _divisor(weights)
+    shared = common_divisor(weights)
     mass, grain = [weight / shared for weight in weights], unit * total / shared
     whole = [
         [m * (Fraction(cost) // grain) for cost in row]
@@ -352,7 +352,7 @@ def _scaled(exact: list[list[Fraction]], times: int, unit: Fraction) -> tuple[np
     return found, scale
 
 
-def _divisor(weights: list[Fraction]) -> Fraction:
+def common_divisor(weights: list[Fraction]) -> Fraction:
     """The greatest number that all weights are whole multiples of."""
     below = math.lcm(*(weight.denominator for weight in weights))
     return Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
@@ -371,7 +371,7 @@ def _whole_prices(problem: Problem, mu: Fraction, unit: Fraction) -> tuple[np.nd
         raise CapabilityError(
             "proofs know expected prices, one for each test whatever was asked before"
         )
-    shared, total = _divisor(weights), sum(weights)
+    shared, total = common_divisor(weights), sum(weights)
     exact = [
         mu * decimal(price) * shared / total / unit
         for price in (*prices.tests.tolist(), *prices.raw.tolist())

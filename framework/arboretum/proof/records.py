@@ -182,3 +182,20 @@ def take_place(ground, log, number, mask, room):
         record = before
     learn(log, number, number + 1)
     return kept
+
+
+@jit(borrow=True)
+def known_of_sides(ground, log, mask, columns, depth, room, out):
+    """Write what records know of both sides of columns on a set, int64[2, columns]: of those that
+    have the column, and of the others.
+
+    mask : of the set.   depth : that is left to the sides; −1: any.
+    room : uint64[2, words], written.
+    """
+    whole = mark_of(ground, mask)
+    for i in range(columns.shape[0]):
+        part(ground, mask, columns[i], 1, room[0])
+        mark = mark_of(ground, room[0])
+        out[0, i] = known_of(ground, log, room[0], mark, depth, -1, room[1])
+        part(ground, mask, columns[i], 0, room[0])
+        out[1, i] = known_of(ground, log, room[0], whole - mark, depth, -1, room[1])

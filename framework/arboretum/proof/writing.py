@@ -103,17 +103,18 @@ class ProofWriter:
         self.append(np.array(words, np.int32), 1)
         return self.records - 1
 
-    def close(self, bound: float, value: float | None, tree: Tree | None) -> None:
+    def close(self, bound: float, value: float | None, tree: Tree | None, **more: object) -> None:
         """End the log.
 
         bound, value : proven of the root, and that of the tree, in units of the log.
         value, tree : None where no tree goes with the bound.
+        more : what the rules of its shape ask of the end besides.
 
         Raises StoreError where the file cannot be written.
         """
         drawn = None if tree is None else json.loads(tree.to_json())
         end = json.dumps(
-            {"bound": bound, "value": value, "records": self.records, "tree": drawn},
+            {"bound": bound, "value": value, "records": self.records, "tree": drawn, **more},
             ensure_ascii=False,
         ).encode()
         self._write(struct.pack("<2i", -1, len(end)) + end)

@@ -124,7 +124,7 @@ class MonotoneLoss:
         self._parts = min(PARTS, SMALL // (self.negatives + self.positives))
         self._parts = self._parts if self._parts >= FEWEST else PARTS
         self._seen = 0  # trees of so many leaves have been gone through
-        self._lines: dict[Line, int] = {}
+        self.lines: dict[Line, int] = {}
         self._last_region: tuple[float, Any] = (math.nan, None)
         self._widest: list[float] = []
 
@@ -226,14 +226,14 @@ class MonotoneLoss:
         best : leaves of a tree.
         """
         region = self._region_below(value)
-        room = region.room_below(self._lines)
+        room = region.room_below(self.lines)
         steps = np.flatnonzero(room.ravel() >= 0)
         self._widest.append(float(room.max(initial=-1.0)))
         if self._widest[-1] < ENOUGH or (
             len(self._widest) > PATIENT and self._widest[-1] > BETTER * self._widest[-PATIENT]
         ):
             return None
-        if not self._lines:  # in the middle of those of as many leaves as the best tree
+        if not self.lines:  # in the middle of those of as many leaves as the best tree
             about = max(len(best), self._seen + 1)
             steps = (
                 np.flatnonzero(
@@ -250,7 +250,7 @@ class MonotoneLoss:
         steps = steps[np.argsort(-room.ravel()[steps], kind="stable")]
         for at in steps[np.linspace(0, len(steps) - 1, 5).astype(int)]:
             line = self._line_along_slope(region, *divmod(int(at), len(region.fp)))
-            if line not in self._lines:
+            if line not in self.lines:
                 return line
         return None
 
@@ -286,7 +286,7 @@ class MonotoneLoss:
 
         leaves : of the tree that costs so much; not used.
         """
-        self._lines[line] = max(least, self._lines.get(line, 0))
+        self.lines[line] = max(least, self.lines.get(line, 0))
 
     def lower_bound(self, value: float) -> float:
         """Return a bound that no tree's value is below; at most ``value``.
@@ -295,7 +295,7 @@ class MonotoneLoss:
         """
         leaves, fp, end = self._steps_below(value)
         fn = np.zeros((len(leaves), len(fp)), np.int64)
-        for line, least in self._lines.items():
+        for line, least in self.lines.items():
             np.maximum(fn, -((line.a * end + line.p * leaves - least) // line.b), out=fn)
         some = self.loss(np.broadcast_to(fp, fn.shape), np.minimum(fn, self.positives))
         some = np.where(fn <= self.positives, some + self.objective.lam * leaves, math.inf)
@@ -304,19 +304,17 @@ class MonotoneLoss:
 
     def _may_hold_trees(self, value: float) -> np.ndarray:
         """Return bool[counts, steps]: where trees better than ``value`` may lie."""
-        return self._region_below(value).room_below(self._lines) >= 0
+        return self._region_below(value).room_below(self.lines) >= 0
 
     def tightest_room(self, value: float) -> Room:
         """Return the searched line that leaves the least room to trees whose value is below
         ``value``; negative room: no such tree exists.
         """
         region, left = self._region_below(value), self._may_hold_trees(value)
-        if not self._lines:  # a leaf costs so much that nothing was left before any line
+        if not self.lines:  # a leaf costs so much that nothing was left before any line
             return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
-        most = {
-            line: int(region.greatest_costs(line)[left].max(initial=-1)) for line in self._lines
-        }
-        room = {line: (most[line] - least) / max(line.p, 1) for line, least in self._lines.items()}
+        most = {line: int(region.greatest_costs(line)[left].max(initial=-1)) for line in self.lines}
+        room = {line: (most[line] - least) / max(line.p, 1) for line, least in self.lines.items()}
         line = min(room, key=room.__getitem__)
         return Room(line, most[line], room[line])
 

@@ -29,6 +29,7 @@ from arboretum.api import (
     Solution,
     Tree,
     TreeLimits,
+    param,
     shape_of,
     sure,
 )
@@ -37,6 +38,7 @@ from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
 from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge_equal_rows
+from arboretum_gosdt.problem.proving import HARD_TO_SHOW, prove_lines
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
 
@@ -111,9 +113,25 @@ class NonDominated:
     limits = ("max_depth", "max_leaves", "min_leaf")
     example = "dataset=monk1-full method=fronts objective=f_score"
 
+    proof: str = param(
+        "",
+        "file for the proof of the bound (arboretum verify checks it), of losses of false "
+        "positives and false negatives, written after the search; nothing: none",
+        writes=True,
+    )
+
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        return Attempt(problem, NonDominatedSearch(problem, context)).go_on(context)
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out,
+        StoreError where a proof cannot be written.
+        """
+        if not self.proof:
+            return Attempt(problem, NonDominatedSearch(problem, context)).go_on(context)
+        from arboretum.api import ProofWriter
+
+        ProofWriter.place(self.proof)  # known before the search, whose result would be lost
+        search = NonDominatedSearch(problem, context, remember=True)
+        found = Attempt(problem, search).go_on(context)
+        return context.after(found, lambda: prove_lines(self.proof, search, found, context))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -147,10 +165,13 @@ class NonDominated:
 
 
 class NonDominatedSearch:
-    """Additive costs, then all trees below a budget."""
+    """Additive costs, then all trees below a budget.
 
-    def __init__(self, problem: Problem, context: Context) -> None:
-        self.problem = problem
+    remember : whether ``remembered`` has the searches of all costs, for a proof.
+    """
+
+    def __init__(self, problem: Problem, context: Context, *, remember: bool = False) -> None:
+        self.problem, self.remember = problem, remember
         objective: Any = problem.parts.objective
         limits = self.limits = TreeLimits.of("fronts", problem, NonDominated.limits)
         limits.refuse_rules("fronts", NonDominated.limits)
@@ -201,6 +222,7 @@ class NonDominatedSearch:
         self.best, self.leaves = [(-1, int(answers[0]))], total
         self.bound, self.subproblems = 0.0, 0
         self.searches: dict[Any, Any] = {}
+        self.remembered: dict[Any, Any] = {}
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until the optimum is proven, "", or a budget ends it ("seconds", "bytes").
@@ -285,6 +307,7 @@ class NonDominatedSearch:
             q=cost.q,
             depth=depth,
             memory_bytes=room,
+            without=(HARD_TO_SHOW,) if self.remember else (),
         )
         report = lambda low, up: self.context.progress(
             0, None, f"{self.subproblems + search.subproblems:,} sets of objects"
@@ -292,6 +315,8 @@ class NonDominatedSearch:
         search.run(self.context.deadline, room, report, slices=PATIENCE)
         self.subproblems += search.subproblems
         leaves = self._keep_tree(search.tree())
+        if self.remember:
+            self.remembered[cost] = search
         if kept.all() and costs.shape[1] == 2:
             self.searches[cost] = search
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves

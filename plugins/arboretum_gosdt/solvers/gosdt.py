@@ -27,7 +27,7 @@ from arboretum.api import (
     within_bytes,
 )
 from arboretum_gosdt.problem.objectives import Accuracy
-from arboretum_gosdt.problem.proving import prove, resume_from_proof
+from arboretum_gosdt.problem.proving import HARD_TO_SHOW, prove, resume_from_proof
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which, search_kind
 
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 
 WARM_SECONDS = 5.0
 """That a search may take on which kernels are loaded."""
-HARD_TO_SHOW = "superset"
-"""A bound of the sparse search that makes proofs up to twenty times longer to find, and saves
-one set in twenty-five.
-"""
 SLACK = 1e-9
 """Relative: a gap that rounding leaves counts as none."""
 

@@ -424,7 +424,7 @@ def test_bytes_that_are_changed_and_signed_anew_end_in_one_line(logs, ends, tmp_
         (
             "complexity",
             {"header": lambda data: {**data, "shape": "ranking"}},
-            "its shape is additive, complexity, deviation or sums; got 'ranking'",
+            "its shape is additive, confusion, complexity, deviation or sums; got 'ranking'",
         ),
         (
             "complexity",
