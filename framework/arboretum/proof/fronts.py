@@ -33,8 +33,8 @@ from arboretum.proof import records
 from arboretum.proof.additive import Additive, words_of
 
 MOST_SETS, MOST_PAIRS = 3_000, 1 << 26
-"""Sets that are gone through, and pairs of trees of two sides, so that a check ends in minutes,
-whatever somebody made of a log.
+"""Sets that are gone through, and pairs of trees of two sides, so that a check ends, whatever
+somebody made of a log.
 """
 
 
