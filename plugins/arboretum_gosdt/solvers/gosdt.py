@@ -184,6 +184,7 @@ class Gosdt:
         if which is Which.intervals:  # here the width depends on ranks, too
             own: Any = sure(search.chosen).search
             wide: Any = sure(whole.choose_search(which, context).chosen).search
+            own.total = wide.total  # by which sums are as wide
             if wide.layout is not None:
                 own.layout = wide.layout[0], 1
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))

@@ -376,3 +376,25 @@ def test_kernels_are_loaded_although_the_few_objects_taken_are_of_one_class(monk
     monkeypatch.setattr(IntervalSearch, "__init__", begin)
     Gosdt(search=Which.intervals).warm_up(problem, Context())
     assert searched[0] is False
+
+
+def test_kernels_are_loaded_for_sums_as_wide_as_those_of_all_objects(monkeypatch):
+    problem = tiny_problem(3, Accuracy(lam=0.0), raw=True, n_rows=40, n_columns=2)
+    heavy = attrs.evolve(problem.objects, weight=20000.0 + np.arange(40))  # 2¹⁵ and more together
+    problem = attrs.evolve(
+        problem,
+        objects=heavy,
+        parts=attrs.evolve(problem.parts, stopping=(Standard(max_depth=3),)),
+    )
+    types, allocate = [], IntervalSearch._allocate
+
+    def allocate_and_look(self, memory_bytes):
+        found = allocate(self, memory_bytes)
+        types.append([array.dtype for array in self.tables])
+        return found
+
+    monkeypatch.setattr(IntervalSearch, "_allocate", allocate_and_look)
+    solver = Gosdt(search=Which.intervals)
+    solver.warm_up(problem, Context())
+    solver.solve(problem, Context())
+    assert types[0] == types[-1]
