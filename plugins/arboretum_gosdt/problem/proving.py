@@ -47,14 +47,8 @@ def prove(
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
-    if found.interrupted and found.interrupted.args:
-        context = attrs.evolve(
-            context, progress=_interrupt_after_grace(context.progress, found.interrupted)
-        )
-    notes = (*found.notes, "no proof is written: it was interrupted")
-    return heard(
-        lambda: _write_proof(path, attempt, found, context, resumable),
-        lambda ended: attrs.evolve(found, notes=notes, finished=False, details=ended.details),
+    return _heard(
+        found, context, lambda within: _write_proof(path, attempt, found, within, resumable)
     )
 
 
@@ -152,13 +146,22 @@ def prove_lines(path: str, search: Any, found: Solution, context: Context) -> So
     )
     if reason:
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
+    return _heard(found, context, lambda within: _write_lines(path, search, found, within))
+
+
+def _heard(found: Solution, context: Context, write: Callable[[Context], Solution]) -> Solution:
+    """Return what writing a proof makes of a solution; the solution, with a note, where that is
+    interrupted.
+
+    write : in a context, which gives a search that was interrupted its grace.
+    """
     if found.interrupted and found.interrupted.args:
         context = attrs.evolve(
             context, progress=_interrupt_after_grace(context.progress, found.interrupted)
         )
     notes = (*found.notes, "no proof is written: it was interrupted")
     return heard(
-        lambda: _write_lines(path, search, found, context),
+        lambda: write(context),
         lambda ended: attrs.evolve(found, notes=notes, finished=False, details=ended.details),
     )
 
