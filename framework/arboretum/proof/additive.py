@@ -214,7 +214,8 @@ class Additive:
 
         report : called with the number of records that were looked at.
         """
-        words, number = np.ascontiguousarray(proof.words, np.int32), 0
+        words, number = np.ascontiguousarray(proof.words, np.int32).view(), 0
+        words.flags.writeable = False  # as those of a file: kernels are compiled for either
         self.new_log(words, proof.start)
         room = self.new_nodes(1, int(words[proof.start[:-1] + 2].max(initial=-1)))
         node = type(room)(*(array[0] for array in room))

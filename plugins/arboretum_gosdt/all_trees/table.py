@@ -273,4 +273,6 @@ def _binary_digits(
             held.append(values >> digit & 1)
     owner, kind_of = np.nonzero(np.array(held, np.int64).reshape(len(held), len(numbers)).T)
     first_kind = np.searchsorted(owner, np.arange(len(numbers) + 1))
+    # a column of what nonzero finds: kernels would be compiled for it once more
+    kind_of = np.ascontiguousarray(kind_of)
     return kind_of, first_kind, np.array(number, np.int64), np.array(shift, np.int64)

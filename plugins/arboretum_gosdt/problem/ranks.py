@@ -41,7 +41,7 @@ def ranks_of(values: np.ndarray) -> np.ndarray:
     order = np.empty(columns.shape, np.uint32 if shift < 31 else np.uint64)
     rows = np.arange(columns.shape[1], dtype=np.int32)
     sort_columns(
-        columns, columns.view(np.uint64), rows, np.empty(0, np.int64), shift, 0.0, order, 0
+        columns, columns.view(np.uint64), rows, np.empty(0, np.uint8), shift, 0.0, order, 0
     )
     ranks = np.empty(columns.shape, np.int32)
     rank_columns(order, shift, ranks)

@@ -13,7 +13,7 @@ import pytest
 from arboretum.api import OutOfTime
 from arboretum.kernels.solving.fingerprints import find
 from arboretum_gosdt.all_trees.enumeration import AllTrees
-from arboretum_gosdt.all_trees.table import Rows
+from arboretum_gosdt.all_trees.table import Rows, make_table
 from arboretum_gosdt.sparse.loop import DEPTH_KEY
 from arboretum_gosdt.sparse.node import UNLIMITED
 from arboretum_gosdt.sparse.search import SparseSearch
@@ -255,6 +255,17 @@ def test_what_the_trees_have_in_common_is_counted_without_listing_them():
         assert all_trees.shares_of_answers(all_trees.count_trees_of_sets()) == pytest.approx(
             said / len(trees)
         )
+
+
+def test_no_layout_of_a_table_has_kernels_compiled_once_more():
+    rng = np.random.default_rng(12)
+    for priced in (False, True):
+        table = make_table(random_table(rng, priced), 2, 1, 1, None).table
+        assert [
+            name
+            for name, array in table._asdict().items()
+            if isinstance(array, np.ndarray) and not array.flags.c_contiguous
+        ] == []
 
 
 def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
