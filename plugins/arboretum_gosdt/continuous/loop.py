@@ -17,8 +17,9 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
         PICK:        while an interval is open, take the last (top = 0: that of least bound):
                          its bound ≥ ub: lb = min(lb, its bound)
                          else t = the middle of its cuts that are not closed      (choose_cut)
-                         d = 2: losses of both sides of t by one pass; add the cut t
-                         d > 2: go on to JUDGE
+                         d = 2: losses of both sides of t by one pass, unless sets like
+                                them close t (:mod:`.similar`);  add the cut t
+                         d > 2: bounds of both sides by sets like them; go on to JUDGE
                      then NEXT; at top = 0 leave
         JUDGE:       while left + right < ub and a side is not solved, the heavier one first:
                          push its frame, with the budget ub − bound of the other side + slack
@@ -69,6 +70,12 @@ from arboretum_gosdt.continuous.parts import (
     push_side,
     table_level,
     weight_up_to,
+)
+from arboretum_gosdt.continuous.similar import (
+    bound_of_side,
+    has_families,
+    inherit_literals,
+    remember_side,
 )
 from arboretum_gosdt.continuous.strips import (
     blocks_up_to,
@@ -226,11 +233,19 @@ def work_off_intervals(plan, tables, state, top, limit):
             frame.low[1] = max(b.low_right, a.low_right - (mass - a.mass))
             # so much more than needed is to be proven of a side that neighbours are often closed
             # with it
-            frame.slack = min(frame.slack, frame.ub) >> 3
+            frame.slack = min(frame.slack, frame.ub) >> (3 if plan.depth == 3 else 2)
             frame.phase = JUDGE
             return
-        measure_sides(plan, tables, state, top, a.column, cut, mass)
-        frame.low[0], frame.low[1] = state.out[0], state.out[1]
+        known = has_families(plan, tables, state, top)
+        if known:
+            frame.low[0] = bound_of_side(plan, tables, state, top, 0)
+            frame.low[1] = bound_of_side(plan, tables, state, top, 1)
+        if not known or frame.low[0] + frame.low[1] < frame.ub:
+            measure_sides(plan, tables, state, top, a.column, cut, mass)
+            frame.low[0], frame.low[1] = state.out[0], state.out[1]
+            if known:
+                remember_side(plan, tables, state, top, 0)
+                remember_side(plan, tables, state, top, 1)
         add_cut(plan, tables, state, top)
     frame.phase = NEXT
     if top == 0:
@@ -257,10 +272,17 @@ def solve_sides_of_cut(plan, tables, state, top):
     frame, now = state.frames[top], state.now[0]
     i, j = frame.a, frame.b
     light_left = np.int64(2 * frame.massed < frame.weight)
+    known = has_families(plan, tables, state, top)
     if frame.side > 0:
         side = light_left if frame.side == 1 else 1 - light_left
         frame.low[side], frame.given[side] = max(frame.low[side], now.value), now.given
         copy_heap(state.best[top + 1], state.sides[top, side])
+        if known:
+            remember_side(plan, tables, state, top, side)
+    elif known:
+        for side in range(2):
+            found = bound_of_side(plan, tables, state, top, side)
+            frame.low[side] = max(frame.low[side], found)
     if frame.side < 2 and frame.low[0] + frame.low[1] < frame.ub:
         side = light_left if frame.side == 0 else 1 - light_left
         frame.side += 1
@@ -268,6 +290,7 @@ def solve_sides_of_cut(plan, tables, state, top):
         push_side(plan, tables, state, top, state.nodes[i].column, frame.cut, 1 - side, budget)
         child = state.frames[top + 1]
         child.sub, child.super = lists_of_side(state, i, j, side)
+        inherit_literals(plan, tables, state, top, side)
         if child.part >= 0 and plan.fine > 0:
             level, column = table_level(plan, top + 1), state.nodes[i].column
             near, far = (frame.cut, state.nodes[j].cut) if side else (state.nodes[i].cut, frame.cut)

@@ -80,6 +80,9 @@ FRAME = np.dtype(
         ("within", "i8"),  # the strips of the column at work, −1: none
         ("first_new", "i8"),  # those of them that the subset with a list has not: from this
         ("last_new", "i8"),  # to that before this
+        ("cuts", "i8"),  # how many make it, −1: it is not known,
+        ("literals", "i8", 2),  # 2 · column + side of each, in order,
+        ("weights", "i8", 2),  # and what the side weighs among all rows
     ],
     align=True,
 )
@@ -137,7 +140,10 @@ NOW = np.dtype(
 
 NOTHING = np.int64(-1)
 
-State = namedtuple("State", "frames nodes open lists seeds parts best sides now out order")
+State = namedtuple(
+    "State",
+    "frames nodes open lists seeds parts best sides now out order pairs triples weights",
+)
 """What a search knows.
 
 frames : FRAME[levels].
@@ -152,6 +158,8 @@ best, sides : int64[levels, …, 2]: column and cut of the best tree's upper lev
 now : NOW[1].
 out : int64[6].
 order : int32[rows].
+pairs, triples : Families of two and of three cuts, see :mod:`.similar`.
+weights : int32[4], of a set that is looked up there.
 """
 
 
@@ -300,4 +308,5 @@ def start_frame(plan, tables, state, top, budget):
     frame.list = frame.sub = frame.super = frame.whole = -1
     frame.used = frame.kept = frame.nodes = frame.open = 0
     frame.part = -1
+    frame.cuts = 0 if top == 0 else -1
     frame.first_new = frame.last_new = 0

@@ -37,6 +37,12 @@ LINE_BYTES = 64
 """Of a line of the cache."""
 STRIP_BYTES = 1 << 27
 """For strips, where no budget is given."""
+SETS_OF_FAMILY, MEASURED_OF_FAMILY = 1 << 10, 1 << 7
+"""Sets that are remembered of a family, where they are solved and where they are measured."""
+LONG_PASS = 1000
+"""Steps of vectors of a pass that takes longer than to look its sides up."""
+FAMILY_BYTES = 1 << 26
+"""For families of two and of three cuts each, where no budget is given."""
 RANK_BYTES = 1 << 29
 """For ranks of one column in the order of another, where no budget is given."""
 
@@ -252,6 +258,7 @@ class IntervalSearch:
         """
         from arboretum_gosdt.continuous import parts, tables as layouts
         from arboretum_gosdt.continuous.class_passes import FOUR
+        from arboretum_gosdt.continuous.similar import FAR
 
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
@@ -279,6 +286,9 @@ class IntervalSearch:
             STRIP_BYTES if memory_bytes is None else (memory_bytes - fixed) // 8,
         )
         fixed += strips.bytes
+        most_families = FAMILY_BYTES
+        if memory_bytes is not None:
+            most_families = min(most_families, max(0, memory_bytes - fixed) // 16)
         left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
         slots = min(columns, left // max(1, places * item * tables))
         if memory_bytes is not None and slots < 1:
@@ -301,6 +311,7 @@ class IntervalSearch:
             fine=strips.fine,
             coarse=strips.coarse,
             patience=PATIENCE if two else PATIENCE_OF_MANY,
+            long=LONG_PASS,
             finals=strips.ends[0],
             losses=strips.ends[1],
             sorted=strips.ends[2],
@@ -334,6 +345,9 @@ class IntervalSearch:
             spent=np.zeros((tables, 2), np.int64),
         )
         total_nodes = sum(node_rows)
+        if self.total >= FAR // 2:
+            most_families = 0
+        families = [_room_for_families(self.depth, cuts, columns, most_families) for cuts in (2, 3)]
         self.state = parts.State(
             frames=np.zeros(levels, parts.FRAME),
             nodes=np.empty(total_nodes, parts.NODE),
@@ -346,17 +360,38 @@ class IntervalSearch:
             now=np.zeros(1, parts.NOW),
             out=np.zeros(6, np.int64),
             order=np.empty(rows, np.int32),
+            pairs=families[0],
+            triples=families[1],
+            weights=np.empty(4, np.int32),
         )
         self.state.frames["first_node"] = [0, *accumulate(node_rows[:-1])]
         now = self.state.now[0]
         now["top"], now["value"] = parts.UNBORN, self.leaf + 1
-        self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
+        held = (*self.tables, *self.state[:-3], *families[0], *families[1])
+        self.bytes_used = sum(array.nbytes for array in held)
         # a row for every class in which a row of the problem weighs something
         unit, tables_.label[0] = np.nonzero(self.weights)
         tables_.weight[0] = each
         tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
         layouts.write_layout(self.plan, tables_, 0, rows, self.state.order)
         return True
+
+
+def _room_for_families(depth: int, cuts: int, columns: int, most_bytes: int) -> Any:
+    """Return room for sets that so many cuts make (see :mod:`.similar`); none where a tree of that
+    depth has no such sets to look up.
+
+    most_bytes : that they may take.
+    """
+    from arboretum_gosdt.continuous.similar import Families
+
+    sets = SETS_OF_FAMILY if depth > cuts + 1 else MEASURED_OF_FAMILY
+    places = min((2 * columns) ** cuts, most_bytes // (20 * sets + 16)) if depth > cuts else 0
+    return Families(
+        sets=np.empty((places, 5, sets), np.int32),
+        key=np.full(places, -1, np.int64),
+        count=np.zeros(places, np.int64),
+    )
 
 
 def _zeros_in_lines(size: int, dtype: np.dtype) -> np.ndarray:

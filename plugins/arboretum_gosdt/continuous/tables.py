@@ -30,7 +30,7 @@ from arboretum.kernels.jit import inner, jit
 Plan = namedtuple(
     "Plan",
     "columns classes lanes blocks vectors two depth slots span fine coarse patience "
-    "finals losses sorted keys",
+    "long finals losses sorted keys",
 )
 """What does not change in a search, as numbers.
 
@@ -39,6 +39,7 @@ blocks : parts of a column.   two : 1 for two classes.   slots : columns of rank
 span : steps whose weights of a block fit into a lane.
 fine, coarse : blocks of a column, see :mod:`.strips`; 0: there are no strips.
 patience : how long passes take before strips are made, by what making them takes.
+long : steps of a pass from which on sides are looked up before they are measured.
 finals, losses, sorted, keys : where parts of ``strips`` begin.
 """
 

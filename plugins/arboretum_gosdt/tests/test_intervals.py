@@ -194,6 +194,95 @@ def strips_at_once(monkeypatch):
     return monkeypatch
 
 
+def look_up_all(patch, seed):
+    """Sides of every cut are looked up, in families of few sets or of many, with a place for one
+    of them, for a few, or for all.
+    """
+    sets, places = (2, 5, 1000)[seed % 3], (1, 7, 1 << 12)[seed // 3 % 3]
+    patch.setattr(intervals, "LONG_PASS", 0)
+    patch.setattr(intervals, "SETS_OF_FAMILY", sets)
+    patch.setattr(intervals, "MEASURED_OF_FAMILY", sets)
+    patch.setattr(intervals, "FAMILY_BYTES", places * (20 * sets + 16))
+
+
+@pytest.mark.parametrize("seed", range(tries(60)))
+def test_least_loss_of_all_trees_with_sets_looked_up(seed, monkeypatch):
+    look_up_all(monkeypatch, seed)
+    check(seed, (3, 4))
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_least_loss_with_sets_looked_up_of_thousands_of_tables(monkeypatch):
+    for seed in range(8000, 8000 + tries(2000)):
+        look_up_all(monkeypatch, seed)
+        check(seed, (3, 4, 5))
+
+
+def losses_of_families(search, cuts):
+    """Yield, of every set of a family that is remembered, its rows, bool, and what is said of its
+    weight and its loss.
+    """
+    families, n = (search.state.pairs, search.state.triples)[cuts - 2], 2 * len(search.used)
+    mass = search.weights.sum(1)
+    for key, count, sets in zip(families.key, families.count, families.sets, strict=True):
+        for *weights, weight, loss in sets.T[:count].tolist() if key >= 0 else ():
+            rows, rest = np.ones(len(mass), bool), int(key)
+            for k in reversed(range(cuts)):
+                column, side = search.ranks[:, search.used[rest % n // 2]], rest % 2
+                rest //= n
+                sides = [(column > cut) == bool(side) for cut in np.unique(column)]
+                rows &= next(side for side in sides if mass[side].sum() == weights[k])
+            yield rows, weight, loss
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("depth", "classes"), [(3, 2), (3, 4), (4, 2), (4, 3)])
+def test_sets_that_are_remembered_have_the_loss_of_their_rows(depth, classes, monkeypatch):
+    look_up_all(monkeypatch, 8)
+    ranks, weights = middle_table(1, 60, 3, classes, 12)
+    search = IntervalSearch(ranks, weights, depth)
+    assert search.run(None, None, nothing) == ""
+    seen = 0
+    for rows, weight, loss in losses_of_families(search, depth - 1):
+        seen += 1
+        assert weight == weights[rows].sum()
+        assert loss == least_loss_with_one_split(ranks[rows], weights[rows])
+    assert seen > 50
+    if depth == 4:
+        for rows, weight, loss in losses_of_families(search, 2):
+            assert weight == weights[rows].sum()
+            assert loss <= least_loss(ranks[rows], weights[rows], 2)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(8))
+def test_sets_looked_up_change_no_value_and_save_passes(seed, monkeypatch):
+    classes, depth = (2, 2, 3, 5)[seed % 4], 3 + seed // 4
+    look_up_all(monkeypatch, 8)
+    ranks, weights = middle_table(seed, 500 // depth, 4, classes, 1000)
+    found = {}
+    for known in (True, False):
+        if not known:
+            monkeypatch.setattr(intervals, "FAMILY_BYTES", 0)
+        search = IntervalSearch(ranks, weights, depth)
+        assert search.run(None, None, nothing) == ""
+        assert search.upper == loss_of(ranks, weights, search.tree())
+        found[known] = search.upper, search.measured
+    assert found[True][0] == found[False][0]
+    assert found[True][1] < found[False][1]
+
+
+@pytest.mark.compiled
+def test_sets_are_looked_up_as_long_as_their_weights_fit(monkeypatch):
+    """Three differences of weights are added in 32 bits."""
+    look_up_all(monkeypatch, 8)
+    ranks, weights = middle_table(6, 120, 4, 2, 1000)
+    found, scale = value_of(ranks, weights, 4), (2**31 - 2) // int(weights.sum())
+    for part in (1, 3, 5):
+        assert value_of(ranks, scale // part * weights, 4) == scale // part * found
+
+
 @pytest.mark.parametrize("seed", range(tries(60)))
 def test_least_loss_of_all_trees_with_strips(seed, strips_at_once):
     strips_at_once.setattr(intervals, "STRIPS", (2, 8, 256)[seed % 3])
@@ -207,6 +296,7 @@ def test_least_loss_with_strips_of_thousands_of_tables(strips_at_once):
     for seed in range(5000, 5000 + tries(2000)):
         strips_at_once.setattr(intervals, "STRIPS", (2, 8, 256)[seed % 3])
         strips_at_once.setattr(intervals, "ROWS_OF_STRIP", 1 + seed % 2)
+        look_up_all(strips_at_once, seed // 6)
         check(seed, (3, 4))
 
 
