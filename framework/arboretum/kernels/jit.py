@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache, partial
+from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from arboretum.errors import OnlyCompiled
 from arboretum.kernels.lazy import LazyDispatcher
@@ -93,10 +96,12 @@ def _dispatcher_of(
     else:
         compile_for = dispatcher._compile_for_args
 
+    kinds_of = partial(_kinds_of, dispatcher.typeof_pyval, {})
+
     def missed(*args: object, **named: object) -> object:
         """What answers a call that no version answers which this process has compiled."""
         if (interpreter := active_interpreter()) is not None:
-            kinds = tuple(map(dispatcher.typeof_pyval, args))
+            kinds = kinds_of(args)
             if interpreter.runs(kernel, kinds):
                 return interpreter(kernel)
             if numba.types.pyobject in kinds:
@@ -112,6 +117,41 @@ def _dispatcher_of(
     )
     keep(dispatcher)
     return dispatcher
+
+
+def _kinds_of(
+    typeof: Callable[[object], object],
+    known: dict[tuple[object, ...], tuple[object, ...]],
+    args: tuple[object, ...],
+) -> tuple[object, ...]:
+    """Return numba's types of a call's arguments.
+
+    typeof : numba's own, which takes longer than a short kernel that is interpreted.
+    known : the types of calls so far, by what tells them apart.
+    """
+    look = tuple(map(_look_of, args))
+    if look not in known:
+        kinds = tuple(map(typeof, args))
+        if None in look:
+            return kinds
+        known[look] = kinds
+    return known[look]
+
+
+def _look_of(value: Any) -> object:
+    """Return what an argument's type depends on; None where that is not known here."""
+    kind = type(value)
+    if kind is np.ndarray or kind is np.recarray:
+        return kind, value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        looks = tuple(map(_look_of, value))
+        return None if None in looks else (kind, looks)
+    if kind is int:
+        return kind, max(63, value.bit_length())
+    if kind is np.void or kind is np.record:
+        return kind, value.dtype
+    whole = (float, bool, type(None), FunctionType, np.number, np.bool)
+    return kind if isinstance(value, whole) else None
 
 
 inner = partial(jit, inner=True, borrow=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from arboretum.interfaces.budget import Budget
 from arboretum.kernels import disk_cache, plain as way
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.function_pointers import address_of
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import _kinds_of, jit
 from arboretum.kernels.kernel_decorators import impurity_kernel
 from arboretum.kernels.plain import kernel_at
 from arboretum.kernels.stack_arrays import float_table, int_table
@@ -208,6 +210,7 @@ def test_fingerprints_wrap_around():
     assert found == kernel(word) and len(kernel.overloads) == 1
 
 
+NARROW = np.dtype([("best", np.int32)], align=True)
 NODE = np.dtype([("best", np.int64), ("key", np.int64, (2,)), ("half", np.bool_)], align=True)
 
 
@@ -248,6 +251,36 @@ def test_records_that_a_kernel_makes_have_fields_both_ways():
     with way.interpreted(1.0):
         assert kernel(3) == 2 and not kernel.overloads
     assert kernel(3) == 2
+
+
+def test_types_that_are_remembered_are_those_of_numba():
+    class Other(NamedTuple):
+        node: np.ndarray
+
+    table = np.zeros((4, 4))
+    fixed = np.zeros(2)
+    fixed.flags.writeable = False
+    nodes = np.zeros(2, NODE)
+    values = [
+        *(table, table.T, table[::2], table[:, 0], table[0], fixed, np.zeros(2, np.float32)),
+        *(
+            table.view(np.int64),
+            nodes,
+            nodes.view(np.recarray),
+            nodes[0],
+            nodes.view(np.recarray)[0],
+            np.zeros(1, NARROW)[0],
+        ),
+        *(np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)),
+        *(1, -1, 1 << 31, (1 << 63) - 1, 1 << 63, 1.0, True, None, np.int8(1), np.uint64(1)),
+        *(np.bool(True), np.float32(1), half, kernel_of(half).made, "text"),
+        *((1, 1), (1, 1.0), (1.0, 1), (), (table,), Held(table), Held(table.T), Held(table[0])),
+        *(Other(table), (Held(table), 1), (half, 1), (lightest, 1)),
+    ]
+    typeof = kernel_of(half).made.typeof_pyval
+    kinds_of = partial(_kinds_of, typeof, {})
+    for one, other in itertools.product(values, repeat=2):
+        assert kinds_of((one, other)) == (typeof(one), typeof(other)), (one, other)
 
 
 @pytest.mark.parametrize("word", [0, 1, 6, 1 << 63, (1 << 64) - 1])
