@@ -120,18 +120,18 @@ def _dispatcher_of(
 
 
 def _kinds_of(
-    typeof: Callable[[object], object],
+    type_of: Callable[[object], object],
     known: dict[tuple[object, ...], tuple[object, ...]],
     args: tuple[object, ...],
 ) -> tuple[object, ...]:
     """Return numba's types of a call's arguments.
 
-    typeof : numba's own, which takes longer than a short kernel that is interpreted.
+    type_of : numba's own, which takes longer than a short kernel that is interpreted.
     known : the types of calls so far, by what tells them apart.
     """
     look = tuple(map(_look_of, args))
     if look not in known:
-        kinds = tuple(map(typeof, args))
+        kinds = tuple(map(type_of, args))
         if None in look:
             return kinds
         known[look] = kinds
