@@ -337,7 +337,8 @@ class AllTrees:
         equal : of every number, whether trees beat each other only where it is the same; (): of
             none.
         """
-        width = len(self._levels.node) + 1 if curves else columns.shape[2]
+        # a curve has a segment for each leaf, and a depth has room for two to its power
+        width = self._most_leaves() + 1 if curves else columns.shape[2]
         numbers = self._table.numbers
         return Fronts(
             self.graph,
@@ -350,6 +351,12 @@ class AllTrees:
             curves,
             equal,
         )
+
+    def _most_leaves(self) -> int:
+        """Return how many leaves a tree may have, by its objects, its depth and the budget."""
+        n, p = len(self._table.like), int(self._table.numbers.p)
+        most = int(self._graph["set"]["most"][0]) // p if p else n
+        return max(1, min(n, most, 1 << min(self._depth, n.bit_length())))
 
 
 def load_kernels() -> None:
