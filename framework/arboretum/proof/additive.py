@@ -14,13 +14,15 @@ limits of a record ("looser" limits allow all that tighter ones allow):
    + π − p, no path and no count of leaves grows, no leaf gets smaller.  So **save(L) + π(L) > p for
    every leaf L of such a tree that is not its root**, and, as both grow with the set, for every set
    below the root.  A test with a side that has less ("idle") does not occur, here or further down.
-   And a set with loss ≤ p is not divided, as two leaves cost 2p and the cheapest test at least.
+   And a set with loss − e ≤ p is not divided, as two leaves cost 2p + e (rule 3) and the cheapest
+   test at least.
 2. *Division.*  OPT(S, d, l) is the leaf's cost loss(S) + p, or, over the tests i that are not idle,
    the least sum of π_i(S) and of what the sides cost with d − 1 and with numbers of leaves that add
    up to l.
-3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or
-   more, some test i of the set has either one leaf A beside a subtree of B: at least 3p + loss(A) +
-   π_i(S), and the cheapest test on B, which is divided; or two subtrees: at least 4p + π_i(S), and
+3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  Let e(S) be what
+   the objects of S cost apart, each by its own best label.  With three or more leaves, some test i
+   of the set has either one leaf A beside a subtree of B: at least 3p + loss(A) + π_i(S) + e(B),
+   and the cheapest test on B, which is divided; or two subtrees: at least 4p + π_i(S) + e(S), and
    the cheapest test on S.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
    object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
@@ -73,7 +75,7 @@ class Additive:
     literals : of each test of the log, int64[outcomes], as in Columns.
     kept : bool[merged objects], those on which labels or prices differ.
     has : uint8[objects, columns], of these, by column.
-    planes : how many numbers are counted of a set: per label, rows, mass.
+    planes : how many numbers are counted of a set: per label, rows, mass, what objects cost apart.
     most_words : words that hold the members of all planes' powers of two.
     """
 
@@ -109,6 +111,7 @@ class Additive:
             least > 1
         )
         planes = [*(saved // saving_unit).T, rows, costs.mass[kept]]
+        planes.append((saved.sum(axis=1) - saved.max(axis=1)) // saving_unit)
         groups = [
             (k, b)
             for k, plane in enumerate(planes)
@@ -145,6 +148,7 @@ class Additive:
             saving_unit,
             n_labels,
             least if least > 1 else 0,
+            bool(planes[-1].any()),
         )
         self.planes = len(planes)
         self.most_words = sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
@@ -154,7 +158,7 @@ class Additive:
     def new_scratch(self) -> counting.CountingScratch:
         """Room for the counting of one set at a time."""
         columns, width = self.has.shape[1], len(self.ground.everything)
-        cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
+        cells = [np.zeros(4 * columns, np.int64) for _ in range(5)]
         words = np.empty(self.most_words * columns, np.uint64)
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)

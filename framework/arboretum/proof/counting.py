@@ -9,8 +9,8 @@ by columns: the tests that are not idle::
         S ← the objects of the path
         if a record before it says as much of S, under limits as loose: next
         enter: count S; its columns ← the tests that are not idle (rule 1)
-            low[side of a column] ← cost as a leaf, or of two leaves and the cheapest test if that
-                is less; at least what a record says of the side
+            low[side of a column] ← cost as a leaf, or of two leaves, the cheapest test and what
+                objects cost apart if that is less; at least what a record says of the side
         refuse the record if S costs less than the bound as a leaf
         while a column is open, low[side 0] + low[side 1] + test_cost < bound (rule 2):
         (count_columns)
@@ -61,10 +61,11 @@ COUNTED, RECORDED = 1, 2
 Ground = namedtuple(
     "Ground",
     "bits packed everything members plane shift mixer literal first price max_path_cost "
-    "p unit labels least",
+    "p unit labels least apart",
 )
-"""The table.  Planes of counts: what each label saves, then rows, then mass; nothing is counted
-where leaves may have any size, or tests cost nothing.
+"""The table.  Planes of counts: what each label saves, then rows, mass, and what objects cost at
+least; nothing is counted of rows where leaves may have any size, nor of mass where tests cost
+nothing.
 
 bits : uint64[objects, ·], bit f of the words is whether the object has column f.
 packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
@@ -79,6 +80,7 @@ price : int64[columns + 1], of a unit of mass.
 max_path_cost : int64[·], sums of so many of the highest prices, of most tests on a path.
 p, unit, labels, least : int64, what a leaf costs and a saving of 1 is worth, how many labels, and
     rows that a leaf must have.
+apart : whether some object costs something by its best label.
 """
 
 NUMBERS = np.dtype(
@@ -115,16 +117,18 @@ numbers : NUMBERS.
 """
 
 CountingScratch = namedtuple(
-    "CountingScratch", "rows block words both most loss mass busy joined order marks mask path"
+    "CountingScratch",
+    "rows block words both most loss mass least busy joined order marks mask path",
 )
 """rows : int64[objects].
 
 block : uint64[64].
 words : uint64, of all columns.
 both : int64[planes · columns].
-most, loss, mass, busy : int64[4 · columns], of the cells of sides s of one column and t of another,
-    at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass where tests cost
-    anything, and whether it may stand below the root.
+most, loss, mass, least, busy : int64[4 · columns], of the cells of sides s of one column and t of
+    another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass where tests
+    cost anything, what its objects and a test cost at least, and whether it may stand below the
+    root.
 joined, order : int64[columns], what trees cost that begin with each, and when it is counted.
 marks : uint64[columns], fingerprints of the sides 1.
 mask, path : uint64[·].
@@ -270,6 +274,17 @@ def mass_of(ground, node, c, s):
 
 
 @inner
+def floor_of(ground, node, c, s):
+    """What the objects of side s of the node's column c cost at least, divided by the cheapest
+    test.
+    """
+    plane = ground.labels + 2
+    with_c = node.ones[plane * node.numbers.columns + c]
+    apart = with_c if s == 1 else node.totals[plane] - with_c
+    return apart * ground.unit + node.numbers.cheapest * mass_of(ground, node, c, s)
+
+
+@inner
 def leaf_of(ground, node, c, s):
     """What side s of the node's column c costs as a leaf."""
     whole, most = np.int64(0), np.int64(0)
@@ -316,7 +331,7 @@ def bound_sides(ground, log, node, scratch):
         high = node.high[s * n : (s + 1) * n]
         for c in range(n):
             high[c] = leaf[c]
-            two[c] = 2 * ground.p + node.numbers.cheapest * mass_of(ground, node, c, s)
+            two[c] = 2 * ground.p + floor_of(ground, node, c, s)
         for level in range(levels_of(leaves)):
             first = (2 * level + s) * n
             low, own = node.low[first : first + n], node.own[first : first + n]
@@ -367,18 +382,17 @@ def count_column(ground, node, scratch, c):
     p = ground.p
     depth = node.numbers.depth - 1
     leaves = node.numbers.leaves
-    cheapest, priced = node.numbers.cheapest, is_priced(ground)
+    priced = is_priced(ground)
     for s in range(2):
         two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
-        floor = p + cheapest * mass
+        floor = p + floor_of(ground, node, c, s)
         losses_0, losses_1 = scratch.loss[cell : cell + n], scratch.loss[cell + n : cell + 2 * n]
         busy_0, busy_1 = scratch.busy[cell : cell + n], scratch.busy[cell + n : cell + 2 * n]
-        masses_1 = scratch.mass[cell + n : cell + 2 * n]
+        least_1 = scratch.least[cell + n : cell + 2 * n]
         for f in range(n):
             one, other = losses_0[f], losses_1[f]
             test_cost = ground.price[node.columns[f]] * mass if priced else np.int64(0)
-            below_1 = cheapest * masses_1[f] if priced else np.int64(0)
-            below_0 = floor - p - below_1 if priced else np.int64(0)
+            below_1, below_0 = least_1[f], floor - p - least_1[f]
             open_0, open_1 = one > p + below_0, other > p + below_1
             beside_leaf = min(
                 one + below_1 if open_1 else NEVER,
@@ -426,7 +440,7 @@ def fill_cell(node, scratch, plane, c, cell, out):
 @inner
 def count_cells(ground, node, scratch, c):
     """Write into ``scratch`` the cells of column c, counted against all, and the others: ``most``,
-    ``loss``, ``mass`` and ``busy``.
+    ``loss``, ``mass``, ``least`` and ``busy``.
     """
     n, p, unit, priced = node.numbers.columns, ground.p, ground.unit, is_priced(ground)
     path, beside = node.numbers.path, node.numbers.beside
@@ -435,6 +449,7 @@ def count_cells(ground, node, scratch, c):
         loss = scratch.loss[cell * n : (cell + 1) * n]
         mass = scratch.mass[cell * n : (cell + 1) * n]
         busy = scratch.busy[cell * n : (cell + 1) * n]
+        least = scratch.least[cell * n : (cell + 1) * n]
         fill_cell(node, scratch, 0, c, cell, loss)
         for f in range(n):
             most[f] = loss[f]
@@ -446,9 +461,17 @@ def count_cells(ground, node, scratch, c):
             busy[f] = loss[f] * unit
             loss[f] = unit * most[f] - busy[f]
             most[f] = unit * most[f]
+        if ground.apart:
+            fill_cell(node, scratch, ground.labels + 2, c, cell, mass)
+            for f in range(n):
+                least[f] = unit * mass[f]
+        elif priced:
+            for f in range(n):
+                least[f] = 0
         if priced:
             fill_cell(node, scratch, ground.labels + 1, c, cell, mass)
             for f in range(n):
+                least[f] += node.numbers.cheapest * mass[f]
                 busy[f] += beside * mass[f]
                 most[f] += path * mass[f]
         for f in range(n):
