@@ -18,8 +18,8 @@ from arboretum.proof.subtables import Subtables
 
 if TYPE_CHECKING:
     from arboretum.proof.additive import Additive
-    from arboretum.proof.confusion import Confusion
     from arboretum.proof.deviation import Deviations
+    from arboretum.proof.lines import Lines
     from arboretum.proof.sums import Sums
 
 
@@ -79,9 +79,7 @@ def check(
     return _check_end(proof, problem, rules)
 
 
-def rules_of(
-    proof: Proof, problem: Problem
-) -> Subtables | Additive | Deviations | Sums | Confusion:
+def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviations | Sums | Lines:
     """What checks the records of a log."""
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof.header["tests"])
@@ -97,13 +95,17 @@ def rules_of(
         from arboretum.proof.confusion import Confusion
 
         return Confusion.of(problem, proof)
+    if proof.header["shape"] == "ranking":
+        from arboretum.proof.areas import Areas
+
+        return Areas.of(problem, proof)
     from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
 
 
 def _check_end(
-    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations | Sums | Confusion
+    proof: Proof, problem: Problem, rules: Subtables | Additive | Deviations | Sums | Lines
 ) -> Accepted:
     """What the proof shows, once its end claims no more than its records do, and a tree that costs
     what it says and that the run allows.  Raises VerificationError.

@@ -1,37 +1,41 @@
-"""From the lines of a search to a proof of a loss of false positives and false negatives: the lines
-that the bound needs, what shows their least costs, and of the fronts' sets the tests that are not
-asked.
+"""From the lines of a search to a proof of a value that they bound: the lines that the bound needs,
+what shows their least costs, and of the fronts' sets the tests that are not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.errors import VerificationError
+from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.tree import Tree
-from arboretum.proof.confusion import DEAREST, FEW, ROUNDING, Confusion
+from arboretum.proof.areas import Areas
+from arboretum.proof.confusion import Confusion
 from arboretum.proof.extract import Extraction, Memo
 from arboretum.proof.fronts import MOST_SETS, Waiting, all_below
+from arboretum.proof.ground import MOST
+from arboretum.proof.lines import DEAREST, ROUNDING, Lines
 from arboretum.proof.writing import ProofWriter
 
 
 @attrs.frozen(eq=False)
 class KnownLine:
-    """a · false positives + b · false negatives + p · leaves, in whole multiples of the weights'
-    common divisor, and what is remembered of it.
+    """A line with what is remembered of it.
 
-    least : what no tree costs less than.
+    name : as a log names it, weights in whole multiples of the weights' common divisor: (a, b, p)
+        of a · false positives + b · false negatives + p · leaves; (lengths, gains, q, p) of
+        tangents, see :mod:`arboretum.proof.areas`.
+    least : what no tree costs less than; None: as much as can be shown.
     """
 
-    a: int
-    b: int
-    p: int
-    least: int
-    memo: Memo | None
+    name: tuple[Any, ...]
+    least: int | None
+    memo: Memo | None = None
 
 
 @attrs.frozen
@@ -70,53 +74,72 @@ def write_lines(
     Where trees are left that are too many to go through, it shows what the lines show.
     Raises VerificationError where a line's least cost cannot be shown.
     """
-    lines = [line for line in lines if min(line.a, line.b, line.p) > 0 and line.p < DEAREST]
-    rules = Confusion(
-        problem, log.header["tests"], [(line.a, line.b, line.p) for line in lines], -1, bound
-    )
+    lam = float(sure(problem.parts.objective).lam)  # type: ignore[attr-defined]
+    # the last of a name is what a leaf costs
+    lines = [line for line in lines if line.name[-1] < DEAREST and (line.name[-1] > 0) == (lam > 0)]
+    kind = Areas if shape_of(problem.parts.objective) is Shape.ranking else Confusion
+    rules = kind(problem, log.header["tests"], [line.name for line in lines], -1, bound)
     value = rules.cost_of(tree)
-    rules.target = bound = min(bound, value)
+    rules.target = bound = value if bound >= value - ROUNDING else bound
     limits = problem.parts.limits()
     most = tuple(-1 if one is None else one for one in (limits.max_depth, limits.max_leaves))
-    rules.least = [line.least - one.constant for line, one in zip(lines, rules.lines, strict=True)]
-    kept, left = needed(rules, most)
-    shown = min(bound, rules.of_many_leaves())
     log_of: dict[int, tuple[Extraction, Kept]] = {}
+
+    def show(k: int) -> int:
+        """Show what line k costs at least, and return that."""
+        if k not in log_of:
+            room, constant, goal = Kept(log), rules.lines[k].constant, lines[k].least
+            extraction = Extraction(room, problem, lines[k].memo, progress, rules.lines[k].rules)  # type: ignore[arg-type]
+            log_of[k] = extraction, room
+            least = extraction.show(MOST if goal is None else goal - constant, *most) + constant
+            if goal is not None and least < goal:
+                raise VerificationError(
+                    f"the proof shows that a line costs {least} at least, but the search claims "
+                    f"{goal}: please report this"
+                )
+            return least if goal is None else goal
+        return rules.least[k]
+
+    rules.least = [show(k) if one.least is None else one.least for k, one in enumerate(lines)]
+    kept, left, shown = needed(rules, most)
+    shown = min(bound, shown)
     for k in kept:
-        room = Kept(log)
-        extraction = Extraction(room, problem, lines[k].memo, progress, rules.lines[k].rules)  # type: ignore[arg-type]
-        least = extraction.show(rules.least[k], *most)
-        if least < rules.least[k]:
-            raise VerificationError(
-                f"the proof shows that a line costs {least + rules.lines[k].constant} at least, "
-                f"but the search claims {lines[k].least}: please report this"
-            )
-        log_of[k] = extraction, room
+        show(k)
     fronts = -1
     if len(left) and not kept:
-        shown = min(shown, float(left[:, 4].min()))
+        shown = min(shown, rules.least_left(left))
     elif len(left):
-        fronts = min(kept, key=lambda k: room_of(rules, left, k))
+        # that leaves least room above its least cost, in prices of a leaf
+        fronts = min(
+            kept,
+            key=lambda k: (rules.budget(left, k) - rules.least[k]) / max(rules.lines[k].p, 1),
+        )
         rules.fronts, (extraction, _) = fronts, log_of[fronts]
 
         def ask(here: Waiting, column: int, side: int, goal: int) -> int:
             depth = here.depth - 1 if here.depth > 0 else -1
             return extraction.show_side((*here.path, (column, side)), goal, depth)
 
+        below, least = rules.below(rules.budget(left, fronts)), rules.least_left(left)
         try:
-            trees = all_below(rules.below(left), ask, MOST_SETS)
-            shown = min(shown, rules.least_of_fronts(trees))
+            trees = all_below(below, rules.trees(), ask, MOST_SETS)
         except VerificationError:  # too many sets
-            fronts, shown = -1, min(shown, float(left[:, 4].min()))
+            fronts = -1
+        else:
+            least = rules.least_of_fronts(trees)
+            if least < bound - ROUNDING:
+                raise VerificationError(
+                    f"the proof finds a tree of the value {least}, but the search claims that none "
+                    f"is below {bound}: please report this"
+                )
+        shown = min(shown, least)
     counts = []
-    for extraction, room in log_of.values():
+    for extraction, room in map(log_of.__getitem__, kept):
         extraction.write()
         for words in room.words:
             log.append(words, room.records)
         counts.append(room.records)
-    ends = [
-        [lines[k].a, lines[k].b, lines[k].p, count] for k, count in zip(kept, counts, strict=True)
-    ]
+    ends = [[*lines[k].name, count] for k, count in zip(kept, counts, strict=True)]
     shown = bound if shown >= bound - ROUNDING else shown
     log.close(
         shown,
@@ -128,38 +151,21 @@ def write_lines(
     return Shown(shown, value)
 
 
-def needed(rules: Confusion, limits: tuple[int, ...]) -> tuple[list[int], np.ndarray]:
-    """The lines, by their places, that leave as little as all of them, and the steps that they
-    leave beside those of few leaves.
+def needed(rules: Lines, limits: tuple[int, ...]) -> tuple[list[int], np.ndarray, float]:
+    """The lines, by their places, that leave as little as all of them; what they leave; and the
+    least value of what is looked at without them.
     """
-    every = list(rules.lines), list(rules.least)
-    few_ok: list[bool] = []
+    lines, least = rules.lines, rules.least
 
-    def left_by(kept: Sequence[int]) -> np.ndarray:
-        rules.lines = [every[0][k] for k in kept]
-        rules.least = [every[1][k] for k in kept]
-        left = rules.steps_left()
-        if len(left) and left[:, 0].min() <= FEW:
-            if not few_ok:
-                few = rules.least_of_few_leaves(*limits)
-                few_ok.append(few >= rules.target - ROUNDING)
-            if few_ok[0]:
-                left = left[left[:, 0] > FEW]
-        return left
+    def left_by(kept: Sequence[int]) -> tuple[np.ndarray, float]:
+        rules.lines, rules.least = [lines[k] for k in kept], [least[k] for k in kept]
+        return rules.left_by_lines(*limits)
 
-    kept = list(range(len(every[0])))
-    left = left_by(kept)
+    kept = list(range(len(lines)))
+    left, shown = left_by(kept)
     for k in list(kept):
         fewer = [one for one in kept if one != k]
-        if fewer and not len(left) and not len(left_by(fewer)):
+        if fewer and np.array_equal(left_by(fewer)[0], left):
             kept = fewer
-    rules.lines, rules.least = every
-    return kept, left
-
-
-def room_of(rules: Confusion, left: np.ndarray, k: int) -> float:
-    """By how many leaves' price trees of the steps that are left may cost more than a line's
-    least.
-    """
-    line, rules.fronts = rules.lines[k], k
-    return (rules.below(left).budget - line.constant - rules.least[k]) / line.p
+    rules.lines, rules.least = lines, least
+    return kept, left, shown

@@ -37,8 +37,9 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
+WHOLE = "additive", "confusion", "ranking"
 FLOATS = "complexity", "deviation", "sums"
-"""Shapes whose bounds are numbers in floating point."""
+"""Shapes whose records have bounds in whole numbers, and in floating point."""
 NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
 """Why a record is refused, whatever it says."""
 UNIT = re.compile(r"-?[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?", re.ASCII)
@@ -88,8 +89,8 @@ class End(TypedDict):
 
     bound, value : shown of all objects, and that of the tree, in units of the log; ``value`` and
         ``tree`` None where it holds none.
-    records : how many it holds.   lines, fronts : of a confusion alone, see
-        :mod:`arboretum.proof.confusion`.
+    records : how many it holds.   lines, fronts : of a confusion or a ranking alone, see
+        :mod:`arboretum.proof.lines`.
     """
 
     bound: float
@@ -227,9 +228,9 @@ def _refuse(values: object, wanted: Mapping[str, object]) -> None:
 
 def _refuse_header(header: Header) -> None:
     """Raise ValueError where a field of the header has a value that no writer writes."""
-    if header["shape"] not in ("additive", "confusion", *FLOATS):
+    if header["shape"] not in (*WHOLE, *FLOATS):
         raise ValueError(
-            f"its shape is additive, confusion, {', '.join(FLOATS[:-1])} or {FLOATS[-1]}; "
+            f"its shape is {', '.join((*WHOLE, *FLOATS[:-1]))} or {FLOATS[-1]}; "
             f"got {brief(header['shape'])}"
         )
     if not UNIT.fullmatch(header["unit"]):

@@ -1,29 +1,30 @@
-"""All trees that cost at most so much by a line, as far as no other beats them in false positives,
-false negatives and leaves.
+"""All trees that cost at most so much by a line, as far as no other beats them: in false positives,
+false negatives and leaves, or in their ROC curve and leaves.
 
-A tree on a set S costs a f + b g + p h; C is what it may cost.  low(S) is a cost that no tree on S
-is below: that of a leaf or of two leaves without an error that could be saved, whichever is less,
-or what the records of the line show::
+C is what a tree may cost.  low(S) is a cost that no tree on the set S is below: that of a leaf or
+of two leaves in which each object has its best answer, whichever is less, or what the records of
+the line show::
 
     the set of all objects waits, with C
     from the largest set down, S waiting with the budget B:
         for each test that leaves enough rows on both sides, low(one) + low(rest) ≤ B:
             keep it; one waits with at least B − low(rest), rest with at least B − low(one)
     from the smallest set up:
-        front(S) ← the leaf, by both answers, and all sums of a tree in front(one) and one in
-                   front(rest) of the tests kept, those that cost at most B;
-                   of these such that no other has no more of all three
+        front(S) ← the leaf, and all pairs of a tree in front(one) and one in front(rest) of the
+                   tests kept, those that cost at most B; of these such that no other beats
     front(all objects) is returned
 
 A side has fewer objects than its set, so that B is final when S is taken.  A tree within C has
-sides within their budgets; a side's tree that another beats costs no less, as a, b and p are above
-0, and whatever stands beside it, the whole is no better with it than with the other.
+sides within their budgets; a side's tree that another beats costs no less (which whoever says what
+beats has to show), and whatever stands beside it, the whole is no better with it than with the
+other.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -62,13 +63,15 @@ class Below:
     """Which trees are gone through.
 
     has : uint8[objects, columns].   weights : int64[objects, 3], of both classes, and rows.
-    costs : int64[2, objects], where a leaf says the second class, and the first.
+    answers : int64[answers, 2], what a weight of each class costs in a leaf that says so.
+    base : int64[objects], what each costs besides what records count.
     p : of a leaf.   budget : C.   depth : tests on a path; −1: any.   least : rows in a leaf.
     """
 
     has: np.ndarray
     weights: np.ndarray
-    costs: np.ndarray
+    answers: np.ndarray
+    base: np.ndarray
     p: int
     budget: int
     depth: int
@@ -97,23 +100,38 @@ Asked = Callable[[Waiting, int, int, int], int]
 """What is known of a side of a column of a set, once more than so much was asked for."""
 
 
-def all_below(below: Below, ask: Asked | None = None, most_sets: int = MOST_SETS) -> np.ndarray:
-    """Return int64[trees, 3]: false positives, false negatives and leaves of the trees of all
-    objects that cost at most the budget and that no other beats.
+class Trees(Protocol):
+    """How the trees of a set are kept: in something that has a length, their number."""
+
+    def of_leaf(self, held: np.ndarray) -> Any:
+        """Return the trees of one leaf.   held : int64[3], weights of both classes, and rows."""
+
+    def of_sides(self, one: Any, rest: Any, budget: int) -> Any:
+        """Return those of a test, of all pairs of trees of its sides; what costs more than the
+        budget may be left out.
+        """
+
+    def front(self, found: list[Any], budget: int) -> Any:
+        """Return those of several that cost at most the budget, but for such as others beat."""
+
+
+def all_below(
+    below: Below, trees: Trees, ask: Asked | None = None, most_sets: int = MOST_SETS
+) -> Any:
+    """Return the trees of all objects that cost at most the budget and that no other beats.
 
     ask : shows more of a side (:mod:`arboretum.proof.extract_lines`), before its set is taken.
     Raises VerificationError where more sets would be gone through than ``most_sets``.
     """
-    taken = sets_below(below, ask, most_sets)
-    return fronts_of(below, taken)
+    return fronts_of(trees, sets_below(below, ask, most_sets))
 
 
 def sets_below(below: Below, ask: Asked | None, most_sets: int) -> list[tuple[Key, Waiting]]:
     """The sets that trees within the budget meet, the largest first, with the tests kept."""
     everyone = np.ones(len(below.has), np.bool_)
     has, weights = below.has.astype(np.float64), below.weights
-    base = below.costs.min(axis=0)
-    numbers = np.column_stack([weights, base]).astype(np.float64)
+    cheapest = (weights[:, :2] @ below.answers.T).min(axis=1)
+    numbers = np.column_stack([weights, cheapest, below.base]).astype(np.float64)
     first = Waiting(everyone, below.depth, below.budget, (), weights.sum(axis=0), [])
     sets: dict[Key, Waiting] = {key_of(everyone, below.depth): first}
     order = [(-len(everyone), next(iter(sets)))]
@@ -128,7 +146,7 @@ def sets_below(below: Below, ask: Asked | None, most_sets: int) -> list[tuple[Ke
             continue
         rows = np.flatnonzero(here.members)
         mine = numbers[rows]
-        inside = has[rows].T @ mine  # [columns, 4]
+        inside = has[rows].T @ mine  # [columns, 5]
         sums = np.stack([inside, mine.sum(axis=0) - inside]).astype(np.int64)
         depth = here.depth - 1 if here.depth > 0 else -1
         low = lows_of(below, sums, depth)
@@ -137,7 +155,7 @@ def sets_below(below: Below, ask: Asked | None, most_sets: int) -> list[tuple[Ke
         if not len(columns):
             continue
         low = low[:, columns]
-        constant = sums[:, columns, 3]
+        constant = sums[:, columns, 4]
         known = below.side.known(here.members, columns, depth) + constant
         low = np.maximum(low, known)
         seen = set()
@@ -178,44 +196,54 @@ def key_of(members: np.ndarray, depth: int) -> Key:
 
 
 def lows_of(below: Below, sums: np.ndarray, depth: int) -> np.ndarray:
-    """int64[…], what trees cost at least on sets of these sums, int64[…, 4]: weights of both
-    classes, rows, and what objects cost at least.
+    """int64[…], what trees cost at least on sets of these sums, int64[…, 5]: weights of both
+    classes, rows, what objects cost at least, and besides what records count.
     """
-    (a, b), p = slopes_of(below), below.p
-    leaf = np.minimum(a * sums[..., 0], b * sums[..., 1]) + p
-    found: np.ndarray = leaf if depth == 0 else np.minimum(leaf, 2 * p + sums[..., 3])
+    leaf = (sums[..., :2] @ below.answers.T).min(axis=-1) + below.p
+    found: np.ndarray = leaf if depth == 0 else np.minimum(leaf, 2 * below.p + sums[..., 3])
     return found
 
 
-def slopes_of(below: Below) -> tuple[int, int]:
-    """What a unit of false positives costs, and of false negatives."""
-    found = []
-    for k in (0, 1):
-        u = int(below.weights[:, k].argmax())
-        found.append(int(below.costs[k, u] // below.weights[u, k]))
-    return found[0], found[1]
-
-
-def fronts_of(below: Below, taken: list[tuple[Key, Waiting]]) -> np.ndarray:
-    """The front of the first of these sets, int64[trees, 3].  Raises VerificationError where more
-    than MOST_PAIRS trees would be made.
+def fronts_of(trees: Trees, taken: list[tuple[Key, Waiting]]) -> Any:
+    """The front of the first of these sets.  Raises VerificationError where more than MOST_PAIRS
+    trees would be made.
     """
-    (a, b), p = slopes_of(below), below.p
-    price = np.array([a, b, p])
-    front: dict[Key, np.ndarray] = {}
+    front: dict[Key, Any] = {}
     pairs = 0
     for key, here in reversed(taken):
-        n, g, _ = here.leaf.tolist()
-        found = [np.array([[n, 0, 1], [0, g, 1]])]
+        found = [trees.of_leaf(here.leaf)]
         for one, rest in here.sides:
             pairs += len(front[one]) * len(front[rest])
             if pairs > MOST_PAIRS:
                 raise VerificationError(f"its fronts have more than {MOST_PAIRS:,} pairs of trees")
-            found.append((front[one][:, None] + front[rest][None]).reshape(-1, 3))
-        trees = np.concatenate(found)
-        trees = trees[trees @ price <= here.budget]
-        front[key] = unbeaten(trees)
+            found.append(trees.of_sides(front[one], front[rest], here.budget))
+        front[key] = trees.front(found, here.budget)
     return front[taken[0][0]]
+
+
+@attrs.frozen(eq=False)
+class CountedTrees:
+    """Trees as int64[trees, 3]: false positives, false negatives and leaves.  One beats another
+    that has no less of any; that costs no less, as no price is below 0.
+
+    price : int64[3], what each of these costs.
+    """
+
+    price: np.ndarray
+
+    def of_leaf(self, held: np.ndarray) -> np.ndarray:
+        """By both answers."""
+        return np.array([[held[0], 0, 1], [0, held[1], 1]])
+
+    def of_sides(self, one: np.ndarray, rest: np.ndarray, budget: int) -> np.ndarray:
+        """All sums of two."""
+        found: np.ndarray = (one[:, None] + rest[None]).reshape(-1, 3)
+        return found
+
+    def front(self, found: list[np.ndarray], budget: int) -> np.ndarray:
+        """Those within the budget that no other beats."""
+        trees = np.concatenate(found)
+        return unbeaten(trees[trees @ self.price <= budget])
 
 
 def unbeaten(trees: np.ndarray) -> np.ndarray:

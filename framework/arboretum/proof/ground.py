@@ -246,7 +246,7 @@ class Costs:
         lam, by_object = rational(objective.lam), hasattr(objective, "costs")
         p = Fraction(lam // unit) if by_object else lam / unit
         rounded = rounded or p != lam / unit
-        summed = np.zeros((int(group.max()) + 1, objects.n_classes), np.int64)
+        summed = np.zeros((int(group.max()) + 1, own.shape[1]), np.int64)
         np.add.at(summed, group, own)
         least = summed.min(axis=1)
         loss = summed - least[:, None]

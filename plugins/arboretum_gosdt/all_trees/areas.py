@@ -50,7 +50,7 @@ class RankedLoss:
     def __init__(self, objective: Any, of_class: np.ndarray, unit: float, most_leaves: int) -> None:
         self.objective, self.of_class = objective, of_class
         self.negatives, self.positives = of_class.sum(axis=0).tolist()
-        self._least: dict[Tangents, int] = {}
+        self.lines: dict[Tangents, int] = {}
         self._trees: list[np.ndarray] = []
         self._slopes = self._asked = (
             0.5 * (self._positions_and_lengths()[0] / objective.false_positive_limit()[0]) ** -0.5
@@ -87,12 +87,12 @@ class RankedLoss:
         value : R of the best tree; a bound that reaches it ends the search.
         """
         self._trees += [best] if all(one is not best for one in self._trees) else []
-        if len(self._least) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
+        if len(self.lines) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
             return None
         while self._again <= MOST_AGAIN:
-            slopes = self._find_best_slopes() if self._least else self._asked
+            slopes = self._find_best_slopes() if self.lines else self._asked
             found = Tangents(self, *self._round_pieces(slopes))
-            if found not in self._least:
+            if found not in self.lines:
                 self._asked = slopes
                 return found
             self._again += 1
@@ -110,8 +110,16 @@ class RankedLoss:
         self._again += bound < self._bound + PROGRESS * self.objective.lam
         if bound > self._bound:
             self._slopes, self._bound = self._asked, bound
-        self._least[cost] = least
+        self.lines[cost] = least
         self._trees += [] if leaves is None else [leaves]
+
+    def cost_near(self, leaves: np.ndarray, wrong: np.ndarray) -> Tangents:
+        """Return the tangents that bound a tree best.
+
+        leaves : int64[leaves, 2], weights of both classes.   wrong : not needed.
+        """
+        self._trees = [leaves]
+        return Tangents(self, *self._round_pieces(self._find_best_slopes()))
 
     def lower_bound(self, value: float) -> float:
         """Return a bound that no tree's value is below; at most ``value``."""
@@ -123,13 +131,13 @@ class RankedLoss:
 
         Negative room says that no such tree exists.  Some tangents must have been searched.
         """
-        cost = max(self._least, key=lambda one: one.value_of_cost(self._least[one]))
+        cost = max(self.lines, key=lambda one: one.value_of_cost(self.lines[one]))
         theta, unit = self.objective.false_positive_limit()
         # no two leaves are better, and one is not
         if value <= 1 - theta / unit + 2 * self.objective.lam:
             return Room(cost, -1, -1.0)
         budget = cost.budget_below(value)
-        return Room(cost, budget, (budget - self._least[cost]) / max(cost.p, 1))
+        return Room(cost, budget, (budget - self.lines[cost]) / max(cost.p, 1))
 
     def _find_best_slopes(self) -> np.ndarray:
         """Return float64[pieces], slopes of tangents that bound all known trees best, not far from
@@ -251,6 +259,16 @@ class Tangents:
             math.floor(rational(self.loss.objective.lam) * self._scale * self.q),
             MOST // (4 * len(self.loss.of_class)),
         )
+
+    @property
+    def name(self) -> tuple[list[int], list[int], int, int]:
+        """As a proof names it (:mod:`arboretum.proof.areas`)."""
+        return [*self.lengths], [*self.gains], self.q, self.p
+
+    @property
+    def constant(self) -> int:
+        """What a tree of cost 0 costs by the tangents themselves."""
+        return -self.q * int(self._gain.max(axis=1).sum())
 
     @property
     def _gain(self) -> np.ndarray:

@@ -8,7 +8,7 @@ leave most room, leave little or nothing of these regions.
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import attrs
 import numpy as np
@@ -63,6 +63,12 @@ class Line:
     b: int
     p: int
     q: int = 1
+    constant: ClassVar[int] = 0
+
+    @property
+    def name(self) -> tuple[int, int, int]:
+        """As a proof names it."""
+        return self.a, self.b, self.p
 
     @property
     def cost(self) -> np.ndarray:
@@ -264,7 +270,16 @@ class MonotoneLoss:
         row : of the region, of trees of ``region.leaves[row]`` leaves.
         step : of the region's steps.
         """
-        fp, fn = float(region.fp[step]), float(region.fn[row, step])
+        return self._line_at(float(region.fp[step]), float(region.fn[row, step]))
+
+    def cost_near(self, leaves: np.ndarray, wrong: np.ndarray) -> Line:
+        """Return the line that weighs errors as the loss grows at a tree.
+
+        leaves : not needed.   wrong : int64[2], its false positives and false negatives.
+        """
+        return self._line_at(*wrong.astype(float).tolist())
+
+    def _line_at(self, fp: float, fn: float) -> Line:
         dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
         grows = (
             (float(self.loss(fp + dx, fn)) - here) / dx,

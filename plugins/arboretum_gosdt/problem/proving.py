@@ -13,11 +13,11 @@ import numpy as np
 from arboretum.api import (
     CapabilityError,
     Context,
-    Shape,
+    Problem,
     Solution,
+    Tree,
     VerificationError,
     heard,
-    shape_of,
     sure,
 )
 
@@ -130,22 +130,12 @@ def _write_proof(
 
 
 def prove_lines(path: str, search: Any, found: Solution, context: Context) -> Solution:
-    """Write the proof of a bound of a loss of false positives and false negatives; returns the
-    solution, with a note where none could be written, or where it shows less.
+    """Write the proof of a bound of a loss of false positives and false negatives, or of an area;
+    returns the solution, with a note where none could be written, or where it shows less.
 
     search : :class:`arboretum_gosdt.solvers.fronts.NonDominatedSearch` after its search.
     Raises as :func:`prove`.
     """
-    objective = sure(search.problem.parts.objective)
-    reason = (
-        "of areas under a curve there is none yet"
-        if shape_of(objective) is not Shape.confusion
-        else "where leaves cost nothing, there are no lines; set objective.lam"
-        if not objective.lam
-        else ""
-    )
-    if reason:
-        return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     return _heard(found, context, lambda within: _write_lines(path, search, found, within))
 
 
@@ -170,17 +160,18 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
     """As :func:`prove_lines`, of a search whose loss has lines."""
     from arboretum.api import KnownLine, Memo, ProofWriter, write_lines
 
+    problem = search.problem
     lines = [
         KnownLine(
-            line.a,
-            line.b,
-            line.p,
-            least,
+            line.name,
+            least + line.constant,
             Memo(*search.remembered[line].memo_for_proof()) if line in search.remembered else None,
         )
         for line, least in search.loss.lines.items()
     ]
-    problem = search.problem
+    if not sure(problem.parts.objective).lam:  # nothing is searched where leaves cost nothing
+        near = search.loss.cost_near(*held_by(sure(found.tree), problem))
+        lines = [KnownLine(near.name, None)]
     tests = name_tests(search, search.merged.tests.tolist())
     with ProofWriter(path, problem, tests=tests, unit=Fraction(1), seed=context.seed) as log:
         shown = write_lines(
@@ -190,6 +181,20 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         return found
     note = f"the proof shows {shown.bound:g} only: too many trees are near the best"
     return attrs.evolve(found, notes=(*found.notes, note))
+
+
+def held_by(tree: Tree, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64[leaves, 2], what leaves of a tree hold of two classes, and int64[2], its false
+    positives and false negatives, in whole units of weight.
+    """
+    objects, mass = problem.objects, problem.objects.exact_weights[0]
+    at = tree.apply(objects.table)[objects.row_of_object]
+    held = np.zeros((tree.n_nodes, 2), np.int64)
+    np.add.at(held, (at, objects.label), mass)
+    wrong = np.zeros(2, np.int64)
+    missed = tree.predict(objects.table)[objects.row_of_object] != objects.label
+    np.add.at(wrong, objects.label[missed], mass[missed])
+    return held[held.any(axis=1)], wrong
 
 
 def tests_of_features(attempt: Any, n: int) -> list[int]:

@@ -64,6 +64,10 @@ class BoundedLoss(Protocol):
     """A loss that additive costs bound; R(d) = loss + λ · leaves."""
 
     curves: bool
+    lines: dict[Any, int]
+    """Costs that were searched, and what no tree costs less than: each with ``name`` and
+    ``constant``, of what a proof says of it.
+    """
 
     @property
     def columns(self) -> np.ndarray:
@@ -86,6 +90,9 @@ class BoundedLoss(Protocol):
         """Record that no tree costs less than ``least``, and the leaves of one that costs so
         much.
         """
+
+    def cost_near(self, leaves: np.ndarray, wrong: np.ndarray) -> Any:
+        """Return the cost that bounds trees near a tree best, by its leaves or its errors."""
 
     def lower_bound(self, value: float) -> float:
         """Return a bound that no tree's R is below; at most ``value``."""
@@ -115,8 +122,8 @@ class NonDominated:
 
     proof: str = param(
         "",
-        "file for the proof of the bound (arboretum verify checks it), of losses of false "
-        "positives and false negatives, written after the search; nothing: none",
+        "file for the proof of the bound (arboretum verify checks it), written after the search; "
+        "nothing: none",
         writes=True,
     )
 

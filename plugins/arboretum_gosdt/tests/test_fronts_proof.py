@@ -1,4 +1,6 @@
-"""Proofs of losses of false positives and false negatives, against every tree of tiny tables."""
+"""Proofs of losses of false positives and false negatives, and of areas, against every tree of tiny
+tables.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,20 @@ from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.fronts import all_below, unbeaten
 from arboretum.testing.effort import tries
+from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.monotone import MonotoneLoss
-from arboretum_gosdt.problem.ranked import Auc, FScore
+from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.solvers.fronts import NonDominated, NonDominatedSearch
 
-KINDS = [FScore, lambda lam: FScore(lam=lam, beta=2.0), GMean, Jaccard]
+KINDS = [
+    FScore,
+    lambda lam: FScore(lam=lam, beta=2.0),
+    GMean,
+    Jaccard,
+    Auc,
+    lambda lam: PartialAuc(lam=lam, theta=0.3),
+    lambda lam: PartialAuc(lam=lam, theta=0.5, normalised=True),
+]
 
 
 def proven(problem, path, context=Context()):
@@ -33,7 +44,8 @@ def proven(problem, path, context=Context()):
 def drawn(seed, kind, n_rows=None, n_columns=None):
     """A problem of two classes, with limits in turn; None where it has one class."""
     rng = np.random.default_rng([seed, kind, 7])
-    objective = KINDS[kind](lam=float(rng.choice([0.005, 0.02, 0.05, 0.2])))
+    free = seed % 4 == 1 and seed % 3 == 0  # within a depth, leaves may cost nothing
+    objective = KINDS[kind](lam=0.0 if free else float(rng.choice([0.005, 0.02, 0.05, 0.2])))
     problem = tiny_problem(seed, raw=seed % 5 == 0, n_rows=n_rows, n_columns=n_columns)
     if len(np.unique(problem.objects.label)) != 2 or problem.objects.n_classes != 2:
         return None
@@ -64,11 +76,10 @@ def test_a_proof_shows_the_optimum_of_all_trees_and_no_more(
     if lines == 1:
         monkeypatch.setattr(confusion, "STEPS", 2)
         monkeypatch.setattr(confusion, "MOST_STEPS", 0)
-    made = MonotoneLoss.next_cost
+    loss = MonotoneLoss if kind < KINDS.index(Auc) else RankedLoss
+    made = loss.next_cost
     monkeypatch.setattr(
-        MonotoneLoss,
-        "next_cost",
-        lambda self, *at: made(self, *at) if len(self.lines) < lines else None,
+        loss, "next_cost", lambda self, *at: made(self, *at) if len(self.lines) < lines else None
     )
     tried = fronts = 0
     for seed in seeds:
@@ -186,7 +197,7 @@ def test_the_proof_of_another_objective_is_refused(written):
     for other in (FScore(lam=0.013), FScore(lam=0.01, beta=2.0), Jaccard(lam=0.01)):
         with pytest.raises(VerificationError):
             check(proof, limited(problem, objective=other))
-    with pytest.raises(VerificationError, match="is of shape 'ranking'"):
+    with pytest.raises(VerificationError, match="of its run is of shape 'ranking'"):
         check(proof, limited(problem, objective=Auc(lam=0.01)))
 
 
@@ -254,11 +265,23 @@ def test_fronts_of_too_many_sets_are_left_out_and_said(tmp_path, monkeypatch):
     raise AssertionError("no table of these leaves trees to its fronts")
 
 
-@pytest.mark.parametrize("objective", [Auc(lam=0.02), FScore(lam=0.0)], ids=lambda one: one.name)
-def test_where_no_proof_is_known_a_note_says_so(objective, tmp_path):
-    problem = limited(larger(0, max_depth=2), objective=objective)
-    found, _ = proven(problem, tmp_path / "proof")
-    assert "no proof is written" in found.notes[-1] and not (tmp_path / "proof").exists()
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_where_leaves_cost_nothing_a_depth_is_proven(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(confusion, "MOST_LEAVES", 5)  # no number of leaves is too many
+    for seed in range(tries(4)):
+        problem = limited(larger(seed, n=100, max_depth=2 + seed % 2), objective=KINDS[kind](lam=0))
+        found, problem = proven(problem, tmp_path / "proof")
+        proof = read(tmp_path / "proof")
+        accepted = check(proof, problem)
+        assert not found.notes
+        assert accepted.lower_bound == accepted.value == pytest.approx(found.value, abs=1e-12)
+        line = proof.end["lines"][0]
+        with pytest.raises(VerificationError, match="where λ is"):
+            check(with_end(proof, lines=[[*line[:-2], 1, line[-1]]]), problem)
+        with pytest.raises(VerificationError, match="where λ is"):
+            check(proof, limited(problem, objective=KINDS[kind](lam=0.01)))
+        with pytest.raises(VerificationError, match="but its records show"):
+            check(with_end(proof, bound=found.value + 1e-4, value=None, tree=None), problem)
 
 
 def test_what_was_not_tried_of_the_loss_is_said(tmp_path, monkeypatch):
@@ -324,8 +347,8 @@ def test_all_trees_below_a_cost_are_gone_through():
         )
         costs = sorted(a * fp + b * fn + p * leaves for fp, fn, leaves in trees)
         budget = costs[0] + int(rng.integers(0, 5 * p + 4))
-        below = attrs.evolve(rules.below(np.zeros((1, 5))), budget=budget, depth=depth, least=least)
-        found = {tuple(tree) for tree in all_below(below).tolist()}
+        below = attrs.evolve(rules.below(budget), depth=depth, least=least)
+        found = {tuple(tree) for tree in all_below(below, rules.trees()).tolist()}
         allowed = [tree for tree in trees if np.dot(tree, (a, b, p)) <= budget]
         assert found == {tuple(tree) for tree in unbeaten(np.array(allowed)).tolist()}
         met += len(found) > 2

@@ -1,0 +1,287 @@
+"""What values of a whole tree share that sums bound: lines, which records show, and fronts of what
+these leave.
+
+A line is an additive cost of leaves by what they hold of two classes: with N of the first and P of
+the second a leaf costs min_k (a_k N + b_k P) + p, over its answers k.  Records show of it that
+every tree costs L or more: they are records of an additive objective, and are checked as such
+(:mod:`.additive`), each line's by itself.  What lines say of a value, and which of its trees they
+leave, is the value's own matter (:mod:`.confusion`, :mod:`.areas`); what they leave is gone through
+by one of them (:mod:`.fronts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+
+from arboretum.errors import VerificationError, sure
+from arboretum.interfaces.method import Problem
+from arboretum.model.tree import Tree
+from arboretum.proof.additive import Additive
+from arboretum.proof.format import Proof
+from arboretum.proof.fronts import Below, Side, Trees, all_below
+from arboretum.proof.ground import MOST, Columns, common_divisor, decimals
+
+ROUNDING = 1e-9
+"""Of values, which are about 1."""
+DEAREST = 1 << 48
+"""What a leaf costs stays below."""
+
+
+@attrs.frozen
+class LineObjective:
+    """What a line costs, as additive records count it.
+
+    answers : (a, b) of each, for whole multiples of ``divisor``.   lam : of a leaf.
+    """
+
+    kind: ClassVar[str] = "objective"
+    shape: ClassVar[str] = "additive"
+    name: ClassVar[str] = "line"
+
+    answers: tuple[tuple[int, int], ...]
+    lam: int
+    divisor: Fraction
+
+    def factors(self, weights: Sequence[Fraction]) -> list[Fraction]:
+        """Of each class the same: no weight matters but the row's."""
+        return [1 / self.divisor] * len(weights)
+
+    def errors(self, n_classes: int) -> list[list[int]]:
+        """errors[y][k] of two classes, the second being the positive one."""
+        return [[answer[y] for answer in self.answers] for y in range(n_classes)]
+
+
+@attrs.frozen(eq=False)
+class Line:
+    """A line with what checks its records.
+
+    name : as the log names it.
+    answers : int64[answers, 2], (a, b).   p : of a leaf.
+    base : int64[merged objects], what each costs besides what records count.
+    """
+
+    name: tuple[Any, ...]
+    answers: np.ndarray
+    p: int
+    base: np.ndarray
+    rules: Additive
+
+    @property
+    def constant(self) -> int:
+        """What every tree costs besides what records count."""
+        return int(self.base.sum())
+
+
+class Lines:
+    """Checks the records of each line, and what the end makes of them.
+
+    lines : those of the log.   fronts : the line by which the rest is gone through; −1: none.
+    target : the bound that is claimed.   least : what no tree costs less than, by each line.
+    mass : int64[problem's objects], weights in multiples of their common divisor.
+    weights : int64[objects, 3], of both classes and rows, of the merged objects.
+    unit : of a weight.   total : int64[2], weights of both classes.
+    """
+
+    slack = ROUNDING
+    assumed = ""
+    form: ClassVar[str]
+    """How an end names a line, as a message says it; the number of its records is last."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        tests: Sequence[int | list[int]],
+        lines: Sequence[Sequence[Any]],
+        fronts: int,
+        target: float,
+    ) -> None:
+        """Raises VerificationError for lines that are none, and whatever refuses the objective.
+
+        lines : of each what the log names it by.
+        """
+        objective: Any = problem.parts.objective
+        objective.classes_of(problem)
+        self.problem, self.tests, self.target = problem, tests, target
+        self.objective, self.lam = objective, float(objective.lam)
+        objects = problem.objects
+        different, which = np.unique(objects.weight, return_inverse=True)
+        exact = decimals(different)
+        self.divisor = common_divisor(exact)
+        whole = [int(weight / self.divisor) for weight in exact]
+        if float(np.array(whole, float)[which].sum()) >= MOST:
+            raise VerificationError("weights without their common divisor exceed 2^53 together")
+        self.columns = Columns.of(objects)
+        self.weights = np.zeros((len(self.columns.has), 3), np.int64)
+        self.mass = np.array(whole, np.int64)[which]
+        np.add.at(self.weights, (self.columns.group, objects.label), self.mass)
+        np.add.at(self.weights[:, 2], self.columns.group, objects.count.astype(np.int64))
+        self.total, self.unit = self.weights[:, :2].sum(axis=0), float(self.divisor)
+        self._limits = problem.parts.limits()
+        self.prepare()
+        self.lines = [self._line(tuple(line)) for line in lines]
+        if not -1 <= fronts < len(self.lines):
+            raise VerificationError(f"the end goes through trees by line {fronts}, of {len(lines)}")
+        self.fronts = fronts
+        self._shown: dict[tuple[int, int], float] = {}
+        self.least: list[int] = []
+
+    counts: Sequence[int] = ()
+    """Records of each line, in the log's order."""
+
+    @classmethod
+    def of(cls, problem: Problem, proof: Proof) -> Self:
+        """The rules for a log.  Raises VerificationError where its end does not say of which lines
+        its records are.
+        """
+        end: Any = proof.end
+        lines, fronts = end.get("lines"), end.get("fronts")
+        if (
+            not isinstance(lines, list)
+            or not all(
+                isinstance(line, list) and line and _is_count(line[-1]) and cls.is_line(line[:-1])
+                for line in lines
+            )
+            or type(fronts) is not int
+            or sum(line[-1] for line in lines) != proof.n_records
+        ):
+            raise VerificationError(
+                f"the end of such a proof names its lines as {cls.form}, all of its records, and "
+                "the one of its fronts or -1"
+            )
+        rules = cls(
+            problem,
+            proof.header["tests"],
+            [line[:-1] for line in lines],
+            fronts,
+            float(end["bound"]),
+        )
+        rules.counts = [line[-1] for line in lines]
+        return rules
+
+    @classmethod
+    def is_line(cls, line: list[Any]) -> bool:
+        """Whether an end may name a line so."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Look at the objective, before any line.  Raises VerificationError."""
+
+    def costs_of(self, *line: Any) -> tuple[Sequence[tuple[int, int]], int]:
+        """The answers of a line, (a, b) each, and what a leaf costs it.  Raises VerificationError
+        for one that bounds nothing.
+        """
+        raise NotImplementedError
+
+    def _line(self, name: tuple[Any, ...]) -> Line:
+        answers, p = self.costs_of(*name)
+        objective: Any = LineObjective(tuple(answers), p, self.divisor)
+        parts = attrs.evolve(self.problem.parts, objective=objective, complexity=None)
+        problem = attrs.evolve(self.problem, parts=parts)
+        rules = Additive(problem, self.tests, Fraction(1), self.columns)
+        of = np.array(answers, np.int64)
+        cost = self.weights[:, :2] @ of.T
+        # a record counts what an object saves by each answer, less the most of that
+        saved = cost.max(axis=1, keepdims=True) - cost
+        base = cost.max(axis=1) - saved.sum(axis=1)
+        if np.abs(base.astype(float)).sum() >= MOST:
+            raise VerificationError("costs of a line exceed 2^53")
+        return Line(name, of, p, base, rules)
+
+    def refusals(self, proof: Proof, report: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+        """As of :class:`arboretum.proof.additive.Additive`, line by line."""
+        first = 0
+        for line, count in zip(self.lines, self.counts, strict=True):
+            at = proof.start[first : first + count + 1]
+            own = attrs.evolve(proof, words=proof.words[at[0] : at[-1]], start=at - at[0])
+
+            def further(n: int, first: int = first) -> None:
+                report(first + n)
+
+            for number, why in line.rules.refusals(own, further):
+                yield first + number, why
+            first += count
+
+    def root_bound(self, limits: tuple[int, int]) -> float:
+        """What follows of all trees, at most what is claimed; ``limits`` are their depth and
+        leaves.
+        """
+        if limits not in self._shown:
+            self.least = [line.rules.root_bound(limits) + line.constant for line in self.lines]
+            left, best = self.left_by_lines(*limits)
+            if len(left) and self.fronts >= 0:
+                below = self.below(self.budget(left, self.fronts))
+                best = min(best, self.least_of_fronts(all_below(below, self.trees())))
+            elif len(left):
+                best = min(best, self.least_left(left))
+            self._shown[limits] = min(self.target, best)
+        return self._shown[limits]
+
+    def left_by_lines(self, depth: int, leaves: int) -> tuple[np.ndarray, float]:
+        """What the lines leave of trees below the target, as an array of so many parts, and the
+        least value of those that were looked at without lines (∞: none was).
+        """
+        raise NotImplementedError
+
+    def least_left(self, left: np.ndarray) -> float:
+        """A bound of the values of trees that are left."""
+        raise NotImplementedError
+
+    def budget(self, left: np.ndarray, k: int) -> int:
+        """What trees that are left, and are below the target, cost at most by line k."""
+        raise NotImplementedError
+
+    def trees(self) -> Trees:
+        """How trees that are gone through are kept."""
+        raise NotImplementedError
+
+    def least_of_fronts(self, trees: Any) -> float:
+        """The least value of trees as :meth:`trees` keeps them, within the limit of leaves."""
+        raise NotImplementedError
+
+    def below(self, budget: int) -> Below:
+        """What is gone through by the line of the fronts: all trees that cost no more."""
+        line, limits = self.lines[self.fronts], self._limits
+        return Below(
+            has=self.columns.has,
+            weights=self.weights,
+            answers=line.answers,
+            base=line.base,
+            p=line.p,
+            budget=budget,
+            depth=-1 if limits.max_depth is None else limits.max_depth,
+            least=max(1, limits.min_leaf),
+            side=Side(line.rules, line.rules.kept),
+        )
+
+    def cost_of(self, tree: Tree) -> float:
+        """A tree's value, from where the rows come to rest.  Raises VerificationError where its
+        objective says something else.
+        """
+        raise NotImplementedError
+
+    def value(self, bound: Fraction | float) -> float:
+        """As the objective is reported."""
+        return float(bound)
+
+    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
+        """The objective's value of a tree of this cost."""
+        del tree
+        return float(cost)
+
+    def said_of(self, tree: Tree) -> float:
+        """What the objective says of a tree."""
+        return float(sure(self.problem.parts.objective).value(tree, self.problem))
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and 0 <= number < MOST
+
+
+def are_counts(numbers: object) -> bool:
+    """Whether something is a list of whole numbers from 0 on below 2^53."""
+    return isinstance(numbers, list) and all(map(_is_count, numbers))
