@@ -17,6 +17,7 @@ import numpy as np
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
+from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 
 
@@ -91,8 +92,27 @@ class ConfusionObjective(TwoClassObjective):
     def value(self, tree: Tree, problem: Problem) -> float:
         """Return the loss by the classes that the tree predicts, + λ · leaves.  Raises
         CapabilityError without two classes.
+
+        The loss is asked of the numbers that solvers and proofs ask it of, which count weights in
+        whole multiples of their unit: near the end of a root a sum's rounding would be 10⁻⁸.
         """
-        positives, negatives = self.classes_of(problem)
         rest, says = tree.resting, tree.label == 1
         wrong = rest[says, 0].sum(), rest[~says, 1].sum()
-        return float(self.loss(*wrong, positives, negatives)) + self.lam * int(tree.is_end.sum())
+        fp, fn, positives, negatives = _in_units(
+            np.array([*wrong, *self.classes_of(problem)]), problem.objects
+        )
+        return float(self.loss(fp, fn, positives, negatives)) + self.lam * int(tree.is_end.sum())
+
+
+MOST = 1 << 50
+"""Objects · all weights in their unit: sums of so few floats are off by less than half a unit."""
+
+
+def _in_units(sums: np.ndarray, objects: Encoded) -> np.ndarray:
+    """Return float64 sums of objects' weights as whole multiples of the weights' unit, rounded
+    once; as they are where the weights have no unit, or it is too small to tell.
+    """
+    mass, unit, error = objects.exact_weights
+    if error or len(mass) * int(mass.sum()) >= MOST:
+        return sums
+    return np.rint(sums / float(unit)) * float(unit)

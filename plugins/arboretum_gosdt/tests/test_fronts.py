@@ -14,13 +14,21 @@ from tiny_tables import Held, limited, tiny_problem
 
 from arboretum.api import (
     CapabilityError,
+    Column,
+    ColumnKind,
     ConfusionObjective,
     Context,
     Limits,
+    Parts,
     Status,
+    Table,
+    Target,
+    Task,
     exact_weights,
 )
 from arboretum.testing.effort import tries
+from arboretum.testing.oracles import all_sketches, build_tree
+from arboretum.testing.tables import problem_of
 from arboretum_gosdt.all_trees import monotone
 from arboretum_gosdt.all_trees.monotone import Line, MonotoneLoss
 from arboretum_gosdt.all_trees.non_dominated import PartialSolutions, beats
@@ -155,6 +163,43 @@ def test_the_optimum_is_that_of_all_trees(kind, seeds):
         assert found.status is Status.optimal
         tried += 1
     assert tried > len(seeds) / 5
+
+
+def test_a_value_is_of_the_weights_that_are_written():
+    """0.1 + (0.2 + 0.3) is one float less than (0.1 + 0.2) + 0.3, of which a root makes 10⁻⁸."""
+    table = Table(
+        "tenths",
+        (Column("x", ColumnKind.categorical, np.array([0, 1, 1, 1]), ("a", "b")),),
+        Target("y", Task.classification, np.array([0, 0, 0, 1], np.int32), ("no", "yes")),
+        np.array([0.1, 0.2, 0.3, 1.0]),
+    )
+    objective = GMean(lam=0.0)
+    problem = problem_of(table, Parts(method=None, objective=objective))
+    tree = build_tree(problem.objects, (0, {0: None, 1: None}))
+    assert objective.value(attrs.evolve(tree, label=np.ones_like(tree.label)), problem) == 1.0
+
+
+@pytest.mark.parametrize("kind", [FScore, GMean, Jaccard])
+def test_the_value_of_a_tree_is_to_the_bit_what_the_search_counts(kind):
+    tried = 0
+    for seed in range(max(40, tries(300))):
+        objective = kind(lam=0.02)
+        problem = limited(tiny_problem(seed, n_columns=1 + seed % 2), objective=objective)
+        objects = problem.objects
+        if len(np.unique(objects.label)) != 2 or objects.n_classes != 2:
+            continue
+        search, mass = NonDominatedSearch(problem, Context()), objects.exact_weights[0]
+        for sketch in itertools.islice(all_sketches(objects), 20):
+            tree = build_tree(objects, sketch)
+            for label in (tree.label, 1 - tree.label, np.ones_like(tree.label)):
+                tree = attrs.evolve(tree, label=label)
+                says = tree.predict(objects.table)[objects.row_of_object]
+                fp, fn = (mass[(says == k) & (objects.label != k)].sum() for k in (1, 0))
+                assert objective.value(tree, problem) == float(
+                    search.loss.loss(fp, fn)
+                ) + objective.lam * int(tree.is_end.sum()), (seed, sketch)
+                tried += 1
+    assert tried > 100
 
 
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
