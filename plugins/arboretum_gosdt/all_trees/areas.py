@@ -29,6 +29,8 @@ PIECES, FINEST = 4, 30
 """Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
 MOST_COSTS, MOST_AGAIN = 12, 3
 """Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
+PROVABLE = 1 << 50
+"""What a proof counts stays below, and an eighth of it for a leaf."""
 PROGRESS = 0.05
 STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
 """Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
@@ -244,10 +246,15 @@ class Tangents:
     @property
     def q(self) -> int:
         """Factor of ``cost`` in what is minimised, q · Σ cost + p · leaves: the denominator of λ in
-        units of gain, 2¹⁶ at most.
+        units of gain, 2¹⁶ at most, and less where costs would not fit into a proof.
         """
-        found = (rational(self.loss.objective.lam) * self._scale).denominator
-        return min(found, 1 << 16)
+        price = rational(self.loss.objective.lam) * self._scale
+        most = (len(self.gains) + 1) * (
+            sum(self.gains) * self.loss.negatives + PARTS * self.loss.positives
+        )
+        fits = min(PROVABLE // most, PROVABLE // (8 * math.ceil(price) or 1))
+        found: int = max(1, min(price.denominator, 1 << 16, fits))
+        return found
 
     @property
     def p(self) -> int:

@@ -32,6 +32,7 @@ from arboretum.proof.format import read
 from arboretum.proof.fronts import all_below
 from arboretum.proof.ground import MOST
 from arboretum.testing.effort import tries
+from arboretum.testing.tables import toy_objects
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 
 
@@ -194,6 +195,21 @@ def test_an_objective_that_says_something_else_is_refused(written):
             check(proof, limited(problem, objective=Sunken(lam=0.02)))
         with pytest.raises(CapabilityError, match="proofs know of rankings areas"):
             check(proof, limited(problem, objective=Unlimited(lam=0.02)))
+
+
+def test_weights_and_leaves_of_many_digits_fit_into_a_proof(tmp_path):
+    rng = np.random.default_rng(3)
+    problem = larger(3, n=180, max_depth=3)
+    table = attrs.evolve(problem.objects.table, weights=np.round(rng.random(180) + 0.1, 7))
+    problem = attrs.evolve(
+        problem,
+        objects=toy_objects(table, multiway=False),
+        parts=attrs.evolve(problem.parts, objective=Auc(lam=0.0123456789)),
+    )
+    found, problem = proven(problem, tmp_path / "proof")
+    accepted = check(read(tmp_path / "proof"), problem)
+    assert accepted.lower_bound == accepted.value == pytest.approx(found.value, abs=1e-12)
+    assert not found.notes
 
 
 def test_a_bound_that_is_not_true_is_told_by_the_tree_that_shows_it(written, tmp_path):
