@@ -246,6 +246,10 @@ class Lines:
     def below(self, budget: int) -> Below:
         """What is gone through by the line of the fronts: all trees that cost no more."""
         line, limits = self.lines[self.fronts], self._limits
+        depth = -1 if limits.max_depth is None else limits.max_depth
+        if not line.p and limits.max_leaves is not None:  # else nothing ends a path before
+            most = limits.max_leaves - 1
+            depth = most if depth < 0 else min(depth, most)
         return Below(
             has=self.columns.has,
             weights=self.weights,
@@ -253,7 +257,7 @@ class Lines:
             base=line.base,
             p=line.p,
             budget=budget,
-            depth=-1 if limits.max_depth is None else limits.max_depth,
+            depth=depth,
             least=max(1, limits.min_leaf),
             side=Side(line.rules, line.rules.kept),
         )

@@ -190,6 +190,10 @@ class NonDominatedSearch:
                 "them to fewer"
             )
         limits.refuse_endless(objective.lam, NonDominated.limits)
+        if not objective.lam and limits.leaves is not None:  # else nothing ends a path before
+            most = limits.leaves - 1
+            depth = most if limits.depth is None else min(limits.depth, most)
+            self.limits = limits = attrs.evolve(limits, depth=depth)
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(
             loss_value=Fraction(1),

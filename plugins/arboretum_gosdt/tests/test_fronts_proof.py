@@ -44,7 +44,7 @@ def proven(problem, path, context=Context()):
 def drawn(seed, kind, n_rows=None, n_columns=None):
     """A problem of two classes, with limits in turn; None where it has one class."""
     rng = np.random.default_rng([seed, kind, 7])
-    free = seed % 4 == 1 and seed % 3 == 0  # within a depth, leaves may cost nothing
+    free = seed % 4 in (1, 2) and seed % 3 == 0  # within a depth, or so many, leaves may be free
     objective = KINDS[kind](lam=0.0 if free else float(rng.choice([0.005, 0.02, 0.05, 0.2])))
     problem = tiny_problem(seed, raw=seed % 5 == 0, n_rows=n_rows, n_columns=n_columns)
     if len(np.unique(problem.objects.label)) != 2 or problem.objects.n_classes != 2:
@@ -266,10 +266,11 @@ def test_fronts_of_too_many_sets_are_left_out_and_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))
-def test_where_leaves_cost_nothing_a_depth_is_proven(kind, tmp_path, monkeypatch):
+def test_where_leaves_cost_nothing_a_depth_or_their_number_is_proven(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(confusion, "MOST_LEAVES", 5)  # no number of leaves is too many
     for seed in range(tries(4)):
-        problem = limited(larger(seed, n=100, max_depth=2 + seed % 2), objective=KINDS[kind](lam=0))
+        limits = {"max_depth": 2 + seed // 2 % 2} if seed % 2 else {"max_leaves": 3 + seed // 2 % 2}
+        problem = limited(larger(seed, n=100, **limits), objective=KINDS[kind](lam=0))
         found, problem = proven(problem, tmp_path / "proof")
         proof = read(tmp_path / "proof")
         accepted = check(proof, problem)
