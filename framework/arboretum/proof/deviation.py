@@ -17,7 +17,6 @@ raise what trees cost.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -28,7 +27,7 @@ from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Family
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_PATH, Proof
-from arboretum.proof.ground import outcomes
+from arboretum.proof.ground import ProofRules, outcomes
 
 EPS = float(np.finfo(np.float64).eps)
 FEW, MORE = 1024, 4
@@ -126,7 +125,7 @@ class Grid:
         return found
 
 
-class Deviations:
+class Deviations(ProofRules):
     """Checks records about sides of tests, and keeps them.
 
     planes : float64[3, n], w, w y and w y² of each object, y less its mean.
@@ -270,15 +269,6 @@ class Deviations:
         """Relative: what rounding may take from the bound of the root."""
         limit = self.problem.parts.limits().max_depth
         return self.rounding / max(self.root_bound((-1 if limit is None else limit, -1)), EPS)
-
-    def value(self, bound: Fraction | float) -> float:
-        """As the objective is reported."""
-        return float(bound)
-
-    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
-        """The objective's value of a tree of this cost."""
-        del tree
-        return float(cost)
 
     def cost_of(self, tree: Tree) -> float:
         """The objective of a tree, from its answers.  Raises VerificationError where its objective

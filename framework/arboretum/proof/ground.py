@@ -19,12 +19,26 @@ from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.reading import SHOWN
 from arboretum.model.rules import TestRule
+from arboretum.model.tree import Tree
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
 MOST_PAID = 2**58
 """What prices must stay below, of all objects and as many tests; kernels add them as integers."""
 MOST_CELLS = 2**31
+
+
+class ProofRules:
+    """What a kind of proof says of values, unless it says otherwise: costs are values."""
+
+    def value(self, bound: Fraction | float) -> float:
+        """As the objective is reported."""
+        return float(bound)
+
+    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
+        """The objective's value of a tree of this cost."""
+        del tree
+        return self.value(cost)
 
 
 def decimal(number: float) -> Fraction:

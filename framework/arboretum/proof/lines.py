@@ -24,7 +24,7 @@ from arboretum.model.tree import Tree
 from arboretum.proof.additive import Additive
 from arboretum.proof.format import Proof
 from arboretum.proof.fronts import Below, Side, Trees, all_below
-from arboretum.proof.ground import MOST, Columns, common_divisor, decimals
+from arboretum.proof.ground import MOST, Columns, ProofRules, common_divisor, decimals
 
 ROUNDING = 1e-9
 """Of values, which are about 1."""
@@ -77,7 +77,7 @@ class Line:
         return int(self.base.sum())
 
 
-class Lines:
+class Lines(ProofRules):
     """Checks the records of each line, and what the end makes of them.
 
     lines : those of the log.   fronts : the line by which the rest is gone through; −1: none.
@@ -267,15 +267,6 @@ class Lines:
         objective says something else.
         """
         raise NotImplementedError
-
-    def value(self, bound: Fraction | float) -> float:
-        """As the objective is reported."""
-        return float(bound)
-
-    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
-        """The objective's value of a tree of this cost."""
-        del tree
-        return float(cost)
 
     def said_of(self, tree: Tree) -> float:
         """What the objective says of a tree."""

@@ -20,12 +20,12 @@ from arboretum.interfaces.complexity import form_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_PATH, Proof, Record
-from arboretum.proof.ground import one_price_each, outcomes, rule_key, tests_of_rules
+from arboretum.proof.ground import ProofRules, one_price_each, outcomes, rule_key, tests_of_rules
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Subtables:
+class Subtables(ProofRules):
     """Checks records about sets of objects; those equal in every test and in class are one.
 
     planes : float64[n, classes + 2], weight of each object by class, its rows, objects merged in
@@ -118,11 +118,6 @@ class Subtables:
     def root_bound(self, limits: tuple[int, int]) -> float:
         """The best bound known of all objects; records of a complexity have no ``limits``."""
         return self.known.get(self.everything.tobytes(), 0.0)
-
-    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
-        """The complexity of a tree of this cost."""
-        del tree
-        return self.value(cost)
 
     def value(self, bound: Fraction | float) -> float:
         """As the complexity is reported."""

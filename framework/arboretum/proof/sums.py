@@ -32,7 +32,7 @@ from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
-from arboretum.proof.ground import Columns
+from arboretum.proof.ground import Columns, ProofRules
 
 ROUNDING = 1e-10
 MOVED = 2.0**-50
@@ -45,7 +45,7 @@ class Refuted(Exception):
     """Two leaves cost more than one of both, of a set of the log."""
 
 
-class Sums:
+class Sums(ProofRules):
     """Checks records about sets of merged objects, and keeps them.
 
     has : uint8[objects, columns], by column.   literals : of each test of the log, int64[2], as in
@@ -292,11 +292,6 @@ class Sums:
     def value(self, bound: Fraction | float) -> float:
         """As the objective is reported."""
         return float(bound) / self.unit
-
-    def value_of(self, tree: Tree, cost: Fraction | float) -> float:
-        """The objective's value of a tree of this cost."""
-        del tree
-        return self.value(cost)
 
     def cost_of(self, tree: Tree) -> float:
         """What a tree costs, from where the objects come to rest.  Raises VerificationError where
