@@ -268,8 +268,13 @@ def test_fronts_of_too_many_sets_are_left_out_and_said(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", range(len(KINDS)))
 def test_where_leaves_cost_nothing_a_depth_or_their_number_is_proven(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(confusion, "MOST_LEAVES", 5)  # no number of leaves is too many
-    for seed in range(tries(4)):
-        limits = {"max_depth": 2 + seed // 2 % 2} if seed % 2 else {"max_leaves": 3 + seed // 2 % 2}
+    for limits in (
+        {"max_depth": 2},
+        {"max_depth": 3},
+        {"max_leaves": 3},
+        {"max_leaves": 8, "max_depth": 2},
+    ):
+        seed = len(limits) + sum(limits.values())
         problem = limited(larger(seed, n=100, **limits), objective=KINDS[kind](lam=0))
         found, problem = proven(problem, tmp_path / "proof")
         proof = read(tmp_path / "proof")
