@@ -243,7 +243,9 @@ def test_sets_that_are_remembered_have_the_loss_of_their_rows(depth, classes, mo
     ranks, weights = middle_table(1, 60, 3, classes, 12)
     search = IntervalSearch(ranks, weights, depth)
     assert search.run(None, None, nothing) == ""
-    seen = 0
+    seen, keys = 0, (search.state.pairs, search.state.triples)[depth - 3].key
+    # 2 · 3 columns and sides: three cuts of which the rows above are meant, or two
+    assert any(all(key // 6**k % 2 for k in range(depth - 1)) for key in keys[keys >= 0])
     for rows, weight, loss in losses_of_families(search, depth - 1):
         seen += 1
         assert weight == weights[rows].sum()
