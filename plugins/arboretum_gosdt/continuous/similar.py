@@ -60,10 +60,27 @@ def has_families(plan, tables, state, top):
     make, and at depth 2 where a pass takes longer than that.
     """
     cuts, table = state.frames[top].cuts, table_level(plan, top)
-    if cuts < 1 or cuts > 2 or len(state.pairs.key if cuts == 1 else state.triples.key) == 0:
+    if cuts < 1 or len(families_of(state, top).key) == 0:
         return False
     steps = plan.vectors * tables.shape[table, 1] * plan.classes
     return plan.depth - top > 2 or steps >= plan.long
+
+
+@inline
+def families_of(state, top):
+    """Return the families that the sides of a frame's cuts belong to: of one cut more than make
+    the frame.
+    """
+    return state.pairs if state.frames[top].cuts == 1 else state.triples
+
+
+@inline
+def literal_of_side(plan, tables, state, top, side):
+    """Return the literal of a side of the cut at work, and what it weighs among all rows."""
+    frame = state.frames[top]
+    column = state.nodes[frame.a].column
+    weight = weight_up_to(plan, tables, 0, column, frame.cut)
+    return 2 * column + side, state.frames[0].weight - weight if side == 1 else weight
 
 
 @inline
@@ -72,10 +89,7 @@ def family_of_side(plan, tables, state, top, side):
     returns the family's key.
     """
     frame, weights = state.frames[top], state.weights
-    column = state.nodes[frame.a].column
-    literal, weight = 2 * column + side, weight_up_to(plan, tables, 0, column, frame.cut)
-    if side == 1:
-        weight = state.frames[0].weight - weight
+    literal, weight = literal_of_side(plan, tables, state, top, side)
     key, n, entered, at = np.int64(0), 2 * plan.columns, False, 0
     weights[2] = 0
     for k in range(frame.cuts):
@@ -95,20 +109,20 @@ def bound_of_side(plan, tables, state, top, side):
     """Return a lower bound of the loss of a side of the cut at work by what is known of its family;
     0 where nothing is.
     """
-    families = state.pairs if state.frames[top].cuts == 1 else state.triples
+    families = families_of(state, top)
     key = family_of_side(plan, tables, state, top, side)
     at = key % len(families.key)
     if families.key[at] != key:
         return np.int64(0)
-    sets, none, far = families.sets[at], np.int32(0), np.int32(FAR)
+    sets, zero, far = families.sets[at], np.int32(0), np.int32(FAR)
     first, second, third, weight, loss = sets[0], sets[1], sets[2], sets[3], sets[4]
     a, b, c, mass = state.weights[0], state.weights[1], state.weights[2], state.weights[3]
-    best = none
+    best = zero
     for k in range(min(families.count[at], np.int64(sets.shape[1]))):
-        # numba makes sums of 32 bits such of 64, of which a vector holds half as many
+        # numba makes sums of 64 bits of numbers of 32; a vector holds half as many of them
         x, y, z = np.int32(first[k] - a), np.int32(second[k] - b), np.int32(third[k] - c)
-        gone = np.int32(max(x, none) + max(y, none) + max(z, none))
-        within = np.int32(weight[k] - mass) if min(min(x, y), z) >= none else far
+        gone = np.int32(max(x, zero) + max(y, zero) + max(z, zero))
+        within = np.int32(weight[k] - mass) if min(min(x, y), z) >= zero else far
         best = max(best, np.int32(loss[k] - min(gone, within)))
     return np.int64(best)
 
@@ -117,7 +131,7 @@ def bound_of_side(plan, tables, state, top, side):
 def remember_side(plan, tables, state, top, side):
     """Enter the bound ``frame.low[side]`` of a side of the cut at work into its family."""
     frame = state.frames[top]
-    families = state.pairs if frame.cuts == 1 else state.triples
+    families = families_of(state, top)
     key = family_of_side(plan, tables, state, top, side)
     place = key % len(families.key)
     if families.key[place] != key:
@@ -138,10 +152,7 @@ def inherit_literals(plan, tables, state, top, side):
     frame, child = state.frames[top], state.frames[top + 1]
     if frame.cuts < 0 or frame.cuts == len(frame.literals):
         return
-    column = state.nodes[frame.a].column
-    literal, weight = 2 * column + side, weight_up_to(plan, tables, 0, column, frame.cut)
-    if side == 1:
-        weight = state.frames[0].weight - weight
+    literal, weight = literal_of_side(plan, tables, state, top, side)
     at = frame.cuts
     while at > 0 and frame.literals[at - 1] > literal:
         child.literals[at], child.weights[at] = frame.literals[at - 1], frame.weights[at - 1]
