@@ -234,11 +234,14 @@ def stump(**changes) -> Tree:
     ("changes", "message"),
     [
         ({"child": [2, 1]}, None),  # any order of the children is a preorder of two leaves
+        ({"missing_child": [-1, 0, 0]}, None),  # of a leaf it says nothing
         ({"child": [1, 1]}, "child of exactly one node"),
         ({"child": [1, -1]}, "child of exactly one node"),
         ({"child": [0, 2]}, "child of exactly one node"),
         ({"child": [1, 3]}, "child of exactly one node"),
         ({"child_offset": [0, 1, 2, 2]}, "child_offset"),
+        ({"child_offset": [1, 2, 2, 2]}, "child_offset"),
+        ({"child": [1, 2, -1]}, "more slots"),
         ({"child_offset": [0, 2, 2]}, "child_offset has the shape"),
         ({"test": [1, -1, -1]}, "test must be"),
         ({"test": [-2, -1, -1]}, "test must be"),
@@ -273,6 +276,15 @@ def test_a_numbering_that_is_not_preorder_is_refused():
     assert stump(child=[1, 4, 2, 3], **five).n_nodes == 5
     with pytest.raises(ContractError, match="preorder"):
         stump(child=[1, 2, 3, 4], **five)
+
+
+def test_a_child_that_is_no_node_is_refused():
+    two = {"test": [0, -1], "child_offset": [0, 2, 2], "missing_child": [-1, -1]}
+    two |= {"weights": np.ones((2, 2)), "counts": [2, 2], "label": [0, 0]}
+    two |= {name: np.zeros(2) for name in ("value", "price", "impurity", "score")}
+    assert stump(child=[1, -1], **two).n_nodes == 2
+    with pytest.raises(ContractError, match="do not exist"):
+        stump(child=[1, 2], **two)
 
 
 @pytest.mark.parametrize(
