@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 import numpy as np
 
-from arboretum.api import OUTCOME, AdditiveObjective, Problem, param
+from arboretum.api import (
+    OUTCOME,
+    PROPENSITY,
+    AdditiveObjective,
+    CapabilityError,
+    Problem,
+    Table,
+    param,
+)
 from arboretum_policy.scores import Estimate, Model, Scoring, scores_of
 
 
@@ -29,6 +39,32 @@ class PolicyValue(AdditiveObjective):
     model: Model = param(Model.linear, "of outcomes, and of propensities that are not given")
     folds: int = param(5, "of the training rows: no row is scored by a model that saw it", ge=2)
     least: float = param(0.01, "below which no estimated propensity falls", gt=0.0, le=1.0)
+
+    @property
+    def linear_in_roles(self) -> bool:  # type: ignore[override]  # as the estimate has it
+        """Whether no model is fitted to all rows."""
+        return self.estimate is Estimate.inverse_propensity
+
+    @property
+    def needs_all_rows(self) -> str:
+        """Why worths by models are not known of rows in parts."""
+        return (
+            "fits models of outcomes to all training rows at once "
+            "(objective.estimate=inverse_propensity with dataset.propensity fits none)"
+        )
+
+    def linear_roles(self, table: Table) -> Mapping[str, np.ndarray]:
+        """Return the outcomes over their propensities, and propensities of 1.  Raises
+        CapabilityError for a table that does not say the propensities.
+        """
+        if PROPENSITY not in table.roles:
+            raise CapabilityError(
+                "objective policy_value estimates propensities by a model of all training rows, "
+                "which rows in parts do not fit; name dataset.propensity, or use rows=memory"
+            )
+        likely = table.roles[PROPENSITY]
+        worth = {OUTCOME: table.role(OUTCOME) / likely, PROPENSITY: np.ones(len(likely))}
+        return {**table.roles, **worth}
 
     def costs(self, problem: Problem) -> np.ndarray:
         """Return float64[objects, actions]: less what an action is worth to an object."""

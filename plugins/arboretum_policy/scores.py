@@ -62,9 +62,8 @@ def scores_of(table: Table, how: Scoring) -> np.ndarray:
     times = np.bincount(taken, minlength=len(actions))
     if not times.all():
         raise DataError(
-            f"the action {actions[int(times.argmin())]!r} was taken in none of the "
-            f"{table.n_rows} rows, so that nobody knows what comes of it; leave its name out of "
-            "the data, or train on more rows"
+            f"the action {actions[int(times.argmin())]!r} was taken in no row, so that nobody "
+            "knows what comes of it; leave its name out of the data, or train on more rows"
         )
     outcome, features = table.role(OUTCOME), numbers_of(table)
     fold = folds_of(taken, how.folds)

@@ -24,7 +24,7 @@ from arboretum.engine import check, run
 from arboretum.engine.label_costs import has_own_labels, labelled
 from arboretum.engine.mismatch import Seal, at_every_node, fail
 from arboretum.engine.progress import Progress
-from arboretum.engine.row_costs import columns_of_rows
+from arboretum.engine.row_costs import columns_of_rows, linear_roles
 from arboretum.engine.run import (
     Fit,
     Prepared,
@@ -62,9 +62,14 @@ from arboretum.rows.sketch import checksum_of
 
 NO_ROWS = np.zeros(0, np.int64)
 Visit = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+Roles = Callable[[Table], Mapping[str, np.ndarray]]
 TRAIN, TEST = 0, 2
 """Numbers of subsets; 1 is that of ``valid``."""
 THERE = ", where its rows lie"
+
+
+def _own_roles(table: Table) -> Mapping[str, np.ndarray]:
+    return table.roles
 
 
 def prepare_request(request: Request, progress: Progress) -> Prepared:
@@ -102,9 +107,10 @@ def refuse_unfit(request: Request) -> None:
     linear = getattr(parts.objective, "linear_in_roles", False) and _keeps_roles(parts)
     for reader, role in check.roles_read(parts):
         if reader is not parts.objective or not linear:
+            why = getattr(reader, "needs_all_rows", "")
             raise CapabilityError(
                 f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
-                "alone; use rows=memory"
+                f"alone{why and ': it '}{why}; use rows=memory"
             )
     if parts.split is not None and not hasattr(parts.split, "assign_rows"):
         raise CapabilityError(
@@ -245,6 +251,7 @@ def _with_columns(data: InParts, parts: Parts) -> InParts:
     """The same data, and what their rows add to the columns of a criterion that has such."""
     if parts.objective is None:
         return data
+    linear_roles(parts.objective, data.schema)  # refuses roles that it cannot do without
     return attrs.evolve(data, columns=columns_of_rows(attrs.evolve(parts, criterion=None)))
 
 
@@ -272,7 +279,8 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
         with clock(timings, "verify"):
             few, shift = opened.objects, opened.store.shift
             subsets, visit = prepared.subsets, opened.visit
-            found = MergedRows.of(tree, data, few, shift, report, subsets, visit)
+            roles = functools.partial(linear_roles, request.parts.objective)
+            found = MergedRows.of(tree, data, few, shift, report, subsets, visit, roles)
         solution = attrs.evolve(solution, notes=(*solution.notes, *opened.notes()))
     finally:
         opened.release()
@@ -409,10 +417,13 @@ class VerifiedPart:
     walked: int
 
     @staticmethod
-    def of(split_part: SplitPart, tree: Tree, shift: float, sample: int) -> VerifiedPart:
+    def of(
+        split_part: SplitPart, tree: Tree, shift: float, sample: int, roles: Roles
+    ) -> VerifiedPart:
         """Let a part walk down the tree.  Raises VerificationError where walks disagree.
 
         shift : what numbers are taken less of.   sample : rows to walk in plain Python.
+        roles : what is added up of the roles of rows.
         """
         from arboretum.engine.verify import check_sample
 
@@ -424,6 +435,7 @@ class VerifiedPart:
         if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
             where = f"row {int(same.argmin())} of {part.name}"
             fail(f"{where} comes to rest where the kernel that predicts puts it")
+        table = attrs.evolve(table, roles=roles(table))
         if split_part.subsets is None:
             return VerifiedPart({TRAIN: RestingRows.of(tree, shift, table, places.whole)}, walked)
         found = {}
@@ -460,19 +472,23 @@ class MergedRows:
         report: Progress = Context().progress,
         subsets: np.ndarray | None = None,
         visit: Visit = map,
+        roles: Roles = _own_roles,
     ) -> MergedRows:
         """Let all parts walk down the tree.  Raises VerificationError where walks disagree.
 
         few : of the features of all.   shift : what numbers are taken less of.
         visit : as of ``Opened``.
         subsets : uint8[rows], which train and which judge; None: all train.
+        roles : of a table, what is added up of the roles of its rows.
         """
         from arboretum.engine.verify import ROWS_IN_PYTHON, check_structure
 
         tree, n = check_structure(tree), len(data.parts)
         sums = [_Sums(tree, shift) for _ in range(3)]
         sample = max(1, ROWS_IN_PYTHON // n)
-        verified = functools.partial(VerifiedPart.of, tree=tree, shift=shift, sample=sample)
+        verified = functools.partial(
+            VerifiedPart.of, tree=tree, shift=shift, sample=sample, roles=roles
+        )
         found = visit(verified, SplitPart.all_of(data, subsets))
         walked = 0
         report(0, n, "verifying")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -59,7 +59,9 @@ def columns_of_rows(parts: Parts) -> Callable[[Table], np.ndarray]:
     none = Prices(np.zeros(0), np.zeros(0))
 
     def costs_of(table: Table) -> np.ndarray:
-        return costs_by_object(problem_without_tests(table, parts, none))
+        # a part need not have rows of every label, which some objectives ask of all rows
+        padded = _with_every_label(table)
+        return costs_by_object(problem_without_tests(padded, parts, none))[: table.n_rows]
 
     def find(table: Table) -> np.ndarray:
         found = costs_of(table)
@@ -68,6 +70,26 @@ def columns_of_rows(parts: Parts) -> Callable[[Table], np.ndarray]:
         return found
 
     return find
+
+
+def linear_roles(objective: object, table: Table) -> Mapping[str, np.ndarray]:
+    """Return the roles that costs of rows of one class are a linear function of: those that the
+    objective makes of a table's (``linear_roles``), else these.
+    """
+    own = getattr(objective, "linear_roles", None)
+    return table.roles if own is None else own(table)
+
+
+def _with_every_label(table: Table) -> Table:
+    """Return the rows, and behind them one of every class, whose weight and roles are 1."""
+    codes, more = table.target.codes, np.arange(table.n_classes, dtype=np.int32)
+    ones = np.ones(len(more))
+    return attrs.evolve(
+        table,
+        target=attrs.evolve(table.target, codes=np.concatenate([codes, more])),
+        weights=None if table.weights is None else np.concatenate([table.weights, ones]),
+        roles={role: np.concatenate([values, ones]) for role, values in table.roles.items()},
+    )
 
 
 def _try_linear(
@@ -79,7 +101,8 @@ def _try_linear(
     label = few.target.codes
     kinds, of = np.unique(label, return_inverse=True)
     share = (of == np.arange(len(kinds))[:, None]) / np.bincount(of)[:, None]
-    mean = {role: share @ values for role, values in few.roles.items()}
+    roles = linear_roles(parts.objective, few)
+    mean = {role: share @ values for role, values in roles.items()}
     first = few.take(np.array([int((label == kind).argmax()) for kind in kinds]))
     off = share @ found[: few.n_rows] - costs_of(attrs.evolve(first, roles=mean))
     if not np.abs(off).max(initial=0.0) <= LINEAR * (1 + np.abs(found).max(initial=0.0)):

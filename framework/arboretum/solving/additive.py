@@ -177,7 +177,11 @@ class AdditiveObjective:
 
     linear_in_roles : (class attribute) of rows of one class, costs are a linear function of their
         roles, and look at nothing else, so that they are known of rows in parts.  A promise: each
-        such run tries it on a few rows.
+        such run tries it on a few rows.  Where it is so of other roles only,
+        ``linear_roles(table)`` makes these of a table's own, and rows that have them instead cost
+        the same; it raises CapabilityError for a table (of no row) without a role that it needs.
+    needs_all_rows : (optional) why costs are not known of rows in parts, and what is; a refusal
+        says it.
     """
 
     kind = "objective"

@@ -152,7 +152,7 @@ def test_the_policy_is_the_best_that_brute_force_finds(estimate):
 def test_an_action_that_nobody_took_is_refused_by_name():
     table = small(0)
     target = attrs.evolve(table.target, classes=("p", "q", "r", "never"))
-    with pytest.raises(DataError, match=r"'never' was taken in none of the 24 rows"):
+    with pytest.raises(DataError, match=r"'never' was taken in no row"):
         scores_of(attrs.evolve(table, target=target), scoring(Estimate.direct))
 
 
@@ -209,5 +209,5 @@ def test_a_rare_action_does_not_stop_what_is_tried_on_a_few_rows():
     assert CostReduction().for_problem(problem) is not CostReduction()
     few = attrs.evolve(problem, objects=objects.take(np.arange(6)))
     assert isinstance(few.parts.criterion, CostReduction)
-    with pytest.raises(DataError, match="was taken in none of the 6 rows"):
+    with pytest.raises(DataError, match="was taken in no row"):
         objective.costs(few)
