@@ -67,7 +67,8 @@ class _Strips:
 class IntervalSearch:
     """Least loss of trees of at most ``depth`` levels whose tests are "rank <= cut" in any column.
 
-    ranks : int32[rows, columns], dense or not, >= 0.
+    ranks : int32[rows, columns], dense or not, >= 0; kept column by column, and not copied where
+        it lies so.
     weights : int64[rows, classes], >= 0: what a label saves in a row.
 
     lower, upper : no tree loses less; ``tree()`` loses that.
@@ -78,31 +79,29 @@ class IntervalSearch:
     """
 
     def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int) -> None:
-        self.ranks = np.ascontiguousarray(ranks, np.int32)
+        self.columns = np.ascontiguousarray(ranks.T, np.int32)
         self.weights = np.ascontiguousarray(weights, np.int64)
         self.depth = depth
-        rows, _columns = self.ranks.shape
-        highest = self.ranks.max(0, initial=0)
-        used = (
-            np.flatnonzero(highest > self.ranks.min(0, initial=0))
-            if rows
-            else np.zeros(0, np.int64)
-        )
+        highest = self.columns.max(1, initial=0)
+        lowest = self.columns.min(1) if len(ranks) else highest
+        used = np.flatnonzero(highest > lowest)
         self.used, self.highest = used, highest[used].tolist()
-        self.total = int(self.weights.sum())
-        self.leaf = self.total - int(self.weights.sum(0).max(initial=0))
+        # a unit for every class in which a row weighs something
+        self.unit, self.label = self.weights.nonzero()
+        self.each = self.weights[self.unit, self.label]
+        self.total = int(self.each.sum())
         if self.total > 2**31 - 2:
             raise OverflowError(
                 f"the weights sum to {self.total:,}, more than lanes of 32 bits hold; give "
                 "the objective in coarser units"
             )
+        # sums of whole numbers below 2^53
+        self.leaf = self.total - int(np.bincount(self.label, self.each).max(initial=0))
         self.plain = depth < 2 or self.leaf == 0 or len(used) == 0
         self.layout = (
             None
             if self.plain
-            else _choose_layout(
-                len(used), self.weights[self.weights > 0], self.weights.shape[1], self.highest
-            )
+            else _choose_layout(len(used), self.each, self.weights.shape[1], self.highest)
         )
         self.plan: Any = None
         self.lower, self.upper, self._finished = 0, self.leaf, False
@@ -126,7 +125,7 @@ class IntervalSearch:
         if self.plain:
             self._finished = True
             column, cut = self.tree()[0, :2]
-            left = self.ranks[:, column] <= cut if column >= 0 else np.zeros(len(self.ranks), bool)
+            left = self.columns[column] <= cut if column >= 0 else np.zeros(len(self.weights), bool)
             self._finish(
                 self.total
                 - sum(int(self.weights[side].sum(0).max(initial=0)) for side in (left, ~left))
@@ -187,7 +186,7 @@ class IntervalSearch:
             _, top = self._best_frame()
             heap, at = (self.state.best[top], 0) if top >= 0 else (heap, -1)
         nodes: list[list[int]] = []
-        self._add_subtree(nodes, heap, at, np.arange(len(self.ranks)))
+        self._add_subtree(nodes, heap, at, np.arange(len(self.weights)))
         return np.array(nodes, np.int64)
 
     def _add_subtree(
@@ -210,10 +209,10 @@ class IntervalSearch:
             column = self.used[column]
         elif at >= 0:
             # −3: the places of both sides are below 0, so these are leaves
-            below, (column, cut) = -3, best_cut(self.ranks, self.weights, rows)
+            below, (column, cut) = -3, best_cut(self.columns, self.weights, rows)
         nodes.append([column, cut if column >= 0 else 0, 0, 0])
         if column >= 0:
-            left = self.ranks[rows, column] <= cut
+            left = self.columns[column, rows] <= cut
             nodes[place][2:] = (
                 self._add_subtree(nodes, heap, below, rows[left]),
                 self._add_subtree(nodes, heap, below + 1, rows[~left]),
@@ -260,9 +259,9 @@ class IntervalSearch:
         from arboretum_gosdt.continuous.class_passes import FOUR
         from arboretum_gosdt.continuous.similar import FAR
 
-        ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
-        each = self.weights[self.weights > 0]
+        ranks = self.columns if columns == len(self.columns) else self.columns[self.used]
+        each = self.each
         rows, two, (sign, blocks) = len(each), classes <= 2, sure(self.layout)
         word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
         lanes = 64 // sign.itemsize
@@ -279,7 +278,7 @@ class IntervalSearch:
             columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4
         ) + places * (4 + item)
         # as they came, of different objects, of used columns
-        fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.ranks.nbytes
+        fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.columns.nbytes
         strips = self._plan_strips(
             rows,
             vectors * -(-rows // blocks) * classes,
@@ -369,10 +368,8 @@ class IntervalSearch:
         now["top"], now["value"] = parts.UNBORN, self.leaf + 1
         held = (*self.tables, *self.state[:-3], *families[0], *families[1])
         self.bytes_used = sum(array.nbytes for array in held)
-        # a row for every class in which a row of the problem weighs something
-        unit, tables_.label[0] = np.nonzero(self.weights)
-        tables_.weight[0] = each
-        tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
+        tables_.label[0], tables_.weight[0] = self.label, each
+        tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks.take(self.unit, axis=1)
         layouts.write_layout(self.plan, tables_, 0, rows, self.state.order)
         return True
 

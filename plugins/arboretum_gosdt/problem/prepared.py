@@ -504,28 +504,21 @@ def merge_ranks(
     """
     # each test of another family is one
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))
-    ranks = tests.codes.shape[1] * int(per_column.sum())
-    context.check_time(LAYING * ranks)
-    context.room(
-        16 * ranks,
-        f"the ranks of {int(per_column.sum()):,} columns of {tests.codes.shape[1]:,} objects",
-    )
+    n, columns = tests.codes.shape[1], int(per_column.sum())
+    context.check_time(LAYING * n * columns)
+    context.room(16 * n * columns, f"the ranks of {columns:,} columns of {n:,} objects")
     first, weights, helps, _, base, _ = _merge_objects(
         problem, units, tests.codes.astype(np.uint32)
     )
-    rows, starts, columns = first[helps], tests.first, []
-    for column in range(len(tests.codes)):
-        tests_here = range(starts[column], starts[column + 1])
-        if tests.family[column] == THRESHOLDS:
-            columns.append((starts[column], tests.codes[column, rows]))
-        else:
-            columns += [(test, tests.outcome(test, rows)) for test in tests_here]
-    ranks = np.empty((len(columns), len(rows)), np.int32)
-    for place, (_, values) in enumerate(columns):
-        ranks[place] = values
-    return Ranked(
-        ranks.T, weights[helps], base, np.array([test for test, _ in columns], np.int64), len(first)
-    )
+    rows, source = first[helps], np.repeat(np.arange(len(per_column)), per_column)
+    # the same, where no objects are left out
+    kept = tests.codes if len(rows) == n else tests.codes.take(rows, axis=1)
+    ranks = kept[source].astype(np.int32)
+    before = np.cumsum(per_column) - per_column
+    first_test = tests.first[source] + np.arange(columns) - before[source]
+    if len(other := np.flatnonzero(tests.family[source] != THRESHOLDS)):
+        ranks[other] = ranks[other] != tests.index[first_test[other], None]
+    return Ranked(ranks.T, weights[helps], base, first_test, len(first))
 
 
 def _merge_objects(

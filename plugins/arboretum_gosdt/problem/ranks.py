@@ -2,32 +2,32 @@
 values::
 
     sort each column;  rank ← 0
-    for each of its entries, ascending:
-        rank of the entry's row ← rank;  rank ← rank + 1, if a greater value follows
+    for each of its rows, ascending:
+        rank ← rank + 1, if its value is greater than the one before;  rank of the row ← rank
 
-Invariants: an entry is its row, and bit ``shift`` above it, which is 1 where the next value is
-greater; each row has one entry in a column, so that every rank is written.
+Invariant: each row is once in a column's order, so that every rank is written; which of equal
+values comes first does not matter.
 """
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.presort import sort_columns
 
 
 @jit
-def rank_columns(order, shift, ranks):
-    """Write the ranks of sorted entries.
+def rank_columns(columns, order, ranks):
+    """Write the ranks of sorted columns.
 
-    order : uint32/64[columns, rows], ascending by value: row, and bit ``shift`` where a greater
-        value follows.
+    columns : float64[columns, rows].
+    order : int64[columns, rows], the rows of each column, ascending by value.
     ranks : out, int32[columns, rows].
     """
     for f in range(len(order)):
-        rank = np.int32(0)
-        for entry in order[f]:
-            ranks[f, entry & ((1 << shift) - 1)] = rank
-            rank += np.int32((entry >> shift) & 1)
+        values, rank = columns[f], np.int32(0)
+        for j, row in enumerate(order[f]):
+            if j > 0 and values[row] > values[order[f, j - 1]]:
+                rank += np.int32(1)
+            ranks[f, row] = rank
 
 
 def ranks_of(values: np.ndarray) -> np.ndarray:
@@ -36,13 +36,8 @@ def ranks_of(values: np.ndarray) -> np.ndarray:
 
     values : float64[rows, columns], none missing.
     """
-    columns = np.add(values.T, 0.0, order="C", dtype=np.float64)  # −0.0 is 0.0
-    shift = max(1, columns.shape[1].bit_length())
-    order = np.empty(columns.shape, np.uint32 if shift < 31 else np.uint64)
-    rows = np.arange(columns.shape[1], dtype=np.int32)
-    sort_columns(
-        columns, columns.view(np.uint64), rows, np.empty(0, np.uint8), shift, 0.0, order, 0
-    )
+    columns = np.ascontiguousarray(values.T, np.float64)
     ranks = np.empty(columns.shape, np.int32)
-    rank_columns(order, shift, ranks)
+    # NumPy sorts with vectors: half the time of a radix sort of our own, up to 27,000 rows
+    rank_columns(columns, columns.argsort(axis=1), ranks)
     return ranks

@@ -229,7 +229,7 @@ def losses_of_families(search, cuts):
         for *weights, weight, loss in sets.T[:count].tolist() if key >= 0 else ():
             rows, rest = np.ones(len(mass), bool), int(key)
             for k in reversed(range(cuts)):
-                column, side = search.ranks[:, search.used[rest % n // 2]], rest % 2
+                column, side = search.columns[search.used[rest % n // 2]], rest % 2
                 rest //= n
                 sides = [(column > cut) == bool(side) for cut in np.unique(column)]
                 rows &= next(side for side in sides if mass[side].sum() == weights[k])

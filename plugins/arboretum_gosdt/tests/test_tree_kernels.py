@@ -29,6 +29,24 @@ def test_the_best_test_is_the_first_whose_sides_save_most(seed):
     assert tree_kernels.best_test(bits, weights, rows, features) == (best, most, some.sum())
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_cut_is_the_first_whose_sides_save_most(seed):
+    draw = np.random.default_rng(seed)
+    columns, classes, n = draw.integers(1, 6), 2 + seed % 3, draw.integers(1, 40)
+    ranks = draw.integers(0, draw.integers(1, 12), (columns, n)).astype(np.int32)
+    weights = draw.integers(0, 4, (n, classes))
+    rows = np.flatnonzero(draw.random(n) < 0.7)
+    some = weights[rows]
+    most, best = some.sum(axis=0).max(), (-1, 0)
+    for column in range(columns):
+        for cut in range(ranks.max() + 1):
+            left = some[ranks[column, rows] <= cut].sum(axis=0)
+            saved = left.max() + (some.sum(axis=0) - left).max()
+            if saved > most:
+                most, best = saved, (column, cut)
+    assert tree_kernels.best_cut(ranks, weights, rows) == best
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_node_holds_the_objects_that_come_by(seed):
     problem = tiny_problem(seed, objectives(seed)[0])
