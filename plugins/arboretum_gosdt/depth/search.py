@@ -355,13 +355,14 @@ class LimitedSearch:
         finished = task.state["level"][0] < 0
         if finished and depth == self.depth == 2:  # these pairs were counted last
             return int(task.scratch.key[: self.features].argmax()), 1
-        chosen = np.zeros(len(self.weights), bool)
+        whole, chosen = depth == self.depth, np.zeros(len(self.weights), bool)
         chosen[rows] = True
         mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
         if depth >= 3:
-            words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
-            node = int(find(task.memory.slots, *_key_at_depth(words, depth)))
-            feature = arrays.PAIR
+            node, feature = 0, arrays.PAIR  # the number of all rows
+            if not whole:
+                words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
+                node = int(find(task.memory.slots, *_key_at_depth(words, depth)))
             if node == 0 and task.levels.frame["ub"][0] < task.memory.upper[0]:
                 feature = int(task.levels.frame["feature"][0])
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
