@@ -147,10 +147,10 @@ from arboretum.solving.two_way import (
 if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.choices import Choice, assemble, best_leaf
-    from arboretum.engine.in_parts import verify_tree
     from arboretum.engine.label_costs import labelled
     from arboretum.engine.layout import Level, laid_out
     from arboretum.engine.lint import lint
+    from arboretum.engine.merged_rows import verify_tree
     from arboretum.engine.search import bulk
     from arboretum.engine.search.assemble import to_tree
     from arboretum.engine.search.contract import Candidate, Cell as GrowthCell, Part as GrowthPart
@@ -185,7 +185,7 @@ _LATE = {
         "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell, Part as GrowthPart",
         "arboretum.engine.search.grow": "grow, grow_by_levels",
         "arboretum.engine.search.table_scorer": "TableScorer",
-        "arboretum.engine.in_parts": "verify_tree",
+        "arboretum.engine.merged_rows": "verify_tree",
         "arboretum.engine.search.growth": "Growth",
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.fractional": "FractionalGrowth",

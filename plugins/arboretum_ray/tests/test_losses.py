@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from arboretum.api import Context, Parts, Problem, StoreError, Table, grow
-from arboretum.engine.in_parts import MergedRows
+from arboretum.engine.merged_rows import MergedRows
 from arboretum.rows.parts import TablePart, table_in_parts
 from arboretum.testing.suites.rows import ToyEncoder
 from arboretum.testing.tables import ToyGini, ToyReduction, TreeParts, prices_of, toy_table

@@ -20,7 +20,7 @@ from arboretum.api import (
     Task,
     grow,
 )
-from arboretum.engine.in_parts import MergedRows
+from arboretum.engine.merged_rows import MergedRows
 from arboretum.rows.parts import TablePart, table_in_parts
 from arboretum.testing import RowsSuite
 from arboretum.testing.suites.rows import ToyEncoder
