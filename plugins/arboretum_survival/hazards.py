@@ -17,13 +17,17 @@ class Followed:
     weight: np.ndarray
 
     @staticmethod
-    def of(table: Table) -> Followed:
-        """The rows of a table.  Raises DataError for a time that is not above 0, naming the row."""
+    def of(table: Table, *, merged: bool = False) -> Followed:
+        """The rows of a table.  Raises DataError for a time that is not above 0, naming the row.
+
+        merged : rows of it stand for others, whose numbers are not known.
+        """
         time = table.target.values
         if (time <= 0).any():
             row = int(np.argmin(time))
             raise DataError(
-                f"{table.name}: times lie above 0, and that of row {row} is {time[row]:g}; "
+                f"{table.name}: times lie above 0, and {'one' if merged else f'that of row {row}'} "
+                f"is {time[row]:g}; "
                 "leave rows out that were never followed"
             )
         return Followed(time, table.role(EVENT), table.row_weights())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arboretum.api import EVENT, Encoded, Node, Problem, Tables, param
+from arboretum.api import EVENT, DataError, Encoded, Node, Problem, Table, Tables, param
 from arboretum_survival.hazards import Followed
 
 
@@ -23,6 +23,7 @@ class LogRank:
     capabilities = ("regression", "weights", "thresholds")
     own_unit = True
     reads = (EVENT,)
+    by_value = True
     example = "dataset=lifetimes method=greedy objective=survival"
 
     times: int = param(100, "of events that are looked at, at most", ge=1)
@@ -41,9 +42,7 @@ class LogRank:
         """Return the criterion with the times of the problem's rows."""
         objects = problem.objects
         followed = Followed.of(objects.table)
-        known = np.unique(followed.time[followed.event == 1])
-        if len(known) > self.times:
-            known = np.unique(np.quantile(known, np.linspace(0, 1, self.times), method="lower"))
+        known = self.times_of(followed)
         # an event counts at the first time looked at from its own on
         at_risk = followed.time[:, None] >= known
         place = np.searchsorted(known, followed.time, side="left")
@@ -51,6 +50,33 @@ class LogRank:
         both = np.concatenate([at_risk | happens, happens], axis=1)
         columns = objects.mean_of_rows(both.astype(np.float64)) * objects.weight[:, None]
         return OfTimes(self.times, self.least_events, columns=columns)
+
+    def times_of(self, followed: Followed) -> np.ndarray:
+        """Return float64[k], the times of events that are looked at."""
+        known = np.unique(followed.time[followed.event == 1])
+        if len(known) > self.times:
+            known = np.unique(np.quantile(known, np.linspace(0, 1, self.times), method="lower"))
+        return np.asarray(known)
+
+    def fitted(self, table: Table) -> LogRank:
+        """Return the criterion with the times of these rows, whichever are asked about.  Raises
+        DataError where none of them is that of an event.
+        """
+        known = self.times_of(Followed.of(table, merged=True))
+        if not len(known):
+            raise DataError(f"{table.name}: no row to learn from has an event; there is no tree")
+        return AtTimes(self.times, self.least_events, known=known)
+
+
+@attrs.frozen(eq=False)
+class AtTimes(LogRank):
+    """With times.   known : float64[k], those of events."""
+
+    known: np.ndarray = attrs.field(default=None, kw_only=True)
+
+    def times_of(self, followed: Followed) -> np.ndarray:
+        """Return the known ones."""
+        return self.known
 
 
 @attrs.frozen(eq=False)

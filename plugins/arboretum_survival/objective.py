@@ -25,6 +25,7 @@ class Survival(SumsObjective):
     name = "survival"
     paper = "LeBlanc & Crowley 1992; Zhang, Xin, Seltzer & Rudin 2024"
     reads = (EVENT,)
+    by_value = True
     example = "dataset=lifetimes method=leaf_sums stopping.standard.max_depth=3"
 
     def moments(self, objects: Encoded) -> np.ndarray:
@@ -33,11 +34,19 @@ class Survival(SumsObjective):
         """
         table = objects.table
         followed = Followed.of(table)
-        hazard = followed.hazard_until(followed.time)
+        hazard = self.hazards(followed).hazard_until(followed.time)
         own = -followed.event * np.log(np.where(followed.event == 1, hazard, 1.0))
         ones = np.ones(table.n_rows)
         by_row = np.stack([ones, followed.event, hazard, own], axis=1)
         return np.asarray(objects.mean_of_rows(by_row) * objects.weight[:, None])
+
+    def hazards(self, followed: Followed) -> Followed:
+        """Return the rows whose hazards count: those that are asked about."""
+        return followed
+
+    def fitted(self, table: Table) -> Survival:
+        """Return the objective with the hazards of these rows, whichever are asked about."""
+        return OfRows(self.lam, all_rows=Followed.of(table, merged=True))
 
     def leaf(self, sums: np.ndarray) -> np.ndarray:
         """Return float64[…], the deviance; 0 for leaves without events."""
@@ -58,3 +67,14 @@ class Survival(SumsObjective):
             "concordance": concordance(followed, ratio),
             "integrated_brier": integrated_brier(Followed.of(train), followed, ratio),
         }
+
+
+@attrs.frozen(eq=False)
+class OfRows(Survival):
+    """With hazards.   all_rows : those that train."""
+
+    all_rows: Followed = attrs.field(default=None, kw_only=True)
+
+    def hazards(self, followed: Followed) -> Followed:
+        """Return the rows that train."""
+        return self.all_rows

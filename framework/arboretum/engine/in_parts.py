@@ -21,8 +21,16 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, run
+from arboretum.engine.distinct_rows import (
+    columns_by_value,
+    components_by_value,
+    fit_to_rows,
+    roles_by_value,
+    show_rows,
+    sums_of_leaves,
+)
 from arboretum.engine.label_costs import has_own_labels, labelled
-from arboretum.engine.merged_rows import TRAIN, MergedRows, joined
+from arboretum.engine.merged_rows import TRAIN, MergedRows, MergeRule, joined
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress
 from arboretum.engine.row_costs import columns_of_rows, linear_roles
@@ -54,6 +62,7 @@ from arboretum.model.record import Record, Solution
 from arboretum.model.roles import field_of_role
 from arboretum.model.steps import LARGE
 from arboretum.model.table import Table, frozen_array
+from arboretum.model.walk import sum_subtrees
 from arboretum.rows.parts import rows_of_parts, table_in_parts
 from arboretum.rows.sketch import checksum_of
 
@@ -95,8 +104,9 @@ def refuse_unfit(request: Request) -> None:
     for fault in find_what_needs_rows(parts):
         raise CapabilityError(f"{fault}; use rows=memory")
     linear = getattr(parts.objective, "linear_in_roles", False) and _keeps_roles(parts)
+    by_value = components_by_value(parts) if _keeps_roles(parts) else []
     for reader, role in check.roles_read(parts):
-        if reader is not parts.objective or not linear:
+        if not ((reader is parts.objective and linear) or reader in by_value):
             why = getattr(reader, "needs_all_rows", "")
             raise CapabilityError(
                 f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
@@ -117,12 +127,13 @@ def refuse_unfit(request: Request) -> None:
             f"{check.label(parts.method)} looks at objects, and {rows} answers by tables alone; "
             "use method=greedy, a preset of it such as cart, or rows=memory"
         )
-    objective = None if linear else parts.objective
+    objective = None if linear or parts.objective in by_value else parts.objective
     for part in (parts.pruner, parts.tuner, objective, parts.solver):
         if part is not None:
+            why = getattr(part, "needs_all_rows", "")
             raise CapabilityError(
-                f"{check.label(part)} looks at objects, and {rows} answers by tables alone; leave "
-                "it out, or use rows=memory"
+                f"{check.label(part)} looks at objects, and {rows} answers by tables "
+                f"alone{why and ': it '}{why}; leave it out, or use rows=memory"
             )
     for what, there in (
         ("class_weight", parts.class_weight),
@@ -157,9 +168,17 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
             raise DataError(f"{data.schema.name} has no rows")
         subsets = _assign_rows(parts, data, request.seed, report)
         training = data if subsets is None else rows_of_parts(data, subsets == TRAIN)
+        merged = None
+        if components_by_value(parts):
+            check.check_table(parts, data.schema)
+            report(0, None, "looking through targets and roles")
+            parts, merged = fit_to_rows(parts, training)
+            training = attrs.evolve(training, columns=columns_by_value(parts))
         about = getattr(parts.impurity, "about", None)
         opened = sure(parts.rows).open(training, sure(parts.encoder), request.seed, about, report)
         check.returned(opened, Opened, sure(parts.rows), "open")
+        if merged is not None:
+            opened = attrs.evolve(opened, objects=show_rows(opened.objects, merged))
     try:
         check.check_table(parts, opened.objects.table)
         if not np.isfinite(opened.store.totals([0]).weights).all():
@@ -183,6 +202,7 @@ def prepare_in_parts(request: Request, report: Progress) -> Prepared:
         data,
         opened,
         subsets,
+        parts,
     )
 
 
@@ -239,7 +259,7 @@ def _data_in_parts(parts: Parts, seed: int) -> InParts:
 
 def _with_columns(data: InParts, parts: Parts) -> InParts:
     """The same data, and what their rows add to the columns of a criterion that has such."""
-    if parts.objective is None:
+    if not hasattr(parts.objective, "costs"):
         return data
     linear_roles(parts.objective, data.schema)  # refuses roles that it cannot do without
     return attrs.evolve(data, columns=columns_of_rows(attrs.evolve(parts, criterion=None)))
@@ -253,7 +273,7 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
     try:
         timings: dict[str, float] = {"compile": 0.0}
         with clock(timings, "encode"):
-            problem = _pose(request.parts, opened, request.seed)
+            problem = _pose(sure(prepared.parts), opened, request.seed)
         report(0, None, f"growing with {sure(request.parts.method).name}")
         with clock(timings, "fit", report):
             context = request.budget.context(request.seed, report)
@@ -269,15 +289,22 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
         with clock(timings, "verify"):
             few, shift = opened.objects, opened.store.shift
             subsets, visit = prepared.subsets, opened.visit
-            roles = functools.partial(linear_roles, request.parts.objective)
-            found = MergedRows.of(tree, data, few, shift, report, subsets, visit, roles)
+            merge_rule = _merge_rule(request.parts, sure(prepared.parts))
+            found = MergedRows.of(tree, data, few, shift, report, subsets, visit, merge_rule)
         solution = attrs.evolve(solution, notes=(*solution.notes, *opened.notes()))
     finally:
         opened.release()
     ends = np.cumsum([0, *(part.n_rows for part in found.tables)])
-    problem = attrs.evolve(problem, objects=found.objects, store=None)
-    if has_own_labels(problem.parts):
-        solution = attrs.evolve(solution, tree=labelled(sure(solution.tree), problem))
+    # estimates are made again, of the rows as they came to rest
+    criterion, objective = request.parts.criterion, request.parts.objective
+    parts = attrs.evolve(problem.parts, criterion=criterion, objective=objective)
+    problem = attrs.evolve(problem, objects=found.objects, store=None, parts=parts)
+    if found.leaf_sums is not None:
+        sums = sum_subtrees(found.leaf_sums, tree)
+        said = np.asarray(sure(prepared.parts).objective.predicts(sums), np.float64)  # type: ignore[union-attr]
+        solution = attrs.evolve(solution, tree=attrs.evolve(tree, value=said))
+    elif has_own_labels(problem.parts):
+        solution = attrs.evolve(solution, tree=labelled(tree, problem))
     fitted = Fit(
         solution,
         problem,
@@ -311,6 +338,13 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
             "rows": f"{n} by their raw values, {walked}",
         },
     )
+
+
+def _merge_rule(parts: Parts, fitted: Parts) -> MergeRule:
+    """How rows become few objects.   fitted : the parts, with what they estimate of all rows."""
+    if components_by_value(parts):
+        return MergeRule(by_value=roles_by_value(parts), sums=sums_of_leaves(fitted))
+    return MergeRule(functools.partial(linear_roles, parts.objective))
 
 
 def _pose(parts: Parts, opened: Opened, seed: int) -> Problem:

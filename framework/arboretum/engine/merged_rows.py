@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.engine.distinct_rows import merge_at_nodes
 from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.engine.progress import Progress
 from arboretum.errors import DataError
@@ -30,12 +31,31 @@ from arboretum.rows.parts import table_in_parts
 NO_ROWS = np.zeros(0, np.int64)
 Visit = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 Roles = Callable[[Table], Mapping[str, np.ndarray]]
+NO_SUMS = np.zeros((0, 0))
 TRAIN = 0
 """Number of the subset that trains; 1 is that of ``valid``, 2 that of ``test``."""
 
 
 def _own_roles(table: Table) -> Mapping[str, np.ndarray]:
     return table.roles
+
+
+@attrs.frozen(eq=False)
+class MergeRule:
+    """How rows that rest at a node become few objects.
+
+    roles : of a table, what is added up of the roles of its rows.
+    by_value : the roles of which, with the target, rows of one object agree; None: rows of a class
+        are one object.
+    sums : of a table, float64[n, k], what its rows add to the sums of a leaf; None: nothing.
+    """
+
+    roles: Roles = _own_roles
+    by_value: tuple[str, ...] | None = None
+    sums: Callable[[Table], np.ndarray] | None = None
+
+
+ADDED_UP = MergeRule()
 
 
 @attrs.frozen(eq=False)
@@ -59,13 +79,14 @@ class SplitPart:
 
 @attrs.frozen(eq=False)
 class RestingRows:
-    """What rows add up to where they rest, by class; a key is a node and a class.
+    """What rows add up to where they rest, by class; a key is a node and a class.  Where rows are
+    merged by value, a key is a row of ``rows``, and ``shown`` are the nodes.
 
     count : int64[keys], rows.
     moments : float64[keys, 1 or 3], Σ of weights (of weights times target, and its square).
     roles : float64[keys] of each role, Σ of weights times it.
     shown : int64[·], the keys that have a row.   rows : a row of each.
-    deviation : Σ of weight times |target − predicted|, NaN for classes.
+    deviation : Σ of weight times |target − predicted|; NaN for classes, and by value.
     """
 
     count: np.ndarray
@@ -97,24 +118,34 @@ class RestingRows:
         roles = {role: np.bincount(key, weight * own, n) for role, own in table.roles.items()}
         return RestingRows(count, moments, roles, shown, table.take(first[shown]), deviation)
 
+    @staticmethod
+    def by_value(table: Table, node: np.ndarray, roles: Sequence[str]) -> RestingRows:
+        """Merge those that agree in target and roles, too.   node : as of :meth:`of`."""
+        rows, shown, count = merge_at_nodes(table, node, np.ones(len(node), np.int64), roles)
+        return RestingRows(count, rows.row_weights()[:, None], {}, shown, rows, np.nan)
+
 
 @attrs.frozen(eq=False)
 class VerifiedPart:
     """What a part adds up to, of each subset that has rows in it; and the rows of it that were
     walked in plain Python.
+
+    node, sums : int64[n] and float64[n, k], where each row that trains rests, and what it adds to
+        the sums there; of no row where nothing is added.
     """
 
     subsets: dict[int, RestingRows]
     walked: int
+    node: np.ndarray = NO_ROWS
+    sums: np.ndarray = NO_SUMS
 
     @staticmethod
     def of(
-        split_part: SplitPart, tree: Tree, shift: float, sample: int, roles: Roles
+        split_part: SplitPart, tree: Tree, shift: float, sample: int, merge_rule: MergeRule
     ) -> VerifiedPart:
         """Let a part walk down the tree.  Raises VerificationError where walks disagree.
 
         shift : what numbers are taken less of.   sample : rows to walk in plain Python.
-        roles : what is added up of the roles of rows.
         """
         from arboretum.engine.verify import check_sample
 
@@ -126,14 +157,24 @@ class VerifiedPart:
         if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
             where = f"row {int(same.argmin())} of {part.name}"
             fail(f"{where} comes to rest where the kernel that predicts puts it")
-        table = attrs.evolve(table, roles=roles(table))
-        if split_part.subsets is None:
-            return VerifiedPart({TRAIN: RestingRows.of(tree, shift, table, places.whole)}, walked)
-        found = {}
-        for number in np.unique(split_part.subsets).tolist():
-            own = np.flatnonzero(split_part.subsets == number)
-            found[number] = RestingRows.of(tree, shift, table.take(own), places.whole[own])
-        return VerifiedPart(found, walked)
+        subsets, found = split_part.subsets, {}
+        sums: tuple[np.ndarray, ...] = ()
+        for number in [TRAIN] if subsets is None else np.unique(subsets).tolist():
+            own, node = table, places.whole
+            if subsets is not None:
+                rows = np.flatnonzero(subsets == number)
+                own, node = table.take(rows), node[rows]
+            if number == TRAIN and merge_rule.sums is not None:
+                try:
+                    sums = node, merge_rule.sums(own)
+                except DataError as error:
+                    raise DataError(f"{part.name}, of its training rows: {error}") from error
+            if merge_rule.by_value is not None:
+                found[number] = RestingRows.by_value(own, node, merge_rule.by_value)
+            else:
+                own = attrs.evolve(own, roles=merge_rule.roles(own))
+                found[number] = RestingRows.of(tree, shift, own, node)
+        return VerifiedPart(found, walked, *sums)
 
 
 @attrs.frozen(eq=False)
@@ -145,7 +186,9 @@ class MergedRows:
     tables : of the rows that train, of ``valid``, of ``test``; of none where there are none.
     sizes : rows of the data set in each.
     walked : rows that were walked in plain Python.
-    deviations : of each, Σ of weight times |target − predicted|, NaN for classes.
+    deviations : of each, Σ of weight times |target − predicted|; NaN for classes, and by value.
+    leaf_sums : float64[nodes, k], what the rows that train add up to where they rest, in the order
+        of rows; None where nothing is added up.
     """
 
     objects: Encoded
@@ -153,6 +196,7 @@ class MergedRows:
     sizes: list[int]
     walked: int
     deviations: list[float]
+    leaf_sums: np.ndarray | None = None
 
     @staticmethod
     def of(
@@ -163,22 +207,27 @@ class MergedRows:
         report: Progress = Context().progress,
         subsets: np.ndarray | None = None,
         visit: Visit = map,
-        roles: Roles = _own_roles,
+        merge_rule: MergeRule = ADDED_UP,
     ) -> MergedRows:
         """Let all parts walk down the tree.  Raises VerificationError where walks disagree.
 
         few : of the features of all.   shift : what numbers are taken less of.
         visit : as of ``Opened``.
         subsets : uint8[rows], which train and which judge; None: all train.
-        roles : of a table, what is added up of the roles of its rows.
         """
         from arboretum.engine.verify import ROWS_IN_PYTHON, check_structure
 
         tree, n = check_structure(tree), len(data.parts)
-        sums = [_Sums(tree, shift) for _ in range(3)]
+        sums: list[_Sums] = [
+            _Sums(tree, shift)
+            if merge_rule.by_value is None
+            else _SumsByValue(tree, shift, merge_rule.by_value)
+            for _ in range(3)
+        ]
+        at_nodes: np.ndarray | None = None
         sample = max(1, ROWS_IN_PYTHON // n)
         verified = functools.partial(
-            VerifiedPart.of, tree=tree, shift=shift, sample=sample, roles=roles
+            VerifiedPart.of, tree=tree, shift=shift, sample=sample, merge_rule=merge_rule
         )
         found = visit(verified, SplitPart.all_of(data, subsets))
         walked = 0
@@ -190,6 +239,11 @@ class MergedRows:
             for number, resting in own.subsets.items():
                 sums[number].take_in(resting)
             walked += own.walked
+            if len(own.node):
+                if at_nodes is None:
+                    at_nodes = np.zeros((tree.n_nodes, own.sums.shape[1]))
+                for k in range(own.sums.shape[1]):  # row by row, as sums of all at once are
+                    np.add.at(at_nodes[:, k], own.node, own.sums[:, k])
         objects = sums[TRAIN].objects(few)
         none = attrs.evolve(objects.table.take(NO_ROWS), notes=data.schema.notes)
         judging = [one.rows(data.schema.notes)[0] if one.n else none for one in sums[1:]]
@@ -199,15 +253,18 @@ class MergedRows:
             [one.n for one in sums],
             walked,
             [one.deviation for one in sums],
+            at_nodes,
         )
 
     def further(self) -> dict[str, float]:
-        """Metrics that are no matter of these objects: the mean absolute error of numbers."""
+        """Metrics that are no matter of these objects: the mean absolute error of numbers, unless
+        objects have the targets of their rows.
+        """
         named = zip(("train", "valid", "test"), self.tables, self.deviations, strict=True)
         return {
             f"{name}_mae": deviation / float(table.row_weights().sum())
             for name, table, deviation in named
-            if table.is_regression and table.n_rows
+            if not np.isnan(deviation) and table.n_rows
         }
 
 
@@ -326,6 +383,38 @@ class _Sums:
             count=count,
             object_of_row=np.arange(table.n_rows),
         )
+
+
+class _SumsByValue(_Sums):
+    """Rows by node, target and roles."""
+
+    def __init__(self, tree: Tree, shift: float, by_value: tuple[str, ...]) -> None:
+        """by_value : the roles that rows of one object agree in."""
+        super().__init__(tree, shift)
+        self.by_value, self.deviation = by_value, np.nan
+        self.counts: list[np.ndarray] = []
+        self.merged = 0
+
+    def take_in(self, found: RestingRows) -> None:
+        """Add the rows of a part."""
+        self.n += int(found.count.sum())
+        self.keys.append(found.shown)
+        self.shown.append(found.rows)
+        self.counts.append(found.count)
+        if sum(map(len, self.keys)) > 2 * self.merged + LARGE:
+            self._merge()
+
+    def _merge(self) -> None:
+        """Merge what the parts so far have in common."""
+        keys, count = np.concatenate(self.keys), np.concatenate(self.counts)
+        table, node, count = merge_at_nodes(joined(self.shown), keys, count, self.by_value)
+        self.keys, self.shown, self.counts = [node], [table], [count]
+        self.merged = len(node)
+
+    def rows(self, notes: Mapping[str, str]) -> tuple[Table, np.ndarray]:
+        """The rows that differ, with their weights, and how many each of them stands for."""
+        self._merge()
+        return attrs.evolve(self.shown[0], notes=notes), self.counts[0]
 
 
 def joined(tables: list[Table]) -> Table:

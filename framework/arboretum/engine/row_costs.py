@@ -49,10 +49,10 @@ def problem_without_tests(rows: Table, parts: Parts, prices: Prices) -> Problem:
     return Problem(objects, prices, attrs.evolve(parts, predicate=()))
 
 
-def columns_of_rows(parts: Parts) -> Callable[[Table], np.ndarray]:
+def columns_of_rows(parts: Parts) -> Callable[[Table, np.ndarray], np.ndarray]:
     """Return a function that says what rows cost by label, float64[n, labels], of a table without
-    attributes.  It raises ContractError where the costs of some of its rows are not linear in the
-    roles, as the objective states.
+    attributes, and of their shares of the weight.  It raises ContractError where the costs of some
+    of its rows are not linear in the roles, as the objective states.
 
     parts : without a criterion.
     """
@@ -63,11 +63,11 @@ def columns_of_rows(parts: Parts) -> Callable[[Table], np.ndarray]:
         padded = _with_every_label(table)
         return costs_by_object(problem_without_tests(padded, parts, none))[: table.n_rows]
 
-    def find(table: Table) -> np.ndarray:
+    def find(table: Table, share: np.ndarray) -> np.ndarray:
         found = costs_of(table)
         if table.n_rows:
             _try_linear(parts, table.take(np.arange(min(FEW, table.n_rows))), found, costs_of)
-        return found
+        return np.asarray(found * share[:, None])
 
     return find
 

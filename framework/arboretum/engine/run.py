@@ -112,6 +112,7 @@ class Prepared:
     data, opened : of such a run: what it is read from, and the store.
     subsets : of such a run with a split, uint8[rows of data]: 0 for a row that trains, 1 for one of
         ``valid``, 2 for one of ``test``; None: all train.
+    parts : of such a run, with what they estimate of all rows that train.
     """
 
     table: Table
@@ -121,6 +122,7 @@ class Prepared:
     data: InParts | None = None
     opened: Opened | None = None
     subsets: np.ndarray | None = None
+    parts: Parts | None = None
 
     def release(self) -> None:
         """Give back what a row store holds, where the run is not made after all."""

@@ -85,7 +85,11 @@ class CriterionOptional(Protocol):
         are ``tables.extra``, float64[tests, outcomes, k]; they are not multiplied by object
         weights.  Called once per node that is scored.  ``columns_are_costs = True`` says that they
         are what objects cost by label, as :func:`arboretum.api.shares_of_costs` has it: then rows
-        may lie in parts.
+        may lie in parts.  So they may where ``by_value = True`` says that columns are the same at
+        every node and made of each object's target, weight and roles, beside what the criterion
+        estimates of all rows: ``fitted(table)``, where it is there, returns it with what it
+        estimates of a table of the different targets and roles, each of the weight of its rows.
+        Each such run tries that on a few rows.
         """
 
     @staticmethod

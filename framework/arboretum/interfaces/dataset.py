@@ -62,14 +62,15 @@ class InParts:
     schema : its table without rows: columns with their kinds and all their categories, the target
         with all its classes; weights and roles (of no row) where rows have such.
     grouped : rows of one group are to stay on one side of a split.
-    columns : what a row adds to the criterion's own columns per unit of its weight: float64[n, k],
-        of a table of n rows that has target, weights and roles, and no attribute; None: nothing.
+    columns : what rows add to the criterion's own columns: float64[n, k], of a table of n rows that
+        has target, weights and roles, and no attribute, and of float64[n], the share of each row in
+        the weight of all; None: nothing.
     """
 
     schema: Table
     parts: tuple[Part, ...]
     grouped: bool = False
-    columns: Callable[[Table], np.ndarray] | None = None
+    columns: Callable[[Table, np.ndarray], np.ndarray] | None = None
 
     @property
     def n_rows(self) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from arboretum.errors import ContractError, StoreError, sure
+from arboretum.errors import ContractError, DataError, StoreError, sure
 from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.rows import Opened
@@ -319,19 +319,23 @@ def _read_targets(
 
 
 def _read_columns(data: InParts, weight: np.ndarray, total: float, folder: Folder) -> np.ndarray:
-    """Return what rows add to the criterion's own columns, by their share of the weight:
-    float64[n, k], in a file.
-    """
+    """Return what rows add to the criterion's own columns: float64[n, k], in a file."""
     found = np.zeros((data.n_rows, 0))
     for start, part in data.starts() if data.columns is not None else ():
-        own = sure(data.columns)(without_attributes(part, data.schema))
-        _check_length(len(own), part.n_rows, part.name)
-        if not found.shape[1]:
-            found = folder.mapped("columns", (data.n_rows, own.shape[1]), np.float64)
-        rows = slice(start, start + len(own))
-        share = (weight[rows] if len(weight) else np.ones(len(own))) / total
-        found[rows] = own * share[:, None]
-        forget_memory(found[rows])
+        table = without_attributes(part, data.schema)
+        for first in range(0, part.n_rows, ROWS):
+            some = table.take(np.arange(first, min(first + ROWS, part.n_rows)))
+            rows = slice(start + first, start + first + some.n_rows)
+            share = (weight[rows] if len(weight) else np.ones(some.n_rows)) / total
+            try:
+                own = sure(data.columns)(some, share)
+            except DataError as error:
+                raise DataError(f"{part.name}, of its rows from {first} on: {error}") from error
+            _check_length(len(own), some.n_rows, part.name)
+            if not found.shape[1]:
+                found = folder.mapped("columns", (data.n_rows, own.shape[1]), np.float64)
+            found[rows] = own
+            forget_memory(found[rows])
     return found
 
 

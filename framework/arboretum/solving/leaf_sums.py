@@ -35,6 +35,12 @@ class SumsObjective:
         few of its objects.
     above_zero : (class attribute) its targets are numbers above 0: the conformance suite tries it
         on such; ``moments`` refuses others by name.
+    by_value : (class attribute) ``moments`` says of an object what its target, weight and roles
+        say, beside what is estimated of all rows: ``fitted(table)``, where it is there, returns the
+        objective with what it estimates of a table of the different targets and roles, each of the
+        weight of its rows.  Then greedy growth takes rows in parts.  A promise: each such run tries
+        it on a few rows.
+    needs_all_rows : (optional) why it is not so; a refusal says it.
     """
 
     kind = "objective"
@@ -43,6 +49,7 @@ class SumsObjective:
     shape = "sums"
     superadditive: ClassVar[bool] = True
     above_zero: ClassVar[bool] = False
+    by_value: ClassVar[bool] = False
 
     lam: float = param(
         0.01,

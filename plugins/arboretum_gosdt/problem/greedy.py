@@ -112,6 +112,7 @@ class SumsReduction:
     paper = "Breiman, Friedman, Olshen & Stone 1984; LeBlanc & Crowley 1992"
     capabilities = ("regression", "weights", "multiway", "thresholds", "additive")
     own_unit = True
+    by_value = True  # where the moments are
     example = "dataset=diabetes method=greedy objective=poisson"
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:

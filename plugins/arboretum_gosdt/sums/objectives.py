@@ -17,6 +17,7 @@ class SquaredError(SumsObjective):
     name = "squared_error"
     paper = "Zhang, Xin, Seltzer & Rudin 2023"
     shape = "squares"
+    needs_all_rows = "takes squares about the median of all rows (impurity=variance grows the same)"
     example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
 
     def moments(self, objects: Encoded) -> np.ndarray:
@@ -54,6 +55,7 @@ class PoissonDeviance(SumsObjective):
 
     name = "poisson"
     above_zero = True
+    by_value = True
     paper = "Breiman, Friedman, Olshen & Stone 1984; Therneau & Atkinson"
     example = (
         "dataset=diabetes encoder=bins method=leaf_sums objective.lam=1 "

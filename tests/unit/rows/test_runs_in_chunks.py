@@ -32,6 +32,7 @@ from arboretum_data.rows import ChunkRows
 from arboretum_data.splits import Holdout
 from arboretum_gosdt.problem.greedy import CostReduction
 from arboretum_gosdt.problem.objectives import InstanceCost
+from arboretum_survival.log_rank import LogRank
 
 N, GROUP = 900, 200
 
@@ -181,9 +182,13 @@ def test_what_needs_the_table_is_refused_by_name_before_a_row_is_coded(override,
         arboretum.run([*overrides(file, "label", "chunks"), override])
 
 
-def test_a_component_that_reads_roles_is_refused_by_name(file):
+def test_a_component_that_reads_roles_is_refused_by_name(file, monkeypatch):
     times = [*overrides(file, "cost", "chunks"), "method=greedy", "criterion=log_rank"]
+    monkeypatch.setattr(LogRank, "by_value", False)
     with pytest.raises(CapabilityError, match=r"criterion log_rank reads the event .*rows=memory"):
+        arboretum.run(times)
+    monkeypatch.undo()
+    with pytest.raises(DataError, match=r"does not say the event of its rows; say dataset\.event"):
         arboretum.run(times)
 
 

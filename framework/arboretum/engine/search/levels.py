@@ -306,8 +306,9 @@ class LevelGrowth(Growth):
         scorer = CompiledCriterion.of(
             parts.criterion, parts.impurity, some, context.seed, (), problem.prices.fixed
         )
-        costs = columns_in(store) and getattr(scorer.criterion, "columns_are_costs", False)
-        if scorer.has_columns and not costs:
+        stated = ("columns_are_costs", "by_value")
+        known = columns_in(store) and any(getattr(scorer.criterion, one, False) for one in stated)
+        if scorer.has_columns and not known:
             raise CapabilityError(
                 f"criterion {component_name(scorer.criterion)!r} adds up columns of its own, node "
                 "by node, which no row store knows; use rows=memory"

@@ -78,9 +78,11 @@ class AboutZero(ToyVariance):
     about = 0.0
 
 
-def outcomes_and_events(table: Table) -> np.ndarray:
+def outcomes_and_events(table: Table, share: np.ndarray) -> np.ndarray:
     """Return float64[n, 2], columns of a criterion, of a table that shows no attribute."""
-    return np.stack([table.role(OUTCOME), table.role(EVENT) - 2 * table.role(OUTCOME)], axis=1)
+    outcome = table.role(OUTCOME)
+    columns = np.stack([outcome, table.role(EVENT) - 2 * outcome], axis=1)
+    return np.asarray(columns * share[:, None])
 
 
 class RowsSuite(ComponentSuite):
@@ -156,7 +158,7 @@ class RowsSuite(ComponentSuite):
                     assert opened.sha256 == table.sha256()
                     share = table.row_weights() / table.row_weights().sum()
                     plain = ReferenceRows.of(toy_objects(table))
-                    plain.columns = outcomes_and_events(table) * share[:, None]
+                    plain.columns = outcomes_and_events(table, share)
                     self.compare(opened.store, plain)
                     opened.release()
 
