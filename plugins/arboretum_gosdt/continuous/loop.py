@@ -10,7 +10,8 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
         ENTER:       d > 2: push a frame of the same rows with d − 1 levels; go on to WHOLE_DONE
                      d = 2: own(one pass with a cut above all ranks)                   (losses)
         WHOLE_DONE:  own(the value of that frame)
-                     own(x): own = lb = x, ub = min(budget, x); leave if x = 0
+                     own(x): own = x, least = lb = x − price, ub = min(budget − price, least +
+                     margin); ub ≤ 0: lb = min(lb, 0), leave
         NEXT:        nodes and intervals of the next column                      (start_column)
                      top > 0: go on to PICK;  top = 0: only after the last column
                      no column is left: leave, or, at top = 0, PICK
@@ -25,16 +26,20 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
                          push its frame, with the budget ub − bound of the other side + slack
                      add the cut t; go back to PICK
     add the cut t: t becomes a node;  lb = min(lb, left + right)
-                     left + right < ub: ub = left + right, and the best tree is joined  (join_trees)
+                     left + right < ub and < least: least = left + right, ub = min(ub, least +
+                     margin), and the best tree is joined                           (join_trees)
                      two intervals, those whose bound is below ub, are open
-    leave:           value = ub if ub < budget, else lb;  pop
+    leave:           value = least + price if that is < budget, else lb + price;  pop
 
 Invariants:
 
 - ``now.top`` is the uppermost frame; UNBORN before the start, −1 at the end, when ``value`` is the
   least loss.  Frames below it wait in JUDGE or WHOLE_DONE.
-- ub never rises and is at most the budget; what is closed had a bound of at least ub.  So lb ≥ ub
-  whenever a frame is left.  ``floor`` bounds the whole while the first frame picks.
+- ub never rises and is at most the budget less the price; what is closed had a bound of at least
+  ub.  So lb ≥ min(ub, least) whenever a frame is left.  ``floor`` bounds the whole while the first
+  frame picks.
+- Only the first frame has a margin: when it is left, both sides of a cut are solved, or the sum of
+  their bounds is at least its ub.  Elsewhere ub is least wherever that is below the budget.
 - A frame's nodes begin at ``first_node`` of ``nodes``, and its open intervals at the same place of
   ``open``, a stack of ``frame.open`` entries.  ``after`` leads from a column's first node to its
   last one (−1) in the order of ranks.  Frames but the first have one column at a time.
@@ -116,7 +121,7 @@ def search_intervals(plan, tables, state, limit):
         else:
             frame.whole, frame.kept = now.given, frame.used
             copy_heap(state.best[top + 1], state.best[top])
-            start_with_loss(state, top, now.value)
+            start_with_loss(plan, state, top, now.value)
     return FINISHED
 
 
@@ -135,24 +140,32 @@ def enter_frame(plan, tables, state, top):
     else:
         measure_sides(plan, tables, state, top, 0, cut_above_all(plan), frame.weight)
         state.best[top, 0, 0] = -1
-        start_with_loss(state, top, state.out[0])
+        start_with_loss(plan, state, top, state.out[0])
 
 
 @inline
-def start_with_loss(state, top, value):
+def start_with_loss(plan, state, top, value):
     """Begin a frame's bounds with ``value``, the loss with one level less, or a bound that is no
     less than the budget.
     """
     frame = state.frames[top]
-    frame.own = frame.lb = value
-    frame.ub = min(frame.budget, value)
+    frame.own = value
+    frame.least = frame.lb = value - plan.price
+    frame.ub = min(frame.budget - plan.price, frame.least + margin_of_frame(plan, top))
     frame.phase = NEXT
-    if value == 0:
-        close_frame(state, top)
+    if frame.ub <= 0:  # two sides lose 0 at least
+        frame.lb = min(frame.lb, 0)
+        close_frame(plan, state, top)
 
 
 @inline
-def close_frame(state, top):
+def margin_of_frame(plan, top):
+    """Return by how much two sides may lose more than the best, to be solved: only of all rows."""
+    return plan.margin if top == 0 else np.int64(0)
+
+
+@inline
+def close_frame(plan, state, top):
     """Pop the frame, and leave its parent (``now.value``) the loss if it is less than the budget,
     else a bound that is not.
 
@@ -160,7 +173,9 @@ def close_frame(state, top):
     """
     frame = state.frames[top]
     now = state.now[0]
-    now.value = frame.ub if frame.ub < frame.budget else frame.lb
+    now.value = frame.least + plan.price
+    if now.value >= frame.budget:
+        now.value = frame.lb + plan.price
     now.top = top - 1
     now.given = -1
     if top > 0 and frame.list >= 0:
@@ -186,7 +201,7 @@ def next_column(plan, tables, state, top):
         if top == 0:
             frame.phase = PICK
         else:
-            close_frame(state, top)
+            close_frame(plan, state, top)
         return
     if top > 0:
         frame.nodes = frame.open = 0
@@ -213,7 +228,7 @@ def work_off_intervals(plan, tables, state, top, limit):
             for k in range(base, last):
                 if state.open[k].low < state.open[chosen].low:
                     chosen = np.int64(k)
-            now.floor = min(state.open[chosen].low, frame.lb)
+            now.floor = min(state.open[chosen].low, frame.lb) + plan.price
         interval = state.open[chosen]
         i, j, low, hint = interval.a, interval.b, interval.low, interval.hint
         frame.open -= 1
@@ -228,6 +243,12 @@ def work_off_intervals(plan, tables, state, top, limit):
         mass = weight_up_to(plan, tables, top, a.column, cut)
         frame.a, frame.b, frame.cut, frame.side, frame.massed = i, j, cut, 0, mass
         frame.given[0] = frame.given[1] = -1
+        if mass == 0 or mass == frame.weight:  # with a margin, rows that weigh nothing are divided
+            frame.low[0], frame.low[1] = frame.own, 0
+            if mass == 0:
+                frame.low[0], frame.low[1] = 0, frame.own
+            add_cut(plan, tables, state, top)
+            continue
         if plan.depth - top > 2:
             frame.low[0] = max(a.low_left, b.low_left - (b.mass - mass))
             frame.low[1] = max(b.low_right, a.low_right - (mass - a.mass))
@@ -249,7 +270,7 @@ def work_off_intervals(plan, tables, state, top, limit):
         add_cut(plan, tables, state, top)
     frame.phase = NEXT
     if top == 0:
-        close_frame(state, top)
+        close_frame(plan, state, top)
 
 
 @inner
@@ -319,7 +340,7 @@ def add_cut(plan, tables, state, top):
     """Make the cut that was judged or measured a node between two new intervals.
 
     ``frame.a``, ``b``, ``cut``, ``massed``, ``low`` and ``given`` describe it.  A better sum of
-    both sides becomes ``frame.ub``, with its tree.
+    both sides becomes ``frame.least``, with its tree.
     """
     frame = state.frames[top]
     i, j = frame.a, frame.b
@@ -332,8 +353,9 @@ def add_cut(plan, tables, state, top):
         lists = (given, given) if given >= 0 else lists_of_side(state, i, j, side)
         node.sub[side], node.super[side] = lists
     frame.lb = min(frame.lb, found)
-    if found < frame.ub:
-        frame.ub = found
+    if found < frame.ub and found < frame.least:
+        frame.least = found
+        frame.ub = min(frame.ub, found + margin_of_frame(plan, top))
         join_trees(state, top, column, frame.cut)
     keep_interval(plan, tables, state, top, i, new, NOTHING)
     keep_interval(plan, tables, state, top, new, j, NOTHING)

@@ -17,7 +17,9 @@ Invariants:
   (``table_level``) whose sign is not 0 in the last row of ``signs`` (``data_level``).
 - ``counts`` of a frame has the weight up to every place of its table; ``weight_up_to`` reads it at
   the last place of a rank.  Cut −1 has no row at its left.
-- Lists and nodes are named by places, −1 where there is none.  ub never exceeds the budget.
+- Lists and nodes are named by places, −1 where there is none.
+- A loss is what a tree costs: weights that its labels lose, and the price of every split.  ub,
+  least and lb of a frame are without the price of its first split, as sums of both sides are.
 - ``now.top`` is the frame at work; frames above it are stale, but for ``best`` of the one
   above, which its parent copies first.
 
@@ -52,7 +54,8 @@ FRAME = np.dtype(
         ("phase", "i8"),  # what comes next
         ("column", "i8"),  # that is at work; −1: none was
         ("budget", "i8"),  # solved where the loss is less
-        ("ub", "i8"),  # least loss below the budget known, or the budget
+        ("ub", "i8"),  # sides of cuts are solved that lose less together
+        ("least", "i8"),  # of the best tree known, as the sum of two sides
         ("lb", "i8"),  # no tree loses less, of what is closed
         ("weight", "i8"),  # of all rows
         ("own", "i8"),  # least loss with one level less, or a bound
@@ -196,7 +199,8 @@ def cut_above_all(plan):
 
 @inline
 def measure_sides(plan, tables, state, top, column, cut, mass):
-    """Measure the losses of both sides of a cut with one more split each, into state.out[:2].
+    """Measure the losses of both sides of a cut with one more split each, or none where that costs
+    less, into state.out[:2].
 
     mass : weight of the left side of the frame's rows.
     Makes the ranks of the column where they are not there; counts work and passes in ``state.now``.
@@ -226,6 +230,7 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
         )
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
+        leaf, other = (mass - abs(out[2])) >> 1, (rest - abs(out[5])) >> 1
         out[0], out[1] = (mass - left) >> 1, (rest - right) >> 1
     else:
         if plan.blocks == 1:
@@ -236,7 +241,10 @@ def measure_sides(plan, tables, state, top, column, cut, mass):
         classes = np.int64(len(tables.totals) // 2)
         sums = ClassSums(classes, tables.sums, tables.totals, tables.chosen, out)
         measure_many_classes(rows, sums, plan.vectors, plan.blocks)
+        leaf = mass - tables.totals[2 * tables.chosen[0]]
+        other = rest - tables.totals[2 * tables.chosen[classes] + 1]
         out[0], out[1] = mass - out[0], rest - out[1]
+    out[0], out[1] = min(leaf, out[0] + plan.price), min(other, out[1] + plan.price)
 
 
 @inner
@@ -302,7 +310,7 @@ def start_frame(plan, tables, state, top, budget):
     frame.phase = ENTER
     frame.column = -1
     frame.budget = budget
-    frame.ub = budget
+    frame.ub = frame.least = budget
     frame.lb = 0
     frame.weight = weight_up_to(plan, tables, top, 0, tables.starts[1] - 1)
     frame.list = frame.sub = frame.super = frame.whole = -1

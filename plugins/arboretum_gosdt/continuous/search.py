@@ -70,6 +70,9 @@ class IntervalSearch:
     ranks : int32[rows, columns], dense or not, >= 0; kept column by column, and not copied where
         it lies so.
     weights : int64[rows, classes], >= 0: what a label saves in a row.
+    price : what every split costs besides.
+    margin : of the trees that begin with the same cut the least loss is found, too, wherever it is
+        less than so much more than that of all trees; 0: of the best alone.
 
     lower, upper : no tree loses less; ``tree()`` loses that.
     subproblems : sets of rows that were looked into.
@@ -78,10 +81,17 @@ class IntervalSearch:
     layout : what rows' weights are held as, and blocks of a column.
     """
 
-    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int) -> None:
+    def __init__(
+        self,
+        ranks: np.ndarray,
+        weights: np.ndarray,
+        depth: int,
+        price: int = 0,
+        margin: int = 0,
+    ) -> None:
         self.columns = np.ascontiguousarray(ranks.T, np.int32)
         self.weights = np.ascontiguousarray(weights, np.int64)
-        self.depth = depth
+        self.depth, self.price, self.margin = depth, price, margin
         highest = self.columns.max(1, initial=0)
         lowest = self.columns.min(1) if len(ranks) else highest
         used = np.flatnonzero(highest > lowest)
@@ -125,11 +135,7 @@ class IntervalSearch:
         if self.plain:
             self._finished = True
             column, cut = self.tree()[0, :2]
-            left = self.columns[column] <= cut if column >= 0 else np.zeros(len(self.weights), bool)
-            self._finish(
-                self.total
-                - sum(int(self.weights[side].sum(0).max(initial=0)) for side in (left, ~left))
-            )
+            self._finish(self.leaf if column < 0 else self._loss_of_cut(column, cut))
             report(self.lower, self.upper)
             return ""
         if (self.plan is None and not self._allocate(memory_bytes)) or (
@@ -170,9 +176,9 @@ class IntervalSearch:
 
         best = (self.leaf, -1)
         for top, frame in enumerate(self.state.frames):
-            phase, ub = frame["phase"], int(frame["ub"])
-            if phase not in (parts.ENTER, parts.WHOLE_DONE) and ub < best[0]:
-                best = ub, top
+            phase, least = frame["phase"], int(frame["least"]) + self.price
+            if phase not in (parts.ENTER, parts.WHOLE_DONE) and least < best[0]:
+                best = least, top
             if phase != parts.WHOLE_DONE:
                 break
         return best
@@ -210,6 +216,11 @@ class IntervalSearch:
         elif at >= 0:
             # −3: the places of both sides are below 0, so these are leaves
             below, (column, cut) = -3, best_cut(self.columns, self.weights, rows)
+            # a leaf where the split is not worth its price
+            if self.price and column >= 0:
+                weights = self.weights[rows]
+                loss = int(weights.sum() - weights.sum(0).max(initial=0))
+                column = column if self._loss_of_cut(column, cut, rows) < loss else -1
         nodes.append([column, cut if column >= 0 else 0, 0, 0])
         if column >= 0:
             left = self.columns[column, rows] <= cut
@@ -218,6 +229,28 @@ class IntervalSearch:
                 self._add_subtree(nodes, heap, below + 1, rows[~left]),
             )
         return place
+
+    def _loss_of_cut(self, column: int, cut: int, rows: np.ndarray | slice = slice(None)) -> int:
+        """Return what a split of some rows into two leaves loses, with its price."""
+        weights, left = self.weights[rows], self.columns[column, rows] <= cut
+        saved = sum(int(weights[side].sum(0).max(initial=0)) for side in (left, ~left))
+        return self.price + int(weights.sum()) - saved
+
+    def bounds_of_cuts(self) -> list[np.ndarray]:
+        """Return of every used column int64[highest rank]: what trees that begin with each of its
+        cuts lose, at least; exactly, as long as that is less than ``margin`` more than the least
+        loss.  After the search is finished.
+        """
+        frame = self.state.frames[0]
+        lost = int(frame["ub"]) + self.price
+        bounds = [np.full(highest, lost, np.int64) for highest in self.highest]
+        nodes = self.state.nodes[: frame["nodes"]]
+        both = nodes["low_left"] + nodes["low_right"] + self.price
+        for column, found in enumerate(bounds):
+            mine = (nodes["column"] == column) & (nodes["cut"] >= 0)
+            mine &= nodes["cut"] < len(found)
+            found[nodes["cut"][mine]] = both[mine]
+        return bounds
 
     def _plan_strips(self, rows: int, steps: int, most_bytes: int) -> _Strips:
         """Return what strips take, as many as there are rows for; without any where a pass is
@@ -311,6 +344,8 @@ class IntervalSearch:
             coarse=strips.coarse,
             patience=PATIENCE if two else PATIENCE_OF_MANY,
             long=LONG_PASS,
+            price=self.price,
+            margin=self.margin,
             finals=strips.ends[0],
             losses=strips.ends[1],
             sorted=strips.ends[2],
@@ -365,7 +400,7 @@ class IntervalSearch:
         )
         self.state.frames["first_node"] = [0, *accumulate(node_rows[:-1])]
         now = self.state.now[0]
-        now["top"], now["value"] = parts.UNBORN, self.leaf + 1
+        now["top"], now["value"] = parts.UNBORN, self.leaf + self.margin + 1
         held = (*self.tables, *self.state[:-3], *families[0], *families[1])
         self.bytes_used = sum(array.nbytes for array in held)
         tables_.label[0], tables_.weight[0] = self.label, each

@@ -30,7 +30,7 @@ from arboretum.kernels.jit import inner, jit
 Plan = namedtuple(
     "Plan",
     "columns classes lanes blocks vectors two depth slots span fine coarse patience "
-    "long finals losses sorted keys",
+    "long price margin finals losses sorted keys",
 )
 """What does not change in a search, as numbers.
 
@@ -40,6 +40,9 @@ span : steps whose weights of a block fit into a lane.
 fine, coarse : blocks of a column, see :mod:`.strips`; 0: there are no strips.
 patience : how long passes take before strips are made, by what making them takes.
 long : steps of a pass from which on sides are looked up before they are measured.
+price : what each split costs besides, in the units of weights.
+margin : cuts of all rows are solved as long as their trees cost less than so much more than the
+    best; 0: as long as they cost less than that.
 finals, losses, sorted, keys : where parts of ``strips`` begin.
 """
 

@@ -16,8 +16,16 @@ from arboretum_gosdt.continuous.search import IntervalSearch
 from arboretum_gosdt.problem.ranks import ranks_of
 
 
-def least_loss(ranks, weights, depth):
-    """Over all trees, by trying every cut of every column."""
+def least_loss(ranks, weights, depth, price=0):
+    """Over all trees, by trying every cut of every column.
+
+    price : of every split.
+    """
+    return least_losses(ranks, weights, depth, price)[0]
+
+
+def least_losses(ranks, weights, depth, price=0):
+    """The same, and by first cut, (column, rank) → loss."""
 
     @cache
     def least(rows, depth):
@@ -27,18 +35,23 @@ def least_loss(ranks, weights, depth):
             return best
         for column in range(ranks.shape[1]):
             for cut in sorted({int(ranks[row, column]) for row in rows})[:-1]:
-                left = tuple(row for row in rows if ranks[row, column] <= cut)
-                best = min(
-                    best,
-                    least(left, depth - 1)
-                    + least(tuple(row for row in rows if row not in left), depth - 1),
-                )
+                best = min(best, price + least_of_sides(rows, column, cut, depth - 1))
         return best
 
-    return least(tuple(range(len(ranks))), depth)
+    def least_of_sides(rows, column, cut, depth):
+        left = tuple(row for row in rows if ranks[row, column] <= cut)
+        return least(left, depth) + least(tuple(row for row in rows if row not in left), depth)
+
+    rows = tuple(range(len(ranks)))
+    by_cut = {
+        (column, cut): price + least_of_sides(rows, column, cut, depth - 1)
+        for column in range(ranks.shape[1] if depth else 0)
+        for cut in sorted(set(ranks[:, column].tolist()))[:-1]
+    }
+    return least(rows, depth), by_cut
 
 
-def loss_of(ranks, weights, tree):
+def loss_of(ranks, weights, tree, price=0):
     """What a tree loses, with the best label in every leaf."""
     place = np.zeros(len(ranks), np.int64)
     while True:
@@ -51,7 +64,8 @@ def loss_of(ranks, weights, tree):
         place[inner] = np.where(left, tree[at, 2], tree[at, 3])
     sums = np.zeros((len(tree), weights.shape[1]), np.int64)
     np.add.at(sums, place, weights)
-    return int(sums.sum() - sums.max(1, initial=0).sum())
+    splits = int((tree[:, 0] >= 0).sum())
+    return int(sums.sum() - sums.max(1, initial=0).sum()) + price * splits
 
 
 def tiny_table(seed):
@@ -95,6 +109,49 @@ def height(tree, node=0):
         if tree[node, 0] < 0
         else 1 + max(height(tree, tree[node, 2]), height(tree, tree[node, 3]))
     )
+
+
+def check_with_price(seed, depths=(1, 2, 3, 4)):
+    """The least cost, and that of the trees by their first cut, as far as the margin reaches."""
+    ranks, weights = tiny_table(seed)
+    generator = np.random.default_rng([seed, 6])
+    leaf = int(weights.sum() - weights.sum(0).max())
+    for depth in depths:
+        price, margin = (int(generator.integers(0, leaf // most + 2)) for most in (3, 2))
+        margin *= int(generator.integers(0, 2))
+        search = IntervalSearch(ranks, weights, depth, price, margin)
+        assert search.run(None, None, nothing) == ""
+        least, by_cut = least_losses(ranks, weights, depth, price)
+        assert (
+            search.lower
+            == search.upper
+            == least
+            == loss_of(ranks, weights, search.tree(), price)
+        ), (seed, depth, price)
+        assert height(search.tree()) <= depth
+        if not search.plain:
+            check_bounds(search, least, by_cut)
+
+
+def check_bounds(search, least, by_cut):
+    bounds = search.bounds_of_cuts()
+    for (column, cut), loss in by_cut.items():
+        found = int(bounds[search.used.tolist().index(column)][cut])
+        assert found <= loss
+        if search.margin:
+            assert found == loss or min(found, loss) >= least + search.margin
+
+
+@pytest.mark.parametrize("seed", range(tries(300)))
+def test_least_cost_with_a_price_of_splits(seed):
+    check_with_price(seed, (1 + seed % 3, 4))
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_least_cost_with_a_price_of_splits_of_thousands_of_tables():
+    for seed in range(1000, 1000 + tries(3000)):
+        check_with_price(seed)
 
 
 @pytest.mark.parametrize("seed", range(tries(300)))
