@@ -49,7 +49,11 @@ class AllTrees:
     least : rows in every leaf.
     memory_bytes : of its arrays; None: DEFAULT_BYTES.
     known : what a search for the least cost within the same depth, of two answers, remembers; None:
-        nothing.   Raises BudgetError for tests whose pairs do not fit.
+        nothing.
+    first : int64[tests], what trees cost at least that ask each first; None: it is not known, or of
+        ``known``.
+
+    Raises BudgetError for tests whose pairs do not fit.
     """
 
     def __init__(
@@ -62,13 +66,16 @@ class AllTrees:
         least: int = 1,
         memory_bytes: int | None = None,
         known: ClosedSets | None = None,
+        first: np.ndarray | None = None,
     ) -> None:
         from arboretum_gosdt.all_trees import graph as kernels
         from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
         self._kernels = kernels
         self.equivalent_cost = q * table.equivalent_loss
-        made = make_table(table, p, q, least, known)
+        if first is not None:
+            first = first - self.equivalent_cost
+        made = make_table(table, p, q, least, known, first)
         self._table, self._order = made.table, made.order
         self._depth = int(UNLIMITED) if depth is None else depth
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes

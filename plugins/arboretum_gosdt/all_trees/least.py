@@ -1,5 +1,6 @@
-"""The least cost of all trees where tests are many: by the search for all trees, which counts a
-test's pairs when it is bounded, and so most tests' not at all.
+"""The least cost of all trees where tests are many: by the search over intervals of cuts, where
+tests are thresholds, else by the search for all trees, which counts a test's pairs when it is
+bounded, and so most tests' not at all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from arboretum.api import BudgetError
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.few_leaves import nodes_of_preorder
+from arboretum_gosdt.all_trees.first_tests import FirstTests
 
 MANY_TESTS = 300
 """From as many tests on it is faster than the search that counts the pairs of all of them."""
@@ -24,25 +26,28 @@ class LeastSearch:
     """Minimise q · loss + p · leaves + what the tests cost; where it does not end soon, another
     search does, which knows a good tree at any time.
 
-    make : makes the search for all trees, which begins with all of them in its budget; may raise
-        BudgetError.
+    make : makes the search for all trees within a cost, with what is known of first tests; may
+        raise BudgetError.
     other : makes the other search (:class:`arboretum_gosdt.solvers.choice.Search`).
     constant : what every tree costs besides, as the other search tells costs; leaf : what a leaf
         costs, without that.
     more : of the least cost, as ``upper`` has it, how much more the trees may cost that will be
         asked for; these are found at once.
+    bound : finds the least cost, and what first tests cost at least, both without ``constant``,
+        until a time; None: it does not end soon, or does not know such tests.
     """
 
     def __init__(
         self,
-        make: Callable[[], AllTrees],
+        make: Callable[[int, FirstTests | None], AllTrees],
         other: Callable[[], Any],
         constant: int,
         leaf: int,
         more: Callable[[int], int],
+        bound: Callable[[float | None], FirstTests | None],
     ) -> None:
         self._make, self._make_other, self._constant = make, other, constant
-        self._more = more
+        self._more, self._bound = more, bound
         self.all_trees: AllTrees | None = None
         self._other: Any = None
         self._cost = leaf
@@ -63,20 +68,29 @@ class LeastSearch:
 
     def _find(self, until: float | None) -> str:
         """Find the least cost and a tree of it; returns what ran out, or ""."""
+        known = self._bound(until)
         try:
-            found = self._make()
+            if known is None:
+                found = self._make(self._cost, None)
+                if ended := found.find_least(until):
+                    return ended
+                least = found.least_cost
+                found.restart(self._budget(least))
+            else:
+                least = known.least
+                found = self._make(self._budget(least), known)
         except BudgetError:
             return "bytes"
-        ended = found.find_least(until)
-        if not ended:
-            found.restart(found.least_cost + self._more(found.least_cost + self._constant))
-            ended = found.run(until)
-        if ended:
+        if ended := found.run(until):
             return ended
-        self._cost = found.least_cost
+        self._cost = least
         first = next(iter(found.trees(found.count_trees_of_sets())))
         self._nodes, self.all_trees = nodes_of_preorder(first.tolist()), found
         return ""
+
+    def _budget(self, least: int) -> int:
+        """Return what trees may cost that will be asked for."""
+        return least + self._more(least + self._constant)
 
     @property
     def lower(self) -> int:

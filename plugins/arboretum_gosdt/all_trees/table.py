@@ -73,15 +73,20 @@ four times and twice as long, with 890 a quarter less.
 """
 
 
+FEW_THRESHOLDS = 8
+"""A column, on average, below which tests have no codes."""
+
+
 def codes_of_columns(tests: Tests, merged: Merged) -> tuple[np.ndarray, np.ndarray | None]:
     """Return ``column`` and ``codes`` of :class:`Rows` for the tests that divide merged objects:
-    thresholds of a column together, any other test alone; no codes where thresholds are few.
+    thresholds of a column together, any other test alone; no codes where thresholds are few, or
+    tests have prices.
     """
     kept, family = merged.tests, tests.family[tests.column[merged.tests]]
     new = np.diff(tests.column[kept], prepend=-1) != 0
     column = np.cumsum(new | (family != THRESHOLDS)) - 1
     columns = int(column[-1]) + 1 if len(kept) else 0
-    if len(kept) < MANY_THRESHOLDS * columns or merged.units.price_value or not columns:
+    if len(kept) < FEW_THRESHOLDS * columns or merged.units.price_value or not columns:
         return column, None
     codes = np.empty((len(merged.first), columns), np.int32)
     for b, at in enumerate(np.flatnonzero(np.diff(column, prepend=-1))):
@@ -109,7 +114,14 @@ class Ordered(NamedTuple):
     order: np.ndarray
 
 
-def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None) -> Ordered:
+def make_table(
+    table: Rows,
+    p: int,
+    q: int,
+    least: int,
+    known: ClosedSets | None,
+    first: np.ndarray | None = None,
+) -> Ordered:
     """Return the table as kernels read it; arguments are those of ``AllTrees``.
 
     Mass and rows are no numbers of it where neither prices nor a least leaf ask for them.
@@ -130,7 +142,11 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
             table.rows[:, None] * (least > 1),
         ]
     ).astype(kind)
-    coded = table.codes is not None and least <= 1
+    coded = (
+        table.codes is not None and least <= 1 and tests >= MANY_THRESHOLDS * table.codes.shape[1]
+    )
+    if first is None:
+        first = np.zeros(tests, kind) if known is None else known.first
     # objects of like numbers are neighbours
     order = np.lexsort(numbers.T[::-1])
     new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
@@ -164,7 +180,7 @@ def make_table(table: Rows, p: int, q: int, least: int, known: ClosedSets | None
         numbers=np.rec.array(
             [(p, q, least if least > 1 else 0, pair_kinds, free, coded, similar)], NUMBERS
         )[0],
-        first=np.zeros(tests, kind) if known is None else known.first,
+        first=first,
         turn=_middle_first(table.column, tests),
     )
     return Ordered(found, order)

@@ -38,6 +38,7 @@ from arboretum.api import (
     within_bytes,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
+from arboretum_gosdt.all_trees.first_tests import FirstTests, Thresholds
 from arboretum_gosdt.all_trees.least import MANY_TESTS, LeastSearch
 from arboretum_gosdt.all_trees.table import Rows, codes_of_columns, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
@@ -489,12 +490,16 @@ def _all_trees(
     budget: int,
     context: Context,
     known: ClosedSets | None = None,
+    columns: tuple[np.ndarray, np.ndarray | None] | None = None,
+    first: np.ndarray | None = None,
 ) -> AllTrees:
     """Return the search for all trees of a problem, within a budget, not begun.
 
     known : what a search of the same objects knows.
+    columns : of ``codes_of_columns``, where that is known.
+    first : as of :class:`AllTrees`.
     """
-    column, codes = codes_of_columns(of.tests, merged)
+    column, codes = codes_of_columns(of.tests, merged) if columns is None else columns
     return AllTrees(
         table=Rows.of_merged(merged, column=column, codes=codes),
         p=of.units.p,
@@ -504,6 +509,7 @@ def _all_trees(
         least=of.limits.least,
         memory_bytes=context.memory_bytes,
         known=known,
+        first=first,
     )
 
 
@@ -524,19 +530,29 @@ def search_by_sides(
     weights, units = merged.weights, of.units
     best = int(weights.sum()) - int(weights.max(axis=1).sum())
     leaf = int(weights.max(axis=1).sum() - weights.sum(axis=0).max())
+    constant, columns = units.q * best, codes_of_columns(of.tests, merged)
+
+    def more(least: int) -> int:
+        return cost_beyond(of, epsilon, least)
+
+    def bound(until: float | None) -> FirstTests | None:
+        """Return the least cost, and those by the first test, without the constant."""
+        if columns[1] is None or of.limits.depth is None or of.limits.least > 1:
+            return None
+        tests = Thresholds(columns[1], weights, units.p, units.q, of.limits.depth)
+        found = tests.bound_first_tests(more, until, context.memory_bytes) if tests.fits else None
+        return found and FirstTests(found.least - constant, found.first - constant)
+
+    def make(budget: int, known: FirstTests | None) -> AllTrees:
+        first = None if known is None else known.first
+        return _all_trees(of, merged, budget, context, columns=columns, first=first)
 
     def other() -> Any:
         """Return the search that is chosen otherwise."""
         asked = of.problem, of.limits, of.tests, of.units, Which.auto, within_bytes(context)
         return choose_search(*asked, merged=merged).search
 
-    return LeastSearch(
-        lambda: _all_trees(of, merged, units.q * leaf + units.p, context),
-        other,
-        units.q * best,
-        units.q * leaf + units.p,
-        lambda least: cost_beyond(of, epsilon, least),
-    )
+    return LeastSearch(make, other, constant, units.q * leaf + units.p, more, bound)
 
 
 def _describe_facts(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:

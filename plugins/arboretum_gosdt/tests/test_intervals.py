@@ -123,10 +123,7 @@ def check_with_price(seed, depths=(1, 2, 3, 4)):
         assert search.run(None, None, nothing) == ""
         least, by_cut = least_losses(ranks, weights, depth, price)
         assert (
-            search.lower
-            == search.upper
-            == least
-            == loss_of(ranks, weights, search.tree(), price)
+            search.lower == search.upper == least == loss_of(ranks, weights, search.tree(), price)
         ), (seed, depth, price)
         assert height(search.tree()) <= depth
         if not search.plain:

@@ -13,6 +13,8 @@ import pytest
 from tiny_tables import Held, least, limited, tiny_problem
 
 from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
+from arboretum.testing.effort import tries
+from arboretum_gosdt.all_trees.first_tests import Thresholds
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
 from arboretum_gosdt.solvers.rashomon import Rashomon
@@ -87,6 +89,69 @@ def test_the_set_is_that_of_all_trees(seed, monkeypatch):
     last = several[min(k, len(several)) - 1]
     found = Rashomon(k=k, listed=0, compared=0).solve(problem, Context())
     assert int(found.details["trees"]) == sum(n for value, n in expected.items() if value <= last)
+
+
+@pytest.mark.parametrize("seed", range(tries(150)))
+def test_the_set_over_thresholds_is_that_of_all_trees(seed, monkeypatch):
+    """By codes in place of bits, and by the search over intervals of cuts, whose bounds of first
+    tests are tried: no tree costs less that begins with one.
+    """
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", 0)
+    monkeypatch.setattr("arboretum_gosdt.all_trees.table.FEW_THRESHOLDS", 0)
+    if seed % 2:
+        monkeypatch.setattr("arboretum_gosdt.all_trees.table.MANY_THRESHOLDS", 0)
+    rng = np.random.default_rng([seed, 78])
+    lam = float(rng.choice([0.01, 0.03, 0.125, 2 / 37]))
+    objective = [
+        Accuracy(lam=lam),
+        Balanced(lam=lam),
+        CostMatrix(costs=[[0, 1, 2], [1, 0, 1], [3, 1, 0]], lam=lam),
+    ][seed % 3]
+    problem = tiny_problem(seed, objective, n_rows=9, n_columns=2, raw=True, most_values=7)
+    depth = 2 + seed // 2 % 2
+    problem = limited(problem, objective=objective, stopping=(Held(Limits(max_depth=depth)),))
+    epsilon = float(rng.choice([0.0, 0.05, 0.3, 2.0]))
+    expected = every_value(problem, depth)
+    best = min(expected)
+    kept = {
+        value: n for value, n in expected.items() if value <= best * (1 + Fraction(str(epsilon)))
+    }
+    found = Rashomon(epsilon=epsilon, listed=5).solve(problem, Context())
+    assert found.status is Status.optimal and found.value == pytest.approx(float(best))
+    assert int(found.details["trees"]) == sum(kept.values())
+    assert found.details["most"] == pytest.approx(float(max(kept)))
+    assert [objective.value(tree, problem) for tree in (found.tree, *found.others)] == (
+        pytest.approx(
+            [float(v) for v in sorted(v for v, n in kept.items() for _ in range(min(n, 6)))[:6]]
+        )
+    )
+    k = int(rng.integers(1, 30))
+    several = sorted(value for value, n in expected.items() for _ in range(min(n, 30)))
+    last = several[min(k, len(several)) - 1]
+    found = Rashomon(k=k, listed=0, compared=0).solve(problem, Context())
+    assert int(found.details["trees"]) == sum(n for value, n in expected.items() if value <= last)
+
+
+def test_intervals_of_cuts_bound_the_set_over_thresholds(monkeypatch):
+    """The same as without them, of tables where they leave few first tests."""
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", 0)
+    monkeypatch.setattr("arboretum_gosdt.all_trees.table.FEW_THRESHOLDS", 0)
+    bounded, plain = [], Thresholds.bound_first_tests
+
+    def bound(self, *asked):
+        bounded.append(plain(self, *asked))
+        return bounded[-1]
+
+    for seed in range(8):
+        problem = tiny_problem(seed, n_rows=60, n_columns=3, raw=True, most_values=8)
+        stopping = (Held(Limits(max_depth=2 + seed % 2)),)
+        problem = limited(problem, objective=Accuracy(lam=0.03), stopping=stopping)
+        found = []
+        for way in (bound, lambda *asked: None):
+            monkeypatch.setattr(Thresholds, "bound_first_tests", way)
+            found.append(Rashomon(epsilon=0.1, listed=20).solve(problem, Context()))
+        assert found[0].details == found[1].details and found[0].value == found[1].value
+    assert sum(len(set(known.first.tolist())) > 2 for known in bounded) > 4
 
 
 def test_importances_are_means_over_all_pairs_of_rows():

@@ -39,9 +39,12 @@ def tiny_problem(
     raw: bool = False,
     n_rows: int | None = None,
     n_columns: int | None = None,
+    most_values: int = 3,
 ) -> Problem:
     """2 to 8 rows, 1 to 3 columns of 2 or 3 values, 1 to 3 classes; rows repeat, with the same
     labels and with others.
+
+    most_values : of a column, up to 8.
     """
     generator = np.random.default_rng([seed, 15])
     n = n_rows or int(generator.integers(2, 9))
@@ -58,7 +61,7 @@ def tiny_problem(
     )
     features, columns, codes = [], [], []
     for f in range(width):
-        bins = int(generator.integers(2, 4))
+        bins = int(generator.integers(2, most_values + 1))
         code = generator.integers(0, bins, n)
         family = (
             Family.thresholds
@@ -67,7 +70,7 @@ def tiny_problem(
             if bins == 3
             else Family.multiway
         )
-        names = tuple("abc"[:bins])
+        names = tuple("abcdefgh"[:bins])
         numbers = family is Family.thresholds
         own = (
             {"edges": tuple(k + 0.5 for k in range(bins - 1))} if numbers else {"categories": names}

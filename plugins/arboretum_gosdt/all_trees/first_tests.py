@@ -1,0 +1,83 @@
+"""What trees cost at least by their first test, where tests are thresholds of columns: by the
+search over intervals of cuts, before any set is bounded.
+
+A tree of some leaves has one split less, so that it costs as much as its loss, a leaf, and a price
+of p for every split.  The best trees of two levels, found at once, bound by how much trees may cost
+more than the best that the search of all levels has to tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from arboretum_gosdt.continuous.search import IntervalSearch
+
+MOST = (1 << 31) - 2
+"""Of what trees lose: what lanes of 32 bits hold."""
+
+
+@attrs.frozen(eq=False)
+class FirstTests:
+    """least : what the best tree costs; first : int64[tests], what trees cost at least that ask
+    each first.
+    """
+
+    least: int
+    first: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class Thresholds:
+    """Objects whose tests are thresholds, two levels of them at least.
+
+    codes : int32[objects, columns], as of :class:`.table.Rows`.
+    weights : int64[objects, answers], ≥ 0, what an answer saves, in losses.
+    p, q : what a leaf and a loss cost.
+    depth : tests on a path, at most, and at least 2.
+    """
+
+    codes: np.ndarray
+    weights: np.ndarray
+    p: int
+    q: int
+    depth: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the search holds such losses, and has anything to search."""
+        weights = self.weights
+        total = int(weights.sum())
+        differs = total > int(weights.sum(axis=0).max(initial=0)) and self.codes.size > 0
+        return self.depth >= 2 and self.q * total <= MOST and differs
+
+    def bound_first_tests(
+        self,
+        more: Callable[[int], int],
+        until: float | None = None,
+        memory_bytes: int | None = None,
+    ) -> FirstTests | None:
+        """Return the least cost, and of the trees by their first test, exactly where that is at
+        most ``more`` of the least cost above it; None where seconds or bytes run out.
+
+        Costs are q · losses + p · leaves, losses being all weights less those that are saved.
+        more : of a cost, ascending.
+        until : ``time.monotonic()`` value at which it stops; None: no limit.
+        memory_bytes : of the arrays, at most; None: no limit.
+        """
+        weights, margin, depth = self.q * self.weights, 0, min(2, self.depth)
+        while True:
+            search = IntervalSearch(self.codes, weights, depth, self.p, margin)
+            if search.run(until, memory_bytes, _say_nothing):
+                return None
+            least = search.upper + self.p
+            if margin:
+                first = np.concatenate(search.bounds_of_cuts()) + self.p
+                return FirstTests(least, first)
+            margin, depth = more(least) + 1, self.depth
+
+
+def _say_nothing(lower: int, upper: int) -> None:
+    """Tell nobody of bounds."""
