@@ -77,9 +77,10 @@ class Feature:
     @property
     def n_tests(self) -> int:
         """Number of tests the feature offers (those constant on the whole table included)."""
-        return {Family.multiway: 1, Family.thresholds: self.n_bins - 1, Family.equals: self.n_bins}[
-            self.family
-        ]
+        family = self.family
+        if family is Family.multiway:
+            return 1
+        return self.n_bins - 1 if family is Family.thresholds else self.n_bins
 
     @property
     def arity(self) -> int:

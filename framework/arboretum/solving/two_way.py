@@ -5,7 +5,7 @@ objects, and trees of two-way tests.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TypeVar, cast
 
 import attrs
@@ -218,8 +218,8 @@ class TwoWay:
         return more
 
     def value(self, cost: int) -> float:
-        """In the objective's unit."""
-        return float(cost * self.unit)
+        """In the objective's unit, rounded once."""
+        return int(cost) * self.unit.numerator / self.unit.denominator
 
     def grown(self, test_of: Callable[[np.ndarray], int]) -> Tree:
         """Return the tree that asks every set the test that is said of it.
@@ -380,18 +380,15 @@ def _distinct_tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.
     complements.
     """
     found: dict[bytes, tuple[int, bool]] = {}
-    for f, feature in enumerate(objects.features):
-        code = objects.codes[:, f]
-        for k in range(feature.n_tests):
-            context.check_time(
-                PER_OUTCOME
-                * objects.n_objects
-                * (objects.n_tests - int(objects.test_offset[f]) - k)
-            )
-            outcome = feature.family.outcome(k, code) > 0
+    steps, tests = PER_OUTCOME * objects.n_objects, objects.n_tests
+    ends = pairwise(objects.test_offset.tolist())
+    for feature, code, (begin, end) in zip(objects.features, objects.codes.T, ends, strict=True):
+        for test in range(begin, end):
+            context.check_time(steps * (tests - test))
+            outcome = feature.family.outcome(test - begin, code) > 0
             key = np.packbits(outcome ^ outcome[:1]).tobytes()
             if key.strip(b"\0"):
-                found.setdefault(key, (int(objects.test_offset[f]) + k, bool(outcome[0])))
+                found.setdefault(key, (test, bool(outcome[0])))
     # and of groups of them
     context.room(
         2 * len(found) * objects.n_objects,
