@@ -183,6 +183,38 @@ def test_a_public_set_comes_from_its_address_with_what_rows_say(public, site):
     assert site.asked == ["/rows.csv"]
 
 
+TRIAL = b"train,age,re78,lre78\n" + b"".join(
+    b"%d,%d,%d.5,0\n" % (k % 2, 20 + k % 7, (k % 2) * (k % 7 > 3) + k % 3) for k in range(60)
+)
+
+
+def test_a_public_trial_comes_with_its_treatment_and_outcome(site, monkeypatch, tmp_path):
+    """``dataset=nsw``, with the site in place of its address, and a table of the same columns."""
+    site.files["/jtrain2.csv"] = TRIAL
+    entry = homes.ENTRIES["nsw"]
+    assert entry.reading["treatment"] == "train" and entry.reading["outcome"] == "re78"
+    # what was measured after the training tells its outcome
+    assert {"lre78", "unem78", "mostrn"} <= set(entry.reading["ignore"])
+    reading = {**entry.reading, "ignore": ["lre78"]}
+    (path := tmp_path / "nsw.csv").write_bytes(TRIAL)
+    known = attrs.evolve(FileDataset(path=str(path), **reading).load(0), name="nsw")
+    here = {"address": f"{site.root}/jtrain2.csv", "reading": reading, "rows": known.n_rows}
+    sums = {"sha256": known.sha256(), "file_sha256": hashlib.sha256(TRIAL).hexdigest()}
+    monkeypatch.setitem(homes.ENTRIES, "nsw", attrs.evolve(entry, **here, **sums))
+    table = component_of("nsw")().load(0)
+    assert table.target.classes == ("0", "1") and [c.name for c in table.columns] == ["age"]
+    assert table.role("outcome").tolist() == known.role("outcome").tolist()
+    run = ["dataset=nsw", "split=none", "method=policy_tree", "stopping.standard.max_depth=1"]
+    record = arboretum.run([*run, "encoder=midpoints"])
+    assert record.data["n_rows"] == 60 and record.verified
+    assert site.asked == ["/jtrain2.csv"]
+    # another table under the same name is refused, whatever its file's checksum says
+    other = attrs.evolve(homes.ENTRIES["nsw"], sha256="0" * 64)
+    monkeypatch.setitem(homes.ENTRIES, "nsw", other)
+    with pytest.raises(DataError, match=r"'nsw': http.* holds another content \(60 rows"):
+        component_of("nsw")().load(0)
+
+
 def test_a_public_set_that_cannot_be_fetched_says_where_it_was_looked_for(monkeypatch, no_home):
     monkeypatch.setattr(fetched, "TIMEOUT_SECONDS", 0.5)
     entry = attrs.evolve(homes.ENTRIES["gbsg2"], address="http://127.0.0.1:9/GBSG2.arff")
@@ -195,4 +227,5 @@ def test_addresses_of_public_sets_are_fixed_and_have_checksums():
     for entry in homes.ENTRIES.values():
         if entry.address:
             assert entry.address.startswith("https://")
-            assert len(entry.file_sha256) == 64 and {"target"} <= entry.reading.keys()
+            assert len(entry.file_sha256) == 64
+            assert len({"target", "treatment"} & entry.reading.keys()) == 1
