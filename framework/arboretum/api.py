@@ -35,6 +35,7 @@ from arboretum.interfaces.reproduction import Piece, Services
 from arboretum.interfaces.rows import NodeSplit, NodeTables, NodeTotals, Opened
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.sums import SumsByLeaf, leaf_answers, leaf_costs, moments_of
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.lab import current as current_lab
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels, RankDiagram
@@ -129,7 +130,7 @@ from arboretum.solving.additive import (
 )
 from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
 from arboretum.solving.confusion import ConfusionObjective, TwoClassObjective
-from arboretum.solving.leaf_sums import SumsObjective, moments_of
+from arboretum.solving.leaf_sums import SumsObjective
 from arboretum.solving.limits import TreeLimits
 from arboretum.solving.two_way import (
     PER_OUTCOME,
@@ -238,7 +239,8 @@ GROUPS = {
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
-        WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs moments_of""",
+        WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs SumsByLeaf
+        moments_of leaf_costs leaf_answers""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -20,11 +20,11 @@ from arboretum.errors import CapabilityError, ContractError, sure
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.sums import moments_of
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.table import Table, frozen_array
 from arboretum.rows.parts import without_attributes
 from arboretum.rows.values import adds_exactly
-from arboretum.solving.leaf_sums import moments_of
 
 MOST = 1 << 16
 """Different targets with their roles, of all training rows: more are no longer few."""

@@ -57,6 +57,7 @@ from arboretum.interfaces.dataset import Dataset, InParts
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import Opened
 from arboretum.interfaces.split import Division, SplitInParts
+from arboretum.interfaces.sums import SumsByLeaf, leaf_answers
 from arboretum.model.digits import with_all_digits
 from arboretum.model.record import Record, Solution
 from arboretum.model.roles import field_of_role
@@ -301,7 +302,7 @@ def run_in_parts(request: Request, report: Progress, prepared: Prepared | None) 
     problem = attrs.evolve(problem, objects=found.objects, store=None, parts=parts)
     if found.leaf_sums is not None:
         sums = sum_subtrees(found.leaf_sums, tree)
-        said = np.asarray(sure(prepared.parts).objective.predicts(sums), np.float64)  # type: ignore[union-attr]
+        said = leaf_answers(cast(SumsByLeaf, sure(prepared.parts).objective), sums)
         solution = attrs.evolve(solution, tree=attrs.evolve(tree, value=said))
     elif has_own_labels(problem.parts):
         solution = attrs.evolve(solution, tree=labelled(tree, problem))

@@ -1,13 +1,15 @@
 """What labels cost at the nodes of a tree, and which trees say a label of least cost."""
 
+from typing import cast
+
 import attrs
 import numpy as np
 
 from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.sums import SumsByLeaf, leaf_answers, moments_of
 from arboretum.model.tree import Tree
 from arboretum.model.walk import Arrivals, sum_subtrees
 from arboretum.solving.additive import label_costs, shares_of_costs, sum_by_group
-from arboretum.solving.leaf_sums import moments_of
 
 
 def has_own_labels(parts: Parts) -> bool:
@@ -80,4 +82,4 @@ def predicted(problem: Problem, arrived: Arrivals) -> np.ndarray:
     """Return float64[nodes]: what the objective predicts of the sums at each node."""
     mine = moments_of(problem)[arrived.who] * arrived.share[:, None]
     sums = sum_subtrees(sum_by_group(mine, arrived.node, arrived.tree.n_nodes), arrived.tree)
-    return np.asarray(problem.parts.objective.predicts(sums), np.float64)  # type: ignore[union-attr]
+    return leaf_answers(cast(SumsByLeaf, problem.parts.objective), sums)

@@ -22,9 +22,9 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, blaming, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Objective, Shape, shape_of
+from arboretum.interfaces.sums import leaf_costs, moments_of, read_only
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import Tree
-from arboretum.solving.leaf_sums import moments_of
 
 OBJECTS, TESTS, UNIONS = 12, 24, 256
 """Of a run that are looked at: more cost time, and a shape shows on few."""
@@ -105,10 +105,8 @@ def _sums_fault(few: Few) -> str:
     chosen = np.random.default_rng(0).integers(0, 3, (UNIONS, len(moments)))
     parts = [(chosen == k).astype(np.float64) @ moments for k in (0, 1)]
     with blaming(f"objective {objective.name}"), np.errstate(divide="ignore", invalid="ignore"):
-        said = np.asarray(objective.predicts(parts[0]), np.float64)
-        one, other, union = (
-            np.asarray(objective.leaf(sums), np.float64) for sums in (*parts, sum(parts))
-        )
+        said = np.asarray(objective.predicts(read_only(parts[0])), np.float64)
+        one, other, union = (leaf_costs(objective, sums) for sums in (*parts, sum(parts)))
     for method, found in (("leaf", one), ("predicts", said)):
         if found.shape != (UNIONS,):
             return (

@@ -13,7 +13,7 @@ from typing import Protocol
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.complexity import Complexity, form_of
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Encoded, Prices
@@ -171,16 +171,19 @@ def monotone_losses(
     """Return float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
 
     Raises CapabilityError, with the counterexample, where the loss falls though one of them grows,
-    or is no number.
+    or is no number, ContractError where it has another shape.
 
     positives, negatives : weight of the rows of either class.
     """
-    losses = np.array(
-        np.broadcast_to(
-            objective.loss(fp[:, None], fn[None], positives, negatives), (len(fp), len(fn))
-        ),
-        float,
-    )
+    shape = len(fp), len(fn)
+    pairs = np.broadcast_to(fp[:, None], shape), np.broadcast_to(fn, shape)
+    said_of_all = np.asarray(objective.loss(*pairs, positives, negatives), float)
+    if said_of_all.shape not in ((), shape):
+        raise ContractError(
+            f"objective {objective.name}: loss must return one number for each pair of fp and fn, "
+            f"here {shape}; got {said_of_all.shape}"
+        )
+    losses = np.array(np.broadcast_to(said_of_all, shape))
 
     def said(i: int, j: int) -> str:
         return f"loss(fp={fp[i]:g}, fn={fn[j]:g}) = {losses[i, j]:g}"

@@ -30,6 +30,7 @@ import numpy as np
 
 from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.sums import leaf_costs
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, ProofRules
@@ -110,8 +111,7 @@ class Sums(ProofRules):
 
     def _asked(self, floats: np.ndarray) -> np.ndarray:
         said: Any = self.objective
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(said.leaf(floats), np.float64)
+        return leaf_costs(said, floats)
 
     def _own_rounding(self, sums: np.ndarray) -> float:
         """What ``leaf`` may be off for sets of these sums, together, by sums that are moved."""

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import attrs
 import numpy as np
 
-from arboretum.errors import ContractError, DataError, sure
 from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.sums import SumsByLeaf, leaf_costs, moments_of
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 
@@ -87,7 +87,7 @@ class SumsObjective:
         """Return the objective of a tree by where the objects come to rest."""
         objects, moments = problem.objects, moments_of(problem)
         at = tree.apply(objects.table)[objects.row_of_object]
-        cost = math.fsum(self.leaf(rounded_sums(moments, at)))
+        cost = math.fsum(leaf_costs(cast(SumsByLeaf, self), rounded_sums(moments, at)))
         return cost / self.unit(objects) + self.lam * int(tree.is_end.sum())
 
 
@@ -101,26 +101,3 @@ def rounded_sums(moments: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.array(
         [[math.fsum(column) for column in part.T] for part in np.split(moments[order], begin)]
     )
-
-
-def moments_of(problem: Problem) -> np.ndarray:
-    """Return float64[objects, k], what ``moments`` of the run's objective says.
-
-    Raises ContractError for another shape, DataError, naming the row, for a number that is not
-    finite.
-    """
-    objective, objects = sure(problem.parts.objective), problem.objects
-    found = np.asarray(objective.moments(objects), np.float64)  # type: ignore[attr-defined]
-    if found.ndim != 2 or len(found) != objects.n_objects:
-        raise ContractError(
-            f"objective {objective.name}: moments must return float64[{objects.n_objects}, k]; "
-            f"got {found.shape}"
-        )
-    if not np.isfinite(found).all():
-        u, k = map(int, np.argwhere(~np.isfinite(found))[0])
-        target = "" if objects.y is None else f", whose target is {objects.y[u]:g},"
-        raise DataError(
-            f"objective {objective.name}: moments are finite numbers, and number {k} of row "
-            f"{int(objects.row_of_object[u])}{target} is {found[u, k]}"
-        )
-    return found

@@ -5,6 +5,8 @@ most.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 import attrs
 import numpy as np
@@ -15,8 +17,10 @@ from arboretum.api import (
     Encoded,
     Node,
     Problem,
+    SumsByLeaf,
     Tables,
     is_additive,
+    leaf_costs,
     moments_of,
     shares_of_costs,
 )
@@ -131,7 +135,7 @@ class SumsReduction:
                 "criterion sums_reduction needs an objective of sums by leaf; "
                 f"{objective.name} is none: choose poisson or survival"
             )
-        return OfMoments(moments_of(problem), objective.leaf)  # type: ignore[attr-defined]
+        return OfMoments(moments_of(problem), partial(leaf_costs, cast(SumsByLeaf, objective)))
 
 
 @attrs.frozen(eq=False)

@@ -4,9 +4,11 @@ grown.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -16,6 +18,7 @@ from arboretum.api import (
     Attempt,
     CapabilityError,
     Context,
+    DataError,
     Facts,
     Problem,
     ProofWriter,
@@ -23,6 +26,8 @@ from arboretum.api import (
     Task,
     Tree,
     TreeLimits,
+    leaf_answers,
+    leaf_costs,
     moments_of,
     param,
     sure,
@@ -124,7 +129,7 @@ class SumsProblem:
             unpack_bits(planes[:, first].T, len(self.kept)),
             moments_of(problem),
             np.bincount(group, objects.count).astype(np.int64),
-            said.leaf,
+            partial(leaf_costs, said),
             superadditive=bool(getattr(said, "superadditive", False)),
             p=float(getattr(said, "lam", 0.0)) * self.unit,
             depth=DEEP if limits.depth is None else limits.depth,
@@ -151,8 +156,18 @@ class SumsProblem:
     """Why the bound is below the truth."""
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
-        """Go on until it is finished, "", or "seconds" or "bytes" run out."""
-        return self.search.run(context.deadline, context.memory_bytes, report)
+        """Go on until it is finished, "", or "seconds" or "bytes" run out.  Raises DataError where
+        no tree is known that costs a number.
+        """
+        ended = self.search.run(context.deadline, context.memory_bytes, report)
+        if not math.isfinite(self.search.upper):
+            name, least = sure(self.problem.parts.objective).name, self.search.upper
+            raise DataError(
+                f"objective {name}: the least that a tree was found to cost is {least:g}; let leaf "
+                "return a number for some leaves, or raise budget.seconds, or the limits, where "
+                "these keep such trees out"
+            )
+        return ended
 
     def tree(self) -> Tree:
         """Return the best tree known, with the number that the objective predicts at each node."""
@@ -164,7 +179,7 @@ class SumsProblem:
             self.problem,
             self.tests,
             nodes,
-            lambda rows: float(said.predicts(moments[rows].sum(axis=0))),
+            lambda rows: float(leaf_answers(said, moments[rows].sum(axis=0))),
         )
 
 

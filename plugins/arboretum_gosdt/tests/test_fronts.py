@@ -18,6 +18,7 @@ from arboretum.api import (
     ColumnKind,
     ConfusionObjective,
     Context,
+    ContractError,
     Limits,
     Parts,
     Status,
@@ -394,3 +395,23 @@ def test_a_loss_that_falls_is_refused_with_the_counterexample():
         match=r"falling is not monotone: loss\(fp=0, fn=.*\) = .* is greater than loss\(fp=",
     ):
         NonDominated().solve(attrs.evolve(problem, objects=both), Context())
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "said"),
+    [
+        (lambda fp, fn: [0.0], ContractError, r"one number for each pair .*; got \(1,\)"),
+        (lambda fp, fn: np.add(fp, fn, out=fp), ValueError, "read-only"),
+    ],
+)
+def test_a_loss_of_another_shape_or_that_writes_is_refused(loss, error, said):
+    @attrs.frozen
+    class Odd(Falling):
+        def loss(self, fp, fn, positives, negatives):
+            return loss(fp, fn)
+
+    problem = limited(tiny_problem(1), objective=Odd())
+    label = np.arange(problem.objects.n_objects, dtype=np.int32) % 2
+    both = attrs.evolve(problem, objects=attrs.evolve(problem.objects, label=label))
+    with pytest.raises(error, match=said):
+        NonDominated().solve(both, Context())

@@ -369,6 +369,50 @@ def test_moments_of_another_shape_or_no_numbers_are_refused():
         LeafSums().solve(numbers(0, Holes()), Context())
 
 
+def squares_but(**methods):
+    return type("Odd", (Squares,), methods)(0.0)
+
+
+def write_over(self, sums):
+    return np.subtract(sums[..., 2], sums[..., 1] ** 2 / sums[..., 0], out=sums[..., 2])
+
+
+def always(number):
+    return lambda self, sums: np.full(sums.shape[:-1], number)
+
+
+@pytest.mark.parametrize(
+    ("methods", "error", "said"),
+    [
+        (
+            {"moments": lambda self, objects: np.zeros((objects.n_objects, 0))},
+            ContractError,
+            "k at",
+        ),
+        ({"leaf": always(np.inf)}, DataError, "found to cost is inf; let leaf return a number"),
+        ({"leaf": always(-np.inf)}, DataError, "found to cost is -inf; let leaf return a number"),
+        ({"predicts": always(np.nan)}, ContractError, "predicts must return a finite number"),
+        ({"leaf": write_over}, ValueError, "read-only"),
+    ],
+)
+def test_functions_that_are_none_of_sums_are_refused(methods, error, said):
+    with pytest.raises(error, match=said):
+        LeafSums().solve(numbers(0, squares_but(**methods), max_depth=2), Context())
+
+
+def test_nobody_lets_leaf_write_over_the_sums(tmp_path):
+    """Who adds up still needs them: a bound of what was written over is none."""
+    objective, sums = squares_but(leaf=write_over), np.ones((2, 3))
+    problem = numbers(0, objective)
+    tree = LeafSums().solve(numbers(0, Squares(0.0)), Context()).tree
+    criterion = SumsReduction().for_problem(problem)
+    for ask in (lambda: objective.value(tree, problem), lambda: criterion.leaf(sums)):
+        with pytest.raises(ValueError, match="read-only"):
+            ask()
+    with pytest.raises(ContractError, match="read-only"):
+        broken_objective(Few.of(problem))
+
+
 @attrs.frozen
 class Among(Squares):
     """No cost of few objects: of NaN, or ∞ where it is said."""

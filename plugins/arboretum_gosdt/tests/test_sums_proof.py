@@ -55,6 +55,18 @@ def test_a_proof_is_accepted_and_shows_the_value(objective, stopping, tmp_path):
             assert ("superadditive" in accepted.assumed) == objective.superadditive
 
 
+def test_the_checker_lets_nobody_write_over_its_sums(tmp_path):
+    class Overwriting(Squares):
+        def leaf(self, sums):
+            sums[..., 1] = 0.0
+            return super().leaf(sums)
+
+    problem, proof, _ = proven(tmp_path / "proof", Squares(), max_depth=2)
+    parts = attrs.evolve(problem.parts, objective=Overwriting())
+    with pytest.raises(ValueError, match="read-only"):
+        check(proof, attrs.evolve(problem, parts=parts))
+
+
 def test_proofs_of_thresholds_of_raw_columns_are_accepted(tmp_path):
     for seed in range(12):
         problem = tiny_tables.numbers(

@@ -1,0 +1,76 @@
+"""Contract: what do leaves cost and predict, by sums over their objects?"""
+
+from typing import Protocol, cast
+
+import numpy as np
+
+from arboretum.errors import ContractError, DataError
+from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import Objective
+from arboretum.model.encoded import Encoded
+
+
+class SumsByLeaf(Objective, Protocol):
+    """An objective of which a leaf's cost is a function of sums over its objects."""
+
+    def moments(self, objects: Encoded) -> np.ndarray:
+        """Return float64[objects, k]: what each object adds."""
+
+    def leaf(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64[…]: what leaves cost whose objects have these sums, float64[…, k]."""
+
+    def predicts(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64[…]: what leaves of these sums, float64[…, k], predict."""
+
+    def unit(self, objects: Encoded) -> float:
+        """Return what costs are divided by, above 0."""
+
+
+def moments_of(problem: Problem) -> np.ndarray:
+    """Return float64[objects, k], what ``moments`` of the run's objective says.
+
+    Raises ContractError for another shape, DataError, naming the row, for a number that is not
+    finite.
+    """
+    objective, objects = cast(SumsByLeaf, problem.parts.objective), problem.objects
+    found = np.asarray(objective.moments(objects), np.float64)
+    if found.ndim != 2 or len(found) != objects.n_objects or not found.shape[1]:
+        raise ContractError(
+            f"objective {objective.name}: moments must return float64[{objects.n_objects}, k], k "
+            f"at least 1; got {found.shape}"
+        )
+    if not np.isfinite(found).all():
+        u, k = map(int, np.argwhere(~np.isfinite(found))[0])
+        target = "" if objects.y is None else f", whose target is {objects.y[u]:g},"
+        raise DataError(
+            f"objective {objective.name}: moments are finite numbers, and number {k} of row "
+            f"{int(objects.row_of_object[u])}{target} is {found[u, k]}"
+        )
+    return found
+
+
+def leaf_costs(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
+    """Return float64[…]: what ``leaf`` says of sums, float64[…, k], which it cannot change."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(objective.leaf(read_only(sums)), np.float64)
+
+
+def leaf_answers(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
+    """Return float64[…]: what ``predicts`` says of sums, float64[…, k], which it cannot change.
+
+    Raises ContractError for a number that is not finite.
+    """
+    found = np.asarray(objective.predicts(read_only(sums)), np.float64)
+    if (amiss := ~np.isfinite(found)).any():
+        raise ContractError(
+            f"objective {objective.name}: predicts must return a finite number for every leaf; "
+            f"got {found[amiss][0]} for the sums {sums[amiss][0].tolist()}"
+        )
+    return found
+
+
+def read_only(sums: np.ndarray) -> np.ndarray:
+    """Return a view that an author's function cannot write to: the sums are still needed."""
+    view = sums.view()
+    view.flags.writeable = False
+    return view
