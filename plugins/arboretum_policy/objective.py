@@ -62,7 +62,7 @@ class PolicyValue(AdditiveObjective):
                 "objective policy_value estimates propensities by a model of all training rows, "
                 "which rows in parts do not fit; name dataset.propensity, or use rows=memory"
             )
-        likely = table.roles[PROPENSITY]
+        likely = table.role(PROPENSITY)
         worth = {OUTCOME: table.role(OUTCOME) / likely, PROPENSITY: np.ones(len(likely))}
         return {**table.roles, **worth}
 

@@ -73,7 +73,7 @@ def scores_of(table: Table, how: Scoring) -> np.ndarray:
     if how.estimate is not Estimate.direct:
         rows = np.arange(table.n_rows)
         likely = (
-            table.roles[PROPENSITY]
+            table.role(PROPENSITY)
             if PROPENSITY in table.roles
             else _propensities(features, taken, fold, len(actions), how)
         )

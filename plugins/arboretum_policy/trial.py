@@ -37,9 +37,8 @@ class Trial:
         gain = np.where((age > 50) & (marker == 1), 1.0, -0.5)
         outcome = 0.02 * age + gain * treated + self.noise * generator.normal(size=n)
         word = ColumnKind.categorical
-        roles = {OUTCOME: outcome.round(3)}
-        if self.known:
-            roles[PROPENSITY] = np.where(treated, likely, 1 - likely)
+        known = {PROPENSITY: np.where(treated, likely, 1 - likely)} if self.known else {}
+        roles = {OUTCOME: outcome.round(3), **known}
         columns = (
             Column("age", ColumnKind.continuous, age, unit=""),
             Column("marker", word, marker, ("low", "high")),

@@ -244,9 +244,10 @@ class MergedRows:
                     at_nodes = np.zeros((tree.n_nodes, own.sums.shape[1]))
                 for k in range(own.sums.shape[1]):  # row by row, as sums of all at once are
                     np.add.at(at_nodes[:, k], own.node, own.sums[:, k])
-        objects = sums[TRAIN].objects(few)
+        trained, *judged = sums
+        objects = trained.objects(few)
         none = attrs.evolve(objects.table.take(NO_ROWS), notes=data.schema.notes)
-        judging = [one.rows(data.schema.notes)[0] if one.n else none for one in sums[1:]]
+        judging = [one.rows(data.schema.notes)[0] if one.n else none for one in judged]
         return MergedRows(
             objects,
             [objects.table, *judging],

@@ -33,8 +33,9 @@ Invariants:
 - ``bin`` b of a column has the positions start[b] … start[b + 1] − 1 of ``order``, and does not end
   between values that are not separated.  A search counts it in bin (b + 1) >> shift of ``sums``.
 - ``place`` is −1 for rows outside the level; they stay in ``order``, and are passed over.
-- In ``scan``, ``states`` and ``scores`` are of the last time that a node was asked, ``number``
-  counts the states, and the first ``n_dirty`` entries of ``dirty`` are the nodes to be asked again.
+- In ``scan``, ``states`` and ``scores`` are of the last time that a node was asked, ``refused`` and
+  ``n_split`` count nodes that allow no cut, and that it divides; the first ``n_dirty`` entries of
+  ``dirty`` are the nodes to be asked again.
 """
 
 import math
@@ -59,7 +60,7 @@ LOWEST = np.finfo(np.float64).min
 NO_BOUND, VERTICES, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, SPLIT = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the
-criterion says −inf; it is divided.  Codes, by which nodes are counted: no fields.
+criterion says −inf; it is divided.
 """
 OCTAGON = (
     (0.0, math.tan(math.pi / 8)),
@@ -508,10 +509,9 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
     flat = left.reshape(left.size)
     scores = np.zeros(n)
     states = np.zeros(n, np.int64)
-    number = np.zeros(4, np.int64)
+    refused, n_split = np.int64(0), np.int64(0)
     total = 0.0
     dirty, waits, n_dirty = np.arange(n), np.ones(n, np.bool_), n
-    number[EMPTY] = n
     for v in range(n if rules.shared else 0):
         shared |= sums[v, last_bin].any()
     bar, at, last = bar_of(best, ties), np.int64(NOTHING), np.int64(NOTHING)
@@ -535,12 +535,13 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
                     asked,
                     work,
                 )
-                number[states[v]] -= 1
-                number[state] += 1
+                was = states[v]
+                refused += (state == SMALL or state == REFUSED) - (was == SMALL or was == REFUSED)
+                n_split += (state == SPLIT) - (was == SPLIT)
                 total = one if n == 1 else total + (one - scores[v])
                 states[v], scores[v], waits[v] = state, one, False
             n_dirty = 0
-            if number[SMALL] + number[REFUSED] == 0 and number[SPLIT] > 0 and not total <= bar:
+            if refused == 0 and n_split > 0 and not total <= bar:
                 at, best = last, total
                 if total != total:
                     break

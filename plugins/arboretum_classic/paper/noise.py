@@ -226,8 +226,8 @@ def _rows(results: Keyed) -> list[list[object]]:
         ["data set", "tree", "rows", "test error", "std. error", "leaves", "predicted otherwise"]
     ]
     for key, one in results:
-        for method, at, v in (
-            (method, at, np.array(values))
+        for method, at, (error, leaves, apart) in (
+            (method, at, np.array(values).T)
             for method, own in one.items()
             for at, values in own.items()
         ):
@@ -236,7 +236,7 @@ def _rows(results: Keyed) -> list[list[object]]:
                     key["dataset"],
                     method,
                     at,
-                    *(f"{x:.5g}" for x in (*mean_and_error(v[:, ERROR]), *v[:, 1:].mean(axis=0))),
+                    *(f"{x:.5g}" for x in (*mean_and_error(error), leaves.mean(), apart.mean())),
                 ]
             )
     return rows

@@ -81,7 +81,7 @@ from arboretum_gosdt.all_trees.planes import (
     sum_keys,
     write_bits_of_side,
 )
-from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side
+from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, both_sides, lightest_side
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
 
@@ -432,15 +432,17 @@ def write_edges(table, levels, scratch, memo, graph, state):
         kept += cost_of_sides(levels.high, 0, i) + levels.test_cost[0, i] <= node.budget
     if kept > 4 * table.codes.shape[1]:
         sum_keys_of_all_tests(table, levels, scratch, 0)
+    high_1, high_2 = both_sides(levels.high[0])
+    several_1, several_2 = both_sides(levels.several[0])
     for i in range(node.width):
         if is_open(levels, 0, ONE, i) or is_open(levels, 0, REST, i):
             continue
-        one, rest = levels.high[0, ONE, i], levels.high[0, REST, i]
+        one, rest = high_1[i], high_2[i]
         test_cost = levels.test_cost[0, i]
         most = node.budget - test_cost
         if one + rest <= most:
             if not levels.paired[0, i] and (
-                most - rest >= levels.several[0, ONE, i] or most - one >= levels.several[0, REST, i]
+                most - rest >= several_1[i] or most - one >= several_2[i]
             ):
                 bound_by_pairs(table, levels, scratch, 0, i)
             edge = graph.edge[state.edges]

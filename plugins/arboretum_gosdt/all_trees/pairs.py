@@ -37,7 +37,7 @@ from arboretum_gosdt.all_trees.planes import (
     sum_keys,
     sum_sides_of_tests,
 )
-from arboretum_gosdt.problem.kernels import ONE, REST
+from arboretum_gosdt.problem.kernels import ONE, REST, both_sides
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
 NEVER = np.int64(1) << 60
@@ -122,9 +122,10 @@ def bound_by_leaves(table, levels, d, side, depth):
 @inner
 def refresh_bounds(levels, d):
     """Compute the bounds of the trees by their first tests, and the best tree's cost, anew."""
-    low_1, low_2, test_cost = levels.low[d, ONE], levels.low[d, REST], levels.test_cost[d]
+    low_1, low_2 = both_sides(levels.low[d])
+    high_1, high_2 = both_sides(levels.high[d])
     bound, known_bound, node = levels.bound[d], levels.known_bound[d], levels.node[d]
-    high_1, high_2, best = levels.high[d, ONE], levels.high[d, REST], node.best
+    test_cost, best = levels.test_cost[d], node.best
     for i in range(node.width):
         bound[i] = max(low_1[i] + low_2[i] + test_cost[i], known_bound[i])
     for i in range(node.width):
@@ -276,12 +277,8 @@ def propagate_to_siblings(table, levels, scratch, d, i, side):
     if low <= 2 * table.numbers.p:
         return
     near, of_one = scratch.both[table.excess.shape[1] + WORST], levels.weight[d, ONE]
-    low_1, low_2, high_1, high_2 = (
-        levels.low[d, ONE],
-        levels.low[d, REST],
-        levels.high[d, ONE],
-        levels.high[d, REST],
-    )
+    low_1, low_2 = both_sides(levels.low[d])
+    high_1, high_2 = both_sides(levels.high[d])
     bound, known_bound, whole = levels.bound[d], levels.known_bound[d], levels.weight[d, side, i]
     for j in range(levels.node[d].lanes):
         common = near[j] if side == ONE else of_one[j] - near[j]

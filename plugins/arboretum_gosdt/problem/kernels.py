@@ -210,6 +210,12 @@ def savings_of_labels(costs, weights, helps):
 
 
 @inline
+def both_sides(values):
+    """Return what an array by side, its first axis, has for ONE and for REST."""
+    return values[ONE], values[REST]
+
+
+@inline
 def lightest_side(levels, d, i):
     """Return the side of test i that weighs less, ONE where both weigh alike.
 
