@@ -392,6 +392,9 @@ def _list_faults(kind: str, cls: type) -> Iterator[str]:
             elif name not in kernels or mark_of(getattr(cls, name)) is None:
                 if fault := _describe_method_fault(kind, cls, name, wanted):
                     yield fault
+    for name, said in () if instead else _statements(REQUIRED[kind]).items():
+        if not _has(cls, name):
+            yield f" states no {name!r}: {(inspect.getdoc(said) or '').partition(chr(10))[0]}"
     for name in dir(cls):  # what a base class leaves to be written
         if getattr(found := getattr(cls, name), "__isabstractmethod__", False):
             yield _describe_missing_method(kind, cls, name, found)
@@ -450,10 +453,21 @@ def _methods(contract: type) -> dict[str, FunctionType]:
     }
 
 
+@cache
+def _statements(contract: type) -> dict[str, property]:
+    """Name → what a protocol has its classes state of themselves: a class attribute, a field, or a
+    property.
+    """
+    return {name: found for name, found in vars(contract).items() if isinstance(found, property)}
+
+
 def _has(cls: type, name: str) -> bool:
-    """Whether a class has a method of its own, not the empty one of a protocol it inherits from."""
+    """Whether a class has a method, or a statement, of its own, not the empty one of a protocol it
+    inherits from.
+    """
     found = getattr(cls, name, None)
-    return found is not None and not getattr(found, "__module__", "").startswith(
+    written = found.fget if isinstance(found, property) else found
+    return found is not None and not getattr(written, "__module__", "").startswith(
         "arboretum.interfaces."
     )
 

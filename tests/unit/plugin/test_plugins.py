@@ -12,6 +12,7 @@ from arboretum.api import AdditiveObjective, ConfigError, PluginError, SumsObjec
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.interfaces.contracts import REQUIRED
 from arboretum.interfaces.cost import Cost
+from arboretum.interfaces.measure import Measure
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
 from arboretum.plugin.build import build, coerce
@@ -72,6 +73,11 @@ def class_of(**body):
     return attrs.frozen(
         type("Made", (), {name: value for name, value in stated.items() if value is not ...})
     )
+
+
+def of_protocol(**body):
+    """As :func:`class_of`, of a class that inherits from the protocol, which says nothing."""
+    return attrs.frozen(type("Made", (Measure,), dict(name="a", paper="", capabilities=(), **body)))
 
 
 def score_kernel(weights, counts, price, extra, node): ...
@@ -250,6 +256,18 @@ def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
             r"encode takes .*\*, raw_thresholds: bool, seed: int",
         ),
         (class_of(kind="impurity"), "has no method 'value'; an impurity needs value"),
+        (
+            class_of(kind="impurity", value=lambda self, weights: weights),
+            'states no \'scale\': "mean" or "total"',
+        ),
+        (
+            class_of(kind="measure", of=lambda self, record: 1.0, words="ones"),
+            "states no 'higher_is_better': Which way is better",
+        ),
+        (
+            of_protocol(kind="measure", of=lambda self, record: 1.0, words="ones"),
+            "states no 'higher_is_better': Which way is better",
+        ),
     ],
 )
 def test_a_class_without_the_methods_of_its_kind_is_refused_when_it_is_registered(cls, rule):
