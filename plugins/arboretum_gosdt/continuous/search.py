@@ -64,6 +64,59 @@ class _Strips:
     bytes: int
 
 
+@attrs.frozen
+class _Shape:
+    """What rows, columns and depth say of the arrays.
+
+    sign, word : of weights, and of ranks, in lanes.
+    vectors, ends : of a step, and of a pass by class.
+    levels, tables : that have nodes, and rows of their own.
+    starts : int64[columns + 1], the first of each column's ranks among those of all.
+    most : ranks of a column, at most.
+    nodes : of each level.
+    """
+
+    rows: int
+    columns: int
+    classes: int
+    sign: np.dtype
+    word: np.dtype
+    blocks: int
+    lanes: int
+    vectors: int
+    ends: int
+    levels: int
+    tables: int
+    starts: np.ndarray
+    most: int
+    nodes: list[int]
+
+    @property
+    def places(self) -> int:
+        """Places of a table: a lane for each row of each column."""
+        return self.ends * self.lanes
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of all columns."""
+        return int(self.starts[-1])
+
+
+@attrs.frozen
+class _Room:
+    """What parts of the memory are for.
+
+    families : bytes of sets that two, and that three cuts make, each.
+    lists : numbers in the lists of a level.
+    slots : columns whose ranks are held at once.
+    """
+
+    strips: _Strips
+    families: int
+    lists: int
+    slots: int
+
+
 class IntervalSearch:
     """Least loss of trees of at most ``depth`` levels whose tests are "rank <= cut" in any column.
 
@@ -288,125 +341,171 @@ class IntervalSearch:
         memory_bytes : of all arrays, at most; None: RANK_BYTES of ranks, and what the others take.
         Writes ``plan``, ``tables``, ``state`` and ``bytes_used``, and lays out the first table.
         """
-        from arboretum_gosdt.continuous import parts, tables as layouts
-        from arboretum_gosdt.continuous.class_passes import FOUR
-        from arboretum_gosdt.continuous.similar import FAR
+        from arboretum_gosdt.continuous import tables as layouts
 
-        columns, classes = len(self.used), self.weights.shape[1]
+        shape = self._shape()
+        room = self._divide_room(shape, memory_bytes)
+        if room is None:
+            return False
+        self.plan = self._make_plan(shape, room)
+        self.tables, self.state = self._make_tables(shape, room), self._make_state(shape, room)
+        state = self.state
+        held = (*self.tables, *state[:-3], *state.pairs, *state.triples)
+        self.bytes_used = sum(array.nbytes for array in held)
+        rows, columns, tables = shape.rows, shape.columns, self.tables
         ranks = self.columns if columns == len(self.columns) else self.columns[self.used]
-        each = self.each
-        rows, two, (sign, blocks) = len(each), classes <= 2, sure(self.layout)
-        word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
+        tables.label[0], tables.weight[0] = self.label, self.each
+        tables.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks.take(self.unit, axis=1)
+        layouts.write_layout(self.plan, tables, 0, rows, state.order)
+        return True
+
+    def _shape(self) -> _Shape:
+        """Return what the rows, the columns and the depth say of the arrays."""
+        columns, rows, (sign, blocks) = len(self.used), len(self.each), sure(self.layout)
         lanes = 64 // sign.itemsize
         vectors = -(-columns // (lanes // blocks))
-        places = vectors * -(-rows // blocks) * lanes
-        levels, tables = self.depth - 1, max(1, self.depth - 2)
         counts = [rank + 1 for rank in self.highest]
-        starts = np.array([0, *accumulate(counts)])
-        all_ranks, most = sum(counts), max(counts)
-        heap = 1 << max(1, self.depth - 1)
-        node_rows = [most + 2 if top else all_ranks + 2 * columns for top in range(levels)]
-        item = word.itemsize
+        levels, most = self.depth - 1, max(counts)
+        return _Shape(
+            rows=rows,
+            columns=columns,
+            classes=self.weights.shape[1],
+            sign=sign,
+            word=np.dtype(np.int32 if sign.itemsize == 4 else np.int16),
+            blocks=blocks,
+            lanes=lanes,
+            vectors=vectors,
+            ends=vectors * -(-rows // blocks),
+            levels=levels,
+            tables=max(1, self.depth - 2),
+            starts=np.array([0, *accumulate(counts)]),
+            most=most,
+            nodes=[most + 2 if top else sum(counts) + 2 * columns for top in range(levels)],
+        )
+
+    def _divide_room(self, shape: _Shape, memory_bytes: int | None) -> _Room | None:
+        """Return what strips, families, lists and ranks may take; None where there is no room for
+        the ranks of one column.
+        """
+        places, item, tables = shape.places, shape.word.itemsize, shape.tables
         fixed = tables * (
-            columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4
+            shape.columns * (shape.rows + 1) * 4
+            + shape.rows * 12
+            + places * (8 + 2 * item)
+            + shape.ranks * 4
         ) + places * (4 + item)
         # as they came, of different objects, of used columns
-        fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.columns.nbytes
+        fixed += sum(shape.nodes) * 112 + 64 * shape.ranks + 3 * self.columns.nbytes
         strips = self._plan_strips(
-            rows,
-            vectors * -(-rows // blocks) * classes,
+            shape.rows,
+            shape.ends * shape.classes,
             STRIP_BYTES if memory_bytes is None else (memory_bytes - fixed) // 8,
         )
         fixed += strips.bytes
-        most_families = FAMILY_BYTES
-        if memory_bytes is not None:
-            most_families = min(most_families, max(0, memory_bytes - fixed) // 16)
-        left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
-        slots = min(columns, left // max(1, places * item * tables))
-        if memory_bytes is not None and slots < 1:
-            return False
-        slots = max(1, slots)
-        lists = (
-            LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
-        )
-        span = _steps_that_fit(np.cumsum(np.sort(each)[::-1]), sign) if sign.itemsize == 1 else rows
-        self.plan = layouts.Plan(
-            columns=columns,
-            classes=classes,
-            lanes=lanes,
-            blocks=blocks,
-            vectors=vectors,
+        if memory_bytes is None:
+            slots = min(shape.columns, RANK_BYTES // max(1, places * item * tables))
+            return _Room(strips, FAMILY_BYTES, LISTS, max(1, slots))
+        left = memory_bytes - fixed
+        slots = min(shape.columns, left * 3 // 4 // max(1, places * item * tables))
+        if slots < 1:
+            return None
+        families = min(FAMILY_BYTES, max(0, left) // 16)
+        return _Room(strips, families, min(LISTS, left // 16 // shape.levels), slots)
+
+    def _make_plan(self, shape: _Shape, room: _Room) -> Any:
+        """Return the numbers that kernels go by."""
+        from arboretum_gosdt.continuous.tables import Plan
+
+        two, sign, span = shape.classes <= 2, shape.sign, shape.rows
+        if sign.itemsize == 1:
+            span = _steps_that_fit(np.cumsum(np.sort(self.each)[::-1]), sign)
+        return Plan(
+            columns=shape.columns,
+            classes=shape.classes,
+            lanes=shape.lanes,
+            blocks=shape.blocks,
+            vectors=shape.vectors,
             two=int(two),
             depth=self.depth,
-            slots=slots,
+            slots=room.slots,
             span=span,
-            fine=strips.fine,
-            coarse=strips.coarse,
+            fine=room.strips.fine,
+            coarse=room.strips.coarse,
             patience=PATIENCE if two else PATIENCE_OF_MANY,
             long=LONG_PASS,
             price=self.price,
             margin=self.margin,
-            finals=strips.ends[0],
-            losses=strips.ends[1],
-            sorted=strips.ends[2],
-            keys=strips.ends[3],
+            finals=room.strips.ends[0],
+            losses=room.strips.ends[1],
+            sorted=room.strips.ends[2],
+            keys=room.strips.ends[3],
         )
-        ends, padded = vectors * -(-rows // blocks), -(-classes // FOUR) * FOUR
+
+    def _make_tables(self, shape: _Shape, room: _Room) -> Any:
+        """Return the arrays of the rows of each level, and the sums of a pass."""
+        from arboretum_gosdt.continuous.class_passes import FOUR
+        from arboretum_gosdt.continuous.tables import Tables
+
+        two, sign = shape.classes <= 2, shape.sign
+        rows, places, tables = shape.rows, shape.places, shape.tables
+        padded = -(-shape.classes // FOUR) * FOUR
         narrow = sign.itemsize == 1 and self.total < 2**15
         total = np.dtype(np.int16 if narrow else np.int32) if two else sign
-        self.tables = tables_ = layouts.Tables(
-            starts=starts,
+        return Tables(
+            starts=shape.starts,
             shape=np.zeros((tables, 2), np.int64),
-            rank=np.empty((tables, columns * (rows + 1)), np.int32),
+            rank=np.empty((tables, shape.columns * (rows + 1)), np.int32),
             weight=np.empty((tables, rows), np.int64),
             label=np.empty((tables, rows), np.int32),
             row=np.empty((tables, places), np.int32),
-            ends=np.empty((tables, ends), np.uint64),
-            last=np.empty((tables, all_ranks), np.int32),
-            ranks=np.empty((tables * slots, places), word),
-            slot=np.empty((tables, columns), np.int64),
-            owner=np.empty((tables, slots + 1), np.int64),
+            ends=np.empty((tables, shape.ends), np.uint64),
+            last=np.empty((tables, shape.ranks), np.int32),
+            ranks=np.empty((tables * room.slots, places), shape.word),
+            slot=np.empty((tables, shape.columns), np.int64),
+            owner=np.empty((tables, room.slots + 1), np.int64),
             signs=np.empty((tables + 1, places), sign),
             counts=np.empty((tables + 1, places), np.int32),
-            labels=np.empty((1 if two else tables, 1 if two else places), word),
-            room=np.zeros(2 * lanes, np.int32),
-            sums=_zeros_in_lines((2 + 3 * padded) * lanes, total),
+            labels=np.empty((1 if two else tables, 1 if two else places), shape.word),
+            room=np.zeros(2 * shape.lanes, np.int32),
+            sums=_zeros_in_lines((2 + 3 * padded) * shape.lanes, total),
             mine=np.empty(0 if two else rows, np.int64),
             totals=np.zeros(2 * padded, np.int64),
             chosen=np.zeros(2 * padded, np.int64),
-            strips=np.empty((tables, strips.ends[-1]), np.int32),
-            strip_sums=strips.sums,
+            strips=np.empty((tables, room.strips.ends[-1]), np.int32),
+            strip_sums=room.strips.sums,
             spent=np.zeros((tables, 2), np.int64),
         )
-        total_nodes = sum(node_rows)
-        if self.total >= FAR // 2:
-            most_families = 0
-        families = [_room_for_families(self.depth, cuts, columns, most_families) for cuts in (2, 3)]
-        self.state = parts.State(
+
+    def _make_state(self, shape: _Shape, room: _Room) -> Any:
+        """Return the search before its first step."""
+        from arboretum_gosdt.continuous import parts
+        from arboretum_gosdt.continuous.similar import FAR
+
+        levels, nodes, heap = shape.levels, sum(shape.nodes), 1 << max(1, self.depth - 1)
+        most_bytes = 0 if self.total >= FAR // 2 else room.families
+        pairs, triples = (
+            _room_for_families(self.depth, cuts, shape.columns, most_bytes) for cuts in (2, 3)
+        )
+        state = parts.State(
             frames=np.zeros(levels, parts.FRAME),
-            nodes=np.empty(total_nodes, parts.NODE),
-            open=np.empty(total_nodes, parts.INTERVAL),
-            lists=np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
-            seeds=np.empty(2 * most + 2, parts.SEED),
-            parts=np.empty(strips.fine + 1, parts.PART),
+            nodes=np.empty(nodes, parts.NODE),
+            open=np.empty(nodes, parts.INTERVAL),
+            lists=np.empty((max(1, levels - 1), room.lists if levels > 1 else 0), np.int32),
+            seeds=np.empty(2 * shape.most + 2, parts.SEED),
+            parts=np.empty(room.strips.fine + 1, parts.PART),
             best=np.full((levels, heap, 2), -1, np.int64),
             sides=np.full((levels, 2, heap, 2), -1, np.int64),
             now=np.zeros(1, parts.NOW),
             out=np.zeros(6, np.int64),
-            order=np.empty(rows, np.int32),
-            pairs=families[0],
-            triples=families[1],
+            order=np.empty(shape.rows, np.int32),
+            pairs=pairs,
+            triples=triples,
             weights=np.empty(4, np.int32),
         )
-        self.state.frames["first_node"] = [0, *accumulate(node_rows[:-1])]
-        now = self.state.now[0]
+        state.frames["first_node"] = [0, *accumulate(shape.nodes[:-1])]
+        now = state.now[0]
         now["top"], now["value"] = parts.UNBORN, self.leaf + self.margin + 1
-        held = (*self.tables, *self.state[:-3], *families[0], *families[1])
-        self.bytes_used = sum(array.nbytes for array in held)
-        tables_.label[0], tables_.weight[0] = self.label, each
-        tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks.take(self.unit, axis=1)
-        layouts.write_layout(self.plan, tables_, 0, rows, self.state.order)
-        return True
+        return state
 
 
 def _room_for_families(depth: int, cuts: int, columns: int, most_bytes: int) -> Any:
