@@ -15,6 +15,7 @@ from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
+from arboretum_gosdt.all_trees.first_tests import FirstTests
 from arboretum_gosdt.all_trees.table import Rows, bytes_of_levels, make_levels, make_table
 from arboretum_gosdt.problem.prepared import refuse_many_pairs, run_slices_of_steps
 
@@ -50,8 +51,8 @@ class AllTrees:
     memory_bytes : of its arrays; None: DEFAULT_BYTES.
     known : what a search for the least cost within the same depth, of two answers, remembers; None:
         nothing.
-    first : int64[tests], what trees cost at least that ask each first; None: it is not known, or of
-        ``known``.
+    bounds : what trees cost by their first test, costs without ``equivalent_cost``; None: it is not
+        known, or of ``known``.
 
     Raises BudgetError for tests whose pairs do not fit.
     """
@@ -66,21 +67,20 @@ class AllTrees:
         least: int = 1,
         memory_bytes: int | None = None,
         known: ClosedSets | None = None,
-        first: np.ndarray | None = None,
+        bounds: FirstTests | None = None,
     ) -> None:
         from arboretum_gosdt.all_trees import graph as kernels
         from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
         self._kernels = kernels
         self.equivalent_cost = q * table.equivalent_loss
-        if first is not None:
-            first = first - self.equivalent_cost
-        made = make_table(table, p, q, least, known, first)
+        made = make_table(table, p, q, least, known, bounds)
         self._table, self._order = made.table, made.order
         self._depth = int(UNLIMITED) if depth is None else depth
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
         self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], np.int64))
         self._levels: Any = None
+        self._counted: Any = None
         self._finished = False
         self.least_cost = 0
         self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
@@ -150,7 +150,7 @@ class AllTrees:
             tables=(),
         )
         self._memo["place"][:known] = -1
-        self._finished = False
+        self._finished, self._counted = False, None
         self._state = np.rec.array([(-1, known, 1, 0, 0, n, True, 0)], kernels.STATE)[0]
         key = self._table.keys.sum(axis=0)
         first = (budget, kernels.NEVER, 0, self._depth, -1, key, kernels.WAITS, 0)
@@ -231,6 +231,9 @@ class AllTrees:
         first = np.empty(sets, np.int64)
         last = np.empty(sets, np.int64)
         state = np.array([self.n_sets, 0])
+        plain = without is None and not modulus
+        if plain and self._counted is not None:
+            return self._counted
         without = np.zeros(len(self._table.price), bool) if without is None else without
         bag = kernels.CostTable(
             np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64)
@@ -273,7 +276,10 @@ class AllTrees:
                 f"the costs of the trees of {sets:,} sets take more than "
                 f"{self._bytes / 1e6:,.0f} MB; lower the budget of cost, as solver.epsilon"
             )
-        return kernels.TreeCounts(first, last, *kept.values())
+        counted = kernels.TreeCounts(first, last, *kept.values())
+        if plain:
+            self._counted = counted
+        return counted
 
     def costs_and_counts(self, counted: Any) -> tuple[np.ndarray, list[int]]:
         """Return the costs of the trees of all objects, int64, ascending, with what every tree has,

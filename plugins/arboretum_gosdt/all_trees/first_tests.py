@@ -22,11 +22,13 @@ MOST = (1 << 31) - 2
 @attrs.frozen(eq=False)
 class FirstTests:
     """least : what the best tree costs; first : int64[tests], what trees cost at least that ask
-    each first.
+    each first; sides : int64[2, tests], what the sides of outcome 1 and 0 cost, −1 where that is
+    not known.
     """
 
     least: int
     first: np.ndarray
+    sides: np.ndarray
 
 
 @attrs.frozen(eq=False)
@@ -59,8 +61,8 @@ class Thresholds:
         until: float | None = None,
         memory_bytes: int | None = None,
     ) -> FirstTests | None:
-        """Return the least cost, and of the trees by their first test, exactly where that is at
-        most ``more`` of the least cost above it; None where seconds or bytes run out.
+        """Return the least cost, and of the trees by their first test, of both sides where that is
+        at most ``more`` of the least cost above it; None where seconds or bytes run out.
 
         Costs are q · losses + p · leaves, losses being all weights less those that are saved.
         more : of a cost, ascending.
@@ -74,8 +76,8 @@ class Thresholds:
                 return None
             least = search.upper + self.p
             if margin:
-                first = np.concatenate(search.bounds_of_cuts()) + self.p
-                return FirstTests(least, first)
+                first, sides = search.bounds_of_cuts()
+                return FirstTests(least, first + self.p, np.where(sides < 0, sides, sides + self.p))
             margin, depth = more(least) + 1, self.depth
 
 

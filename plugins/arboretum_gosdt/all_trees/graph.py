@@ -45,9 +45,9 @@ Invariants:
 - low ≤ least cost of a side ≤ high; low = high: it is solved.  ``near`` holds rows of the open
   tests only, those of ``levels.open``.
 - ``memo``: a new set has lower 0, upper NEVER and place −1, that is, it is not in the graph.
-- numba checks no index: NEED_ROOM comes before a set is taken (2 · tests sets and as many edges as
-  tests have to fit) and before one is expanded (a number for every level, and two for every
-  test; half of ``slots`` stays free).
+- numba checks no index: NEED_ROOM comes before a set is taken (two sets for every test, of codes
+  for every way to divide it, and as many edges as tests have to fit) and before one is expanded (a
+  number for every level, and for such sets; half of ``slots`` stays free).
 
 Where nothing else is said, table is a GraphTable, only read; levels and scratch are GraphLevels and
 GraphScratch, memo is a Memo, graph a Graph and state a record of STATE, all written.
@@ -58,7 +58,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import inner, jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.all_trees.codes import sum_keys_of_all_tests
@@ -81,6 +81,14 @@ from arboretum_gosdt.all_trees.planes import (
     sum_keys,
     write_bits_of_side,
 )
+from arboretum_gosdt.all_trees.stumps import (
+    BITS,
+    LOW,
+    begin_column,
+    losses_of_stumps,
+    take_from_side,
+    write_side,
+)
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, both_sides, lightest_side
 from arboretum_gosdt.sparse.loop import depth_below, key_with_depth
 
@@ -90,6 +98,7 @@ class GraphTable(NamedTuple):
 
     planes : uint64[tests, words], outcomes of the tests as bits of objects.
     packed : uint64[objects, tests / 8], the same, each test a byte, 0 or 1; behind the tests 0.
+    packed_amount : int64[objects], one object and both excesses, see :mod:`.stumps`.
     codes : int32[objects, columns], start : int64[columns + 1], see :mod:`.codes`; the others are
         empty then, or these.
     amount : int64[objects, answers + 3], the numbers that are summed (see :mod:`.planes`).
@@ -103,11 +112,13 @@ class GraphTable(NamedTuple):
     price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first.
+    sides : int64[2, tests], what their sides cost, of all objects, −1 where that is not known.
     turn : int64[tests], the tests in the order in which their pairs are counted.
     """
 
     planes: np.ndarray
     packed: np.ndarray
+    packed_amount: np.ndarray
     codes: np.ndarray
     start: np.ndarray
     amount: np.ndarray
@@ -121,6 +132,7 @@ class GraphTable(NamedTuple):
     price: np.ndarray
     numbers: np.record
     first: np.ndarray
+    sides: np.ndarray
     turn: np.ndarray
 
 
@@ -132,6 +144,7 @@ NUMBERS = np.dtype(
         ("pair_kinds", "i8"),  # kinds that are counted for pairs of tests, the first ones
         ("free", np.bool_),  # no test has a price
         ("coded", np.bool_),  # tests are thresholds of columns of codes
+        ("packed", np.bool_),  # and their sums are packed where sides must be leaves
         ("similar", np.bool_),  # bounds of similar sets hold
     ],
     align=True,
@@ -268,12 +281,16 @@ class GraphScratch(NamedTuple):
     """Room.
 
     both : int64[answers + 1, tests], numbers that one test has in common with the others.
+    side : uint64[words + 2], bits and fingerprint of a side, packed : int64[codes of all columns],
+        its numbers, see :mod:`.stumps`.
     objects : int64[tests], those of outcome 1.   place : int64[tests], where a test is among those
         that divide the set, or −1.
     together : uint64[tests / 8], of eight objects, and says : uint8[tests], the same bytes.
     """
 
     both: np.ndarray
+    side: np.ndarray
+    packed: np.ndarray
     objects: np.ndarray
     place: np.ndarray
     together: np.ndarray
@@ -341,14 +358,13 @@ def number_of_set(memo, state, one, two, depth):
 
 
 @inner
-def place_in_graph(table, levels, memo, graph, state, i, side, most):
+def place_in_graph(table, levels, scratch, memo, graph, state, i, side, most):
     """Return the place of a side of a test of level 0 in the graph; its trees may cost ``most``.
 
-    i : the test's place in ``levels.test[0]``; side : ONE or REST.
+    i : the test's place in ``levels.test[0]``, its fingerprints there; side : ONE or REST.
     Of a side that is there the budget is raised.  It waits among the sets of as many objects once
     that reaches any tree but a leaf.
     """
-    sum_keys(table, levels, 0, i)
     one = levels.side_key[0, side, i, 0]
     two = levels.side_key[0, side, i, 1]
     depth = depth_below(levels.node[0].depth)
@@ -358,7 +374,7 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
         at = state.sets
         state.sets += 1
         memo.place[number] = at
-        write_bits_of_side(table, levels, i, side, graph.bits[at])
+        write_bits_of_side(table, levels, scratch, i, side, graph.bits[at])
         new = graph.set[at]
         new.most = most
         new.alone = levels.leaf[0, side, i]
@@ -379,6 +395,13 @@ def place_in_graph(table, levels, memo, graph, state, i, side, most):
         found.next = graph.waiting[size]
         graph.waiting[size] = at
     return at
+
+
+@inline
+def most_new_sets(table, n):
+    """Return how many sets the tests of a set of n objects make, at most."""
+    tests = table.price.shape[0]
+    return 2 * (min(tests, n * table.codes.shape[1]) if table.numbers.coded else tests)
 
 
 @inner
@@ -428,6 +451,8 @@ def write_edges(table, levels, scratch, memo, graph, state):
     """
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone, kept = node.leaf, np.int64(0)
+    # to divide such a set takes no longer than to count a test's pairs
+    stumps = table.numbers.packed and node.depth == 2
     for i in range(node.width if table.numbers.coded else 0):
         kept += cost_of_sides(levels.high, 0, i) + levels.test_cost[0, i] <= node.budget
     if kept > 4 * table.codes.shape[1]:
@@ -441,19 +466,64 @@ def write_edges(table, levels, scratch, memo, graph, state):
         test_cost = levels.test_cost[0, i]
         most = node.budget - test_cost
         if one + rest <= most:
-            if not levels.paired[0, i] and (
-                most - rest >= several_1[i] or most - one >= several_2[i]
+            if (
+                not levels.paired[0, i]
+                and not stumps
+                and (most - rest >= several_1[i] or most - one >= several_2[i])
             ):
                 bound_by_pairs(table, levels, scratch, 0, i)
+            sum_keys(table, levels, 0, i)
             edge = graph.edge[state.edges]
             edge.test, edge.test_cost = levels.test[0, i], test_cost
-            edge.one = place_in_graph(table, levels, memo, graph, state, i, ONE, most - rest)
-            edge.rest = place_in_graph(table, levels, memo, graph, state, i, REST, most - one)
+            edge.one = place_in_graph(
+                table, levels, scratch, memo, graph, state, i, ONE, most - rest
+            )
+            edge.rest = place_in_graph(
+                table, levels, scratch, memo, graph, state, i, REST, most - one
+            )
             state.edges += 1
     graph.set[at].end_edge = state.edges
 
 
-@jit(borrow=True)
+@inner
+def write_stumps(table, levels, scratch, memo, graph, state):
+    """Keep the tests of level 0, whose sides must be leaves, as ``write_edges`` does, of a table of
+    codes (:mod:`.stumps`).
+    """
+    node, at, n = levels.node[0], graph.order[state.taken - 1], levels.first[1]
+    whole, p, q = losses_of_stumps(table, levels, scratch), table.numbers.p, table.numbers.q
+    graph.set[at].alone = q * min((whole >> BITS) & LOW, whole >> (2 * BITS)) + p
+    most, lost = (node.budget - 2 * p) // q, levels.bound[0]
+    for b in range(table.codes.shape[1]):
+        out, last = np.int64(-1), np.int64(0)  # how many are out; −1: none was listed
+        for f in range(table.start[b], table.start[b + 1]):
+            if lost[f] > most:
+                continue
+            edge, one = graph.edge[state.edges], scratch.packed[f + b + 1]
+            edge.test, edge.test_cost = f, 0
+            if out == n - (one & LOW):
+                edge.one, edge.rest = graph.edge[last].one, graph.edge[last].rest
+            else:
+                if out < 0:
+                    begin_column(table, levels, scratch, b)
+                    out = np.int64(0)
+                take_from_side(table, levels, scratch, out, n - (one & LOW))
+                out = n - (one & LOW)
+                write_side(table, levels, scratch, f, one, whole)
+                most_1 = node.budget - levels.leaf[0, REST, f]
+                most_2 = node.budget - levels.leaf[0, ONE, f]
+                edge.one = place_in_graph(
+                    table, levels, scratch, memo, graph, state, f, ONE, most_1
+                )
+                edge.rest = place_in_graph(
+                    table, levels, scratch, memo, graph, state, f, REST, most_2
+                )
+            last = state.edges
+            state.edges += 1
+    graph.set[at].end_edge = state.edges
+
+
+@jit(borrow=True, whole=True)
 def search(table, levels, scratch, memo, graph, state, work, most):
     """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or
     TOO_LONG where the next set alone takes ``most``.
@@ -471,27 +541,30 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             if state.objects == 0:
                 take_leaves(graph, state)
                 return FINISHED
-            if (
-                state.sets + 2 * tests > graph.set.shape[0]
-                or state.edges + tests > graph.edge.shape[0]
-            ):
+            new = most_new_sets(table, state.objects)
+            if state.sets + new > graph.set.shape[0] or state.edges + tests > graph.edge.shape[0]:
                 return NEED_ROOM
             take_next_set(levels, graph, state)
             d = state.level = np.int64(0)
         node = levels.node[d]
         if node.child == NEW:
-            soon = state.known + d + 2 * tests + 2
+            n = levels.first[d + 1] - levels.first[d]
+            soon = state.known + d + most_new_sets(table, n) + 2
             if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0:
                 return PAUSED
-            n = levels.first[d + 1] - levels.first[d]
             # of many tests few rows of pairs are counted: an eighth, say
             row = n * table.codes.shape[1] + 3 * tests
             row = row if table.numbers.coded else (n // 64 + 1) * (tests + 64) // 2
             step = n * tests // 8 + tests * row // 8
             if step > most:
                 return TOO_LONG
+            if d == 0 and node.every and node.depth == 1 and table.numbers.packed:
+                work -= 1000 + row
+                write_stumps(table, levels, scratch, memo, graph, state)
+                state.level = -1
+                continue
             work -= 1000 + step
             bound_sides_of_tests(table, levels, scratch, d)
         if node.child == AGAIN:
@@ -513,7 +586,10 @@ def search(table, levels, scratch, memo, graph, state, work, most):
             state.least, state.level = node.best, -1
             return FINISHED
         if d == 0:
-            write_edges(table, levels, scratch, memo, graph, state)
+            if table.numbers.packed and node.depth == 1:
+                write_stumps(table, levels, scratch, memo, graph, state)
+            else:
+                write_edges(table, levels, scratch, memo, graph, state)
             state.level = -1
             continue
         lower = node.best

@@ -75,8 +75,21 @@ def bound_sides_of_tests(table, levels, scratch, d):
     levels.paired[d, :m] = False
     bound_by_leaves(table, levels, d, ONE, depth)
     bound_by_leaves(table, levels, d, REST, depth)
+    if whole_table:
+        take_known_sides(table, levels, d)
     refresh_bounds(levels, d)
     bound_all_by_pairs(table, levels, scratch, d)
+
+
+@inner
+def take_known_sides(table, levels, d):
+    """Take what is known of the sides of the tests of all objects."""
+    for side in range(2):
+        known, low, high = table.sides[side], levels.low[d, side], levels.high[d, side]
+        for i in range(levels.node[d].width):
+            cost = known[levels.test[d, i]]
+            if cost >= 0:
+                low[i] = high[i] = cost
 
 
 @inner

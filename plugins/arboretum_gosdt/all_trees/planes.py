@@ -264,8 +264,13 @@ def list_side(table, levels, d, i, side, end):
 
 
 @inner
-def write_bits_of_side(table, levels, i, side, bits):
+def write_bits_of_side(table, levels, scratch, i, side, bits):
     """Write the objects of a side of test i of level 0 as bits, uint64[words]."""
+    if table.numbers.packed and levels.node[0].depth == 1:  # see :mod:`.stumps`
+        for w in range(bits.shape[0]):
+            own = scratch.side[w]
+            bits[w] = own if side == ONE else levels.bits[w] & ~own
+        return
     if table.numbers.coded:
         write_bits_by_codes(levels, 0, i, side, bits)
         return

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arboretum.api import sure
+from arboretum_gosdt.all_trees.first_tests import FirstTests
 from arboretum_gosdt.problem.prepared import THRESHOLDS, unpack_bits
 
 if TYPE_CHECKING:
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 class Rows:
     """A table for :class:`AllTrees`, its objects all different.
 
-    outcome : uint8[objects, tests], 0 or 1, no test constant.
+    outcome : uint8[objects, tests], 0 or 1, no test constant; without objects where tests are coded
+        (``are_coded``).
     cost : int64[objects, answers], what an answer costs, in whole losses.
     rows, mass : int64[objects].
     price : int64[tests], of a unit of mass.
     column : int64[tests], equal for the thresholds of a column, ascending there; None: each is of
         its own.
     codes : int32[objects, columns], how many tests of each column, which are neighbours then, have
-        outcome 1, the first ones; None: not known.
+        outcome 1, the first ones; None: they are not known, or a side needs several rows.
     """
 
     outcome: np.ndarray
@@ -53,7 +55,9 @@ class Rows:
         column, codes : as of the class.
         """
         cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
-        outcome = unpack_outcomes(merged)
+        outcome = np.empty((0, len(merged.tests)), np.uint8)
+        if not are_coded(len(merged.tests), codes):
+            outcome = unpack_outcomes(merged)
         return Rows(outcome, cost, merged.rows, merged.mass, merged.price, column, codes)
 
     @property
@@ -77,6 +81,14 @@ FEW_THRESHOLDS = 8
 """A column, on average, below which tests have no codes."""
 
 
+def are_coded(tests: int, codes: np.ndarray | None) -> bool:
+    """Return whether a search reads the codes of so many tests, and no outcomes.
+
+    codes : as of :class:`Rows`.
+    """
+    return codes is not None and tests >= MANY_THRESHOLDS * codes.shape[1]
+
+
 def codes_of_columns(tests: Tests, merged: Merged) -> tuple[np.ndarray, np.ndarray | None]:
     """Return ``column`` and ``codes`` of :class:`Rows` for the tests that divide merged objects:
     thresholds of a column together, any other test alone; no codes where thresholds are few, or
@@ -88,6 +100,8 @@ def codes_of_columns(tests: Tests, merged: Merged) -> tuple[np.ndarray, np.ndarr
     columns = int(column[-1]) + 1 if len(kept) else 0
     if len(kept) < FEW_THRESHOLDS * columns or merged.units.price_value or not columns:
         return column, None
+    if merged.codes is not None:
+        return column, merged.codes
     codes = np.empty((len(merged.first), columns), np.int32)
     for b, at in enumerate(np.flatnonzero(np.diff(column, prepend=-1))):
         if family[at] != THRESHOLDS:
@@ -120,7 +134,7 @@ def make_table(
     q: int,
     least: int,
     known: ClosedSets | None,
-    first: np.ndarray | None = None,
+    bounds: FirstTests | None = None,
 ) -> Ordered:
     """Return the table as kernels read it; arguments are those of ``AllTrees``.
 
@@ -129,8 +143,9 @@ def make_table(
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt.all_trees.graph import NUMBERS, GraphTable
     from arboretum_gosdt.all_trees.planes import order_table
+    from arboretum_gosdt.all_trees.stumps import BITS
 
-    (n, tests), kind = table.outcome.shape, np.int64
+    n, tests, kind = len(table.cost), table.outcome.shape[1], np.int64
     excess = table.cost - table.cost.min(axis=1, keepdims=True)
     free, answers = not table.price.any(), excess.shape[1]
     numbers = np.hstack(
@@ -142,11 +157,10 @@ def make_table(
             table.rows[:, None] * (least > 1),
         ]
     ).astype(kind)
-    coded = (
-        table.codes is not None and least <= 1 and tests >= MANY_THRESHOLDS * table.codes.shape[1]
-    )
-    if first is None:
+    coded = are_coded(tests, table.codes)
+    if bounds is None:
         first = np.zeros(tests, kind) if known is None else known.first
+        bounds = FirstTests(0, first, np.full((2, tests), -1))
     # objects of like numbers are neighbours
     order = np.lexsort(numbers.T[::-1])
     new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
@@ -161,11 +175,14 @@ def make_table(
     else:
         order_table(table.outcome, order, outcome, planes, np.empty(lanes, np.uint64))
     amount = np.ascontiguousarray(numbers[order])
+    # one number holds how many objects there are, and both excesses
+    packed = coded and answers == 2 and max(n, *excess.sum(axis=0).tolist()) < 1 << BITS
     pair_kinds = np.searchsorted(number, answers + 1)
     similar = least <= 1 and free
     found = GraphTable(
         planes=planes,
         packed=outcome.view(np.uint64),
+        packed_amount=amount[:, 0] << BITS | amount[:, 1] << 2 * BITS | 1 if packed else start[:0],
         codes=codes,
         start=start,
         amount=amount,
@@ -178,9 +195,10 @@ def make_table(
         shift=shift,
         price=np.ascontiguousarray(table.price, kind),
         numbers=np.rec.array(
-            [(p, q, least if least > 1 else 0, pair_kinds, free, coded, similar)], NUMBERS
+            [(p, q, least if least > 1 else 0, pair_kinds, free, coded, packed, similar)], NUMBERS
         )[0],
-        first=first,
+        first=bounds.first,
+        sides=bounds.sides,
         turn=_middle_first(table.column, tests),
     )
     return Ordered(found, order)
@@ -207,6 +225,10 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
         return np.zeros((levels, *shape), of)
 
+    def room(*shape: int) -> np.ndarray:
+        """Return an array that is written before it is read."""
+        return np.empty((levels, *shape), kind)
+
     made = GraphLevels(
         objects=np.empty(n * (levels + 1) + 64, kind),
         first=np.empty(levels + 1, kind),
@@ -218,16 +240,16 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
         masks=level(packed, len(table.number), of=np.uint64),
         node=level(of=NODE),
         test=level(lanes),
-        test_cost=level(lanes),
-        bound=level(lanes),
-        known_bound=level(lanes),
-        low=level(2, lanes),
-        high=level(2, lanes),
-        leaf=level(2, lanes),
-        several=level(2, lanes),
-        side_key=level(2, lanes, 2),
+        test_cost=room(lanes),
+        bound=room(lanes),
+        known_bound=room(lanes),
+        low=room(2, lanes),
+        high=room(2, lanes),
+        leaf=room(2, lanes),
+        several=room(2, lanes),
+        side_key=room(2, lanes, 2),
         keyed=level(lanes, of=np.bool_),
-        weight=level(2, lanes),
+        weight=room(2, lanes),
         paired=level(lanes, of=np.bool_),
         sums=level(answers + 3, lanes),
         total=level(answers + 3),
@@ -235,6 +257,8 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     together = np.zeros(lanes // 8, np.uint64)
     scratch = GraphScratch(
         both=np.zeros((answers + 1, lanes), kind),
+        side=np.zeros(words + 2, np.uint64),
+        packed=np.zeros(len(table.price) + len(table.start) - 1, kind),
         objects=np.zeros(lanes, kind),
         place=np.zeros(lanes, kind),
         together=together,

@@ -289,21 +289,26 @@ class IntervalSearch:
         saved = sum(int(weights[side].sum(0).max(initial=0)) for side in (left, ~left))
         return self.price + int(weights.sum()) - saved
 
-    def bounds_of_cuts(self) -> list[np.ndarray]:
-        """Return of every used column int64[highest rank]: what trees that begin with each of its
-        cuts lose, at least; exactly, as long as that is less than ``margin`` more than the least
-        loss.  After the search is finished.
+    def bounds_of_cuts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return int64[cuts], of the cuts of all used columns, ascending: what trees lose at least
+        that begin with each; and int64[2, cuts]: what the rest, and the rows up to it, lose, where
+        both are less than ``margin`` more than the least loss together, else −1.
+
+        After the search is finished.
         """
-        frame = self.state.frames[0]
-        lost = int(frame["ub"]) + self.price
-        bounds = [np.full(highest, lost, np.int64) for highest in self.highest]
+        frame, ends = self.state.frames[0], np.cumsum(self.highest)
+        within, cuts = int(frame["ub"]), int(ends[-1])
+        bounds, sides = np.full(cuts, within + self.price), np.full((2, cuts), -1)
         nodes = self.state.nodes[: frame["nodes"]]
-        both = nodes["low_left"] + nodes["low_right"] + self.price
-        for column, found in enumerate(bounds):
-            mine = (nodes["column"] == column) & (nodes["cut"] >= 0)
-            mine &= nodes["cut"] < len(found)
-            found[nodes["cut"][mine]] = both[mine]
-        return bounds
+        inner = (nodes["cut"] >= 0) & (nodes["cut"] < np.array(self.highest)[nodes["column"]])
+        nodes = nodes[inner]
+        place = (ends - self.highest)[nodes["column"]] + nodes["cut"]
+        both = nodes["low_left"] + nodes["low_right"]
+        bounds[place] = both + self.price
+        solved = both < within
+        for side, name in enumerate(("low_right", "low_left")):
+            sides[side, place[solved]] = nodes[name][solved]
+        return bounds, sides
 
     def _plan_strips(self, rows: int, steps: int, most_bytes: int) -> _Strips:
         """Return what strips take, as many as there are rows for; without any where a pass is

@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -308,17 +309,19 @@ def all_tests(
 class Merged:
     """All rows that agree on every test as one object, those that no label helps included.
 
-    bits, weights, base, tests : as in :class:`Prepared`.
+    pack : gives the bits; bits, weights, base, tests : as in :class:`Prepared`.
     costs : int64[objects, labels], losses by label.
     mass, rows : int64[objects], weight without common divisor, and training rows.
     members : int64[objects], the problem's objects in each.
     price : int64[features], in 1/q losses per unit of mass (per path).
     helps : bool[objects], whether a label saves anything.
     first : int64[objects], a row of the problem's of each.
+    codes : int32[objects, columns], where all tests are thresholds: how many of each column, which
+        are neighbours, have outcome 1, the first ones; None: it is not known.
     """
 
     units: Units
-    bits: np.ndarray
+    pack: Callable[[], np.ndarray]
     weights: np.ndarray
     base: int
     tests: np.ndarray
@@ -329,11 +332,18 @@ class Merged:
     helps: np.ndarray
     costs: np.ndarray
     first: np.ndarray
+    codes: np.ndarray | None = None
+
+    @cached_property
+    def bits(self) -> np.ndarray:
+        """Bits as of :class:`Prepared`, packed when they are first asked for."""
+        return self.pack()
 
     @property
     def nbytes(self) -> int:
         """Of its arrays."""
-        return sum(getattr(one, "nbytes", 0) for one in attrs.astuple(self, recurse=False))
+        arrays = self.bits, *attrs.astuple(self, recurse=False)
+        return sum(getattr(one, "nbytes", 0) for one in arrays)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -342,25 +352,55 @@ class Merged:
         return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
 
 
+MANY_THRESHOLDS = 400
+"""Of a column, on average, from which they are told apart by codes, where that will do."""
+
+
 def merge_equal_rows(
-    problem: Problem, tests: Tests, units: Units, context: Context = Context()
+    problem: Problem,
+    tests: Tests,
+    units: Units,
+    context: Context = Context(),
+    *,
+    by_codes: bool = False,
 ) -> Merged:
     """Return the bits of the tests, and equal rows as one object.  Raises BudgetError, with the
     estimate, where the bits of all tests exceed the budget, and OutOfTime.
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
+    by_codes : bits may not be asked for: of many thresholds they are packed only when they are.
     """
-    order = np.argsort(tests.price, kind="stable") if units.price_value else None
-    planes, kept = pack_distinct_tests(tests, context, order)
-    first, weights, helps, sums, base, costs = _merge_objects(problem, units, planes)
-    bits = np.ascontiguousarray(planes[:, first].T)
+    codes = None
+    if (
+        by_codes
+        and not units.price_value
+        and len(tests.column) >= MANY_THRESHOLDS * len(tests.codes)
+        and (tests.family == THRESHOLDS).all()
+    ):
+        kept, of_rows = code_distinct_thresholds(tests, context)
+        first, weights, helps, sums, base, costs = _merge_objects(
+            problem, units, of_rows.astype(np.uint32)
+        )
+        codes = np.ascontiguousarray(of_rows[:, first].T)
+
+        def pack() -> np.ndarray:
+            chosen = np.zeros(len(tests.column), bool)
+            chosen[kept] = True
+            planes = pack_distinct_tests(tests.select(chosen), Context())[0]
+            return np.ascontiguousarray(planes[:, first].T)
+    else:
+        order = np.argsort(tests.price, kind="stable") if units.price_value else None
+        planes, kept = pack_distinct_tests(tests, context, order)
+        first, weights, helps, sums, base, costs = _merge_objects(problem, units, planes)
+        bits = np.ascontiguousarray(planes[:, first].T)
+        pack = partial(np.asarray, bits)
     price = np.zeros(len(kept), np.int64)
     if units.price_value:
         price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
     mass, rows, members = sums
     return Merged(
         units=units,
-        bits=bits,
+        pack=pack,
         weights=weights,
         base=base,
         tests=kept,
@@ -371,7 +411,45 @@ def merge_equal_rows(
         helps=helps,
         costs=costs,
         first=first,
+        codes=codes,
     )
+
+
+def code_distinct_thresholds(tests: Tests, context: Context) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64[features], the thresholds that are kept, as ``pack_distinct_tests`` does; and
+    int32[columns, objects], of the columns that have any: how many of them are below the value.
+
+    tests : thresholds alone.   Raises BudgetError or OutOfTime as ``merge_ranks`` does.
+    """
+    from arboretum.kernels.solving.fingerprints import random_words
+    from arboretum_gosdt.problem.thresholds import keep_thresholds
+
+    (columns, n), n_tests = tests.codes.shape, len(tests.column)
+    context.check_time(LAYING * n * columns)
+    context.room(16 * n * columns, f"the codes of {columns:,} columns of {n:,} objects")
+    start = tests.first
+    codes = np.empty((columns, n), np.int32)
+    for column, (begin, end) in enumerate(pairwise(start.tolist())):
+        below = np.zeros(int(tests.codes[column].max(initial=0)) + 1, np.int32)
+        below[tests.index[begin:end] + 1] = 1
+        codes[column] = below.cumsum(dtype=np.int32)[tests.codes[column]]
+    kept = np.empty(n_tests, np.bool_)
+    keep_thresholds(
+        codes,
+        start,
+        random_words(n - n // 2).ravel()[:n],
+        np.full(_hash_slots(n_tests), -1),
+        np.zeros(n_tests, np.int64),
+        np.zeros(n_tests, np.uint64),
+        kept,
+    )
+    # of the first tests of a column, how many are kept
+    many = np.concatenate([[0], kept.cumsum()])
+    used = np.diff(many[start]) > 0
+    for column, begin in enumerate(start[:-1].tolist()):
+        if used[column] and not kept[begin : start[column + 1]].all():
+            codes[column] = (many[begin:] - many[begin])[codes[column]]
+    return kept.nonzero()[0], codes if used.all() else codes[used]
 
 
 def pack_distinct_tests(

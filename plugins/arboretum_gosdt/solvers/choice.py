@@ -176,7 +176,7 @@ def chosen_of_merged(search: Search, merged: Merged) -> Chosen:
         found[inner, 0] = merged.tests[found[inner, 0]]
         return found
 
-    return Chosen(search, merged.base, in_tests, len(merged.bits))
+    return Chosen(search, merged.base, in_tests, len(merged.first))
 
 
 def bounds_of_search(which: Which) -> tuple[str, ...]:

@@ -205,9 +205,8 @@ def with_all_tests(found: TreeSet, first: np.ndarray) -> Merged:
         price[:] = [
             int(found.units.price_value * decimal(one)) for one in tests.price[kept].tolist()
         ]
-    return attrs.evolve(
-        merged, bits=np.ascontiguousarray(bits.T).view("<u4"), tests=kept, price=price
-    )
+    packed = np.ascontiguousarray(bits.T).view("<u4")
+    return attrs.evolve(merged, pack=lambda: packed, codes=None, tests=kept, price=price)
 
 
 def bits_to_number(bits: np.ndarray) -> int:

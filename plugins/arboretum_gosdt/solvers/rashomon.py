@@ -260,7 +260,7 @@ class TreeSet:
                 "with; round them to fewer"
             )
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
-        merged = merge_equal_rows(problem, tests, units, context)
+        merged = merge_equal_rows(problem, tests, units, context, by_codes=True)
         auto = search_kind(Which.auto, of.limits, tests, units)
         if by_sides is not None and len(merged.tests) >= MANY_TESTS and auto is not Which.intervals:
             of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
@@ -491,17 +491,17 @@ def _all_trees(
     context: Context,
     known: ClosedSets | None = None,
     columns: tuple[np.ndarray, np.ndarray | None] | None = None,
-    first: np.ndarray | None = None,
+    bounds: FirstTests | None = None,
 ) -> AllTrees:
     """Return the search for all trees of a problem, within a budget, not begun.
 
     known : what a search of the same objects knows.
     columns : of ``codes_of_columns``, where that is known.
-    first : as of :class:`AllTrees`.
+    bounds : as of :class:`AllTrees`.
     """
     column, codes = codes_of_columns(of.tests, merged) if columns is None else columns
     return AllTrees(
-        table=Rows.of_merged(merged, column=column, codes=codes),
+        table=Rows.of_merged(merged, column=column, codes=None if of.limits.least > 1 else codes),
         p=of.units.p,
         q=of.units.q,
         budget=budget,
@@ -509,7 +509,7 @@ def _all_trees(
         least=of.limits.least,
         memory_bytes=context.memory_bytes,
         known=known,
-        first=first,
+        bounds=bounds,
     )
 
 
@@ -541,11 +541,14 @@ def search_by_sides(
             return None
         tests = Thresholds(columns[1], weights, units.p, units.q, of.limits.depth)
         found = tests.bound_first_tests(more, until, context.memory_bytes) if tests.fits else None
-        return found and FirstTests(found.least - constant, found.first - constant)
+        if found is None:
+            return None
+        # each object's own share of the constant is not told apart
+        sides = np.full_like(found.sides, -1) if constant else found.sides
+        return FirstTests(found.least - constant, found.first - constant, sides)
 
     def make(budget: int, known: FirstTests | None) -> AllTrees:
-        first = None if known is None else known.first
-        return _all_trees(of, merged, budget, context, columns=columns, first=first)
+        return _all_trees(of, merged, budget, context, columns=columns, bounds=known)
 
     def other() -> Any:
         """Return the search that is chosen otherwise."""

@@ -220,11 +220,14 @@ def test_large_counts_are_exact_by_remainders(monkeypatch):
 
 def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     rng, looks = np.random.default_rng(6), []
-    all_trees = AllTrees(random_table(rng, priced=False), 2, 1, 30)
+    table = random_table(rng, priced=False)
+    nothing = np.zeros(table.outcome.shape[1], bool)
+    all_trees = AllTrees(table, 2, 1, 30)
     assert all_trees.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
     whole, before = all_trees.costs_and_counts(all_trees.count_trees_of_sets()), len(looks)
+    assert all_trees.count_trees_of_sets() is all_trees.count_trees_of_sets()
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PAIRS", 1)
-    counted = all_trees.count_trees_of_sets()
+    counted = all_trees.count_trees_of_sets(nothing)
     assert (
         all_trees.costs_and_counts(counted)[1] == whole[1]
         and (all_trees.costs_and_counts(counted)[0] == whole[0]).all()
@@ -232,7 +235,7 @@ def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     )
     monkeypatch.setattr("arboretum.kernels.solving.slices.time.monotonic", lambda: float("inf"))
     with pytest.raises(OutOfTime, match="while trees were counted"):
-        all_trees.count_trees_of_sets()
+        all_trees.count_trees_of_sets(nothing)
 
 
 def test_what_the_trees_have_in_common_is_counted_without_listing_them():

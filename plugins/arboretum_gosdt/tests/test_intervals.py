@@ -131,12 +131,21 @@ def check_with_price(seed, depths=(1, 2, 3, 4)):
 
 
 def check_bounds(search, least, by_cut):
-    bounds = search.bounds_of_cuts()
+    bounds, sides = search.bounds_of_cuts()
     for (column, cut), loss in by_cut.items():
-        found = int(bounds[search.used.tolist().index(column)][cut])
+        at = search.used.tolist().index(column)
+        at = sum(search.highest[:at]) + cut
+        found, both = int(bounds[at]), sides[:, at]
         assert found <= loss
         if search.margin:
             assert found == loss or min(found, loss) >= least + search.margin
+            assert (loss < least + search.margin) == (both >= 0).all()
+        if (both >= 0).any():
+            left = search.columns[column] <= cut
+            assert both.tolist() == [
+                least_loss(search.columns.T[s], search.weights[s], search.depth - 1, search.price)
+                for s in (~left, left)
+            ]
 
 
 @pytest.mark.parametrize("seed", range(tries(300)))

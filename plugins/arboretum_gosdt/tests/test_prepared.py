@@ -18,12 +18,13 @@ from arboretum.api import (
     Family,
     Price,
     Prices,
+    RawFeature,
     exact_weights,
     rational,
 )
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, decimal
-from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
+from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of, unpack_bits
 
 
 def prepare(problem):
@@ -124,6 +125,39 @@ def test_outcomes_are_those_of_the_house():
             assert (
                 tests.outcome(test, everything) == outcomes(problem.objects, test, everything)
             ).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_thresholds_told_apart_by_codes_are_those_told_apart_by_bits(seed, monkeypatch):
+    """Columns that say the same, or the contrary, among them, and tests that were left out."""
+    monkeypatch.setattr("arboretum_gosdt.problem.prepared.MANY_THRESHOLDS", 0)
+    problem = tiny_problem(
+        seed, Accuracy(lam=0.01), n_rows=3 + seed, n_columns=2, raw=True, most_values=9
+    )
+    raw = problem.objects.raw
+    more = [raw[:, 0] * 2, -raw[:, 1], np.minimum(raw[:, 0], 2), np.ones(len(raw))]
+    raw = np.column_stack([raw, *more])[:, np.random.default_rng(seed).permutation(6)]
+    names = [RawFeature(f"x{f}", 0) for f in range(6)]
+    objects = attrs.evolve(problem.objects, raw_features=tuple(names), raw=raw)
+    prices = attrs.evolve(problem.prices, raw=np.ones(6))
+    problem = attrs.evolve(problem, objects=objects, prices=prices)
+    tests, units = all_tests(problem), units_of(problem)
+    if seed % 2:
+        tests = tests.select(np.random.default_rng(seed).random(len(tests.column)) < 0.7)
+    found = merge_equal_rows(problem, tests, units, by_codes=True)
+    plain = merge_equal_rows(problem, tests, units)
+    assert plain.codes is None and found.codes is not None
+    for name in ("tests", "bits", "weights", "rows", "mass", "members", "first", "costs"):
+        assert np.array_equal(getattr(found, name), getattr(plain, name)), name
+    outcome = unpack_bits(plain.bits, len(plain.tests))
+    sizes = np.unique(tests.column[plain.tests], return_counts=True)[1]
+    below = np.cumsum(sizes) - sizes
+    assert np.array_equal(
+        found.codes, np.add.reduceat(outcome, below, axis=1) if len(sizes) else found.codes
+    )
+    for column, (begin, size) in enumerate(zip(below, sizes, strict=True)):
+        ones = np.arange(size) < found.codes[:, column, None]
+        assert (outcome[:, begin : begin + size] == ones).all()
 
 
 def test_of_equal_tests_the_cheapest_is_kept_where_prices_count():

@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 from types import SimpleNamespace
 
+import attrs
 import numpy as np
 import pytest
 from tiny_tables import Held, least, limited, tiny_problem
@@ -17,7 +18,7 @@ from arboretum.testing.effort import tries
 from arboretum_gosdt.all_trees.first_tests import Thresholds
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of
-from arboretum_gosdt.solvers.rashomon import Rashomon
+from arboretum_gosdt.solvers.rashomon import Rashomon, TreeSet
 
 
 def every_value(problem, depth):
@@ -100,6 +101,7 @@ def test_the_set_over_thresholds_is_that_of_all_trees(seed, monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.all_trees.table.FEW_THRESHOLDS", 0)
     if seed % 2:
         monkeypatch.setattr("arboretum_gosdt.all_trees.table.MANY_THRESHOLDS", 0)
+        monkeypatch.setattr("arboretum_gosdt.problem.prepared.MANY_THRESHOLDS", 0)
     rng = np.random.default_rng([seed, 78])
     lam = float(rng.choice([0.01, 0.03, 0.125, 2 / 37]))
     objective = [
@@ -108,7 +110,7 @@ def test_the_set_over_thresholds_is_that_of_all_trees(seed, monkeypatch):
         CostMatrix(costs=[[0, 1, 2], [1, 0, 1], [3, 1, 0]], lam=lam),
     ][seed % 3]
     problem = tiny_problem(seed, objective, n_rows=9, n_columns=2, raw=True, most_values=7)
-    depth = 2 + seed // 2 % 2
+    depth = 1 + seed // 2 % 3
     problem = limited(problem, objective=objective, stopping=(Held(Limits(max_depth=depth)),))
     epsilon = float(rng.choice([0.0, 0.05, 0.3, 2.0]))
     expected = every_value(problem, depth)
@@ -152,6 +154,45 @@ def test_intervals_of_cuts_bound_the_set_over_thresholds(monkeypatch):
             found.append(Rashomon(epsilon=0.1, listed=20).solve(problem, Context()))
         assert found[0].details == found[1].details and found[0].value == found[1].value
     assert sum(len(set(known.first.tolist())) > 2 for known in bounded) > 4
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_codes_find_the_set_that_bits_find(labels, monkeypatch):
+    """Of more objects and thresholds than a word holds, with weights whose sums do not fit where
+    several are packed in one number; in the same order.
+    """
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", 0)
+    packed, many = [], 0
+    for seed in range(6):
+        problem = tiny_problem(seed, n_rows=150, n_columns=3, raw=True, most_values=60)
+        table = problem.objects.table
+        rng = np.random.default_rng([seed, 79])
+        signal = problem.objects.raw[:, 0] + problem.objects.raw[:, 1] + rng.integers(0, 20, 150)
+        label = (signal * labels // (signal.max() + 1)).astype(np.int32)
+        weights = rng.choice([1.0, 2.0 if seed % 2 else 2.0**17 + 1], 150)
+        target = attrs.evolve(table.target, codes=label, classes=tuple("uvw"[:labels]))
+        table = attrs.evolve(table, target=target, weights=weights)
+        objects = attrs.evolve(problem.objects, table=table, label=label, weight=weights)
+        problem = attrs.evolve(problem, objects=objects)
+        stopping = (Held(Limits(max_depth=1 + seed % 3)),)
+        problem = limited(problem, objective=Accuracy(lam=0.02), stopping=stopping)
+        found = []
+        for few in (0, 10**6):
+            for module in ("all_trees.table", "problem.prepared"):
+                monkeypatch.setattr(f"arboretum_gosdt.{module}.MANY_THRESHOLDS", few)
+            found.append(Rashomon(epsilon=0.05, listed=50).solve(problem, Context()))
+            read = TreeSet.read(problem, Context(), Rashomon.limits)
+            read.optimum()
+            held = read.chosen.search.all_trees._table.numbers
+            assert held.coded == (few == 0)
+            packed.append(bool(held.packed))
+        many += int(found[0].details["trees"]) > 50
+        assert found[0].details == found[1].details and found[0].value == found[1].value
+        for one, other in zip(found[0].others, found[1].others, strict=True):
+            assert [one.rules[t] for t in one.test[one.test >= 0]] == [
+                other.rules[t] for t in other.test[other.test >= 0]
+            ]
+    assert many and any(packed) == (labels == 2)
 
 
 def test_importances_are_means_over_all_pairs_of_rows():
