@@ -30,6 +30,7 @@ from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_feature,
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.general.splits import COUNT, MASS, SIZE, Split, SplitRules
+from arboretum_gosdt.general.trees import TreeBuilder
 from arboretum_gosdt.problem.prepared import Merged, unpack_bits
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class GeneralSearch:
         )
         self.subproblems = 0
         everything = np.arange(n)
-        self._deep, self._wide = rules.limits.depth < ANY, rules.limits.leaves < ANY
+        deep, wide = rules.limits.depth < ANY, rules.limits.leaves < ANY
+        self._trees = TreeBuilder(merged.price, rules.worst, deep, wide)
         self._root = self._known_of(everything)
         self._cap = rules.limits
         self._until: float | None = None
@@ -244,9 +246,8 @@ class GeneralSearch:
         found = self._known.get((one, two))
         if found is None:
             loss = int(self._data[rows, : self._classes].sum(axis=0).min())
-            found = self._known[one, two] = Known(
-                Grown(self.q * loss + self.p, 0, int(self._wide), 0)
-            )
+            tree = self._trees.leaf(self.q * loss + self.p)
+            found = self._known[one, two] = Known(tree)
             self.subproblems += 1
         return found
 
@@ -375,7 +376,7 @@ class GeneralSearch:
             self._keep_allowed_trees(nodes, parts[0], one),
             self._keep_allowed_trees(nodes, parts[1], rest),
         ):
-            tree = self._join(f, test_cost, *two)
+            tree = self._trees.join(f, test_cost, *two)
             best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
         for tree in best.values():
             known.keep_tree(tree)
@@ -410,7 +411,7 @@ class GeneralSearch:
 
         rows : int64, the objects.
         ``low`` of a child is the cost of a leaf or, if that is less, of two leaves and the cheapest
-        test; ``bound`` has no pair of leaves, as ``_stump_of_test`` knows these.
+        test; ``bound`` has no pair of leaves, as ``stump_of_test`` knows these.
         """
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
@@ -494,15 +495,17 @@ class GeneralSearch:
             else np.minimum(best[0] + split.leaf[1], split.leaf[0] + best[1])
         )
         i = int(value.argmin())
-        one, other = (self._best_child(split, side, i) for side in range(2))
+        one, other = (self._trees.best_child(split, side, i) for side in range(2))
         if limits.leaves == 3:  # one of the two is a leaf
             first = best[0, i] + split.leaf[1, i] <= split.leaf[0, i] + best[1, i]
             one, other = (
-                (one, self._leaf(split.leaf[1, i]))
+                (one, self._trees.leaf(split.leaf[1, i]))
                 if first
-                else (self._leaf(split.leaf[0, i]), other)
+                else (self._trees.leaf(split.leaf[0, i]), other)
             )
-        known.keep_tree(self._join(int(split.feature[i]), int(split.test_cost[i]), one, other))
+        known.keep_tree(
+            self._trees.join(int(split.feature[i]), int(split.test_cost[i]), one, other)
+        )
 
     def _least_cost_if_split(self, sums: np.ndarray) -> np.ndarray:
         """Return the least that sets cost if they are split: two leaves and a test; far above all
@@ -516,58 +519,6 @@ class GeneralSearch:
             ANY >> 2,
             2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + MASS]),
         )
-
-    def _leaf(self, cost: int) -> Grown:
-        return Grown(int(cost), 0, int(self._wide), 0)
-
-    def _best_child(self, split: Split, side: int, i: int) -> Grown:
-        """Return the best tree known of a child: a leaf, or one that asks one test.
-
-        side : 0 for outcome 1, 1 for the rest; i : the test's place in ``split.feature``.
-        """
-        if split.stump is None or split.stump[1, side, i] < 0:
-            return self._leaf(split.leaf[side, i])
-        _, f, test_cost, one, rest = split.stump[:, side, i].tolist()
-        return self._join(f, test_cost, self._leaf(one), self._leaf(rest))
-
-    def _stump_of_test(self, split: Split, i: int) -> Grown:
-        """Return the tree that asks one test, above two leaves.
-
-        i : the test's place in ``split.feature``.
-        """
-        f = int(split.feature[i])
-        return self._join(
-            f, int(split.test_cost[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
-        )
-
-    def _join(self, f: int, test_cost: int, one: Grown, rest: Grown) -> Grown:
-        """Return the tree that asks f, which costs ``test_cost`` here, above two others."""
-        path_cost = (
-            int(self._price[f]) + max(one.path_cost, rest.path_cost) if self.rules.worst else 0
-        )
-        depth = 1 + max(one.depth, rest.depth) if self._deep else 0
-        return Grown(
-            cost=test_cost + one.cost + rest.cost,
-            depth=depth,
-            leaves=one.leaves + rest.leaves,
-            path_cost=path_cost,
-            feature=f,
-            one=one,
-            rest=rest,
-        )
-
-    def _limits_below(self, limits: Bounds, f: int) -> Bounds:
-        """Return the limits of a child if the other one is a leaf.
-
-        f : the feature that is asked, whose price a costliest path pays; limits of ANY stay so.
-        """
-        path_cost = (
-            limits.path_cost - int(self._price[f])
-            if self.rules.worst and limits.path_cost < ANY
-            else limits.path_cost
-        )
-        depth, leaves = (one if one == ANY else one - 1 for one in limits[:2])
-        return Bounds(depth, leaves, path_cost)
 
     def _solve_set(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Work:
         """Solve a set: afterwards its best tree within limits is known, or its value is proven to
@@ -598,7 +549,7 @@ class GeneralSearch:
             known.keep_bound(limits, known.leaf.cost)
             return
         stumps = split.leaf.sum(axis=0) + split.test_cost
-        known.keep_tree(self._stump_of_test(split, int(stumps.argmin())))
+        known.keep_tree(self._trees.stump_of_test(split, int(stumps.argmin())))
         self._look_ahead(known, split, rows, limits)
         if split.stump is not None:
             stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.test_cost
@@ -638,9 +589,9 @@ class GeneralSearch:
         small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
         a, b = parts[small], parts[1 - small]
         left, right = self._known_of(a), self._known_of(b)
-        most = self._limits_below(limits, f)
+        most = self._trees.limits_below(limits, f)
         for child, side in ((left, small), (right, 1 - small)):
-            child.keep_tree(self._best_child(split, side, i))
+            child.keep_tree(self._trees.best_child(split, side, i))
             child.keep_bound(most, int(split.low[side, i]))
         far, low = max(right.bound(most), int(split.low[1 - small, i])), ANY
         share = min(most.leaves, len(a))
@@ -661,7 +612,7 @@ class GeneralSearch:
                 best.cost + max(right.bound(rest), int(split.low[1 - small, i])) + test_cost,
             )
             one, two = (other, best) if small else (best, other)
-            tree = self._join(f, test_cost, one, two)
+            tree = self._trees.join(f, test_cost, one, two)
             known.keep_tree(tree)
             budget = min(budget, tree.cost - 1)
             if rest.leaves >= len(b):
