@@ -392,7 +392,7 @@ def _list_faults(kind: str, cls: type) -> Iterator[str]:
             elif name not in kernels or mark_of(getattr(cls, name)) is None:
                 if fault := _describe_method_fault(kind, cls, name, wanted):
                     yield fault
-    for name, said in () if instead else _statements(REQUIRED[kind]).items():
+    for name, said in () if instead else _stated_by(REQUIRED[kind]).items():
         if not _has(cls, name):
             yield f" states no {name!r}: {(inspect.getdoc(said) or '').partition(chr(10))[0]}"
     for name in dir(cls):  # what a base class leaves to be written
@@ -454,7 +454,7 @@ def _methods(contract: type) -> dict[str, FunctionType]:
 
 
 @cache
-def _statements(contract: type) -> dict[str, property]:
+def _stated_by(contract: type) -> dict[str, property]:
     """Name → what a protocol has its classes state of themselves: a class attribute, a field, or a
     property.
     """
