@@ -25,6 +25,7 @@ from arboretum.errors import (
 from arboretum.interfaces.comparison import Terms
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.component import Capability, param
+from arboretum.interfaces.constraints import Constraints
 from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -240,7 +241,7 @@ GROUPS = {
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
         WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs SumsByLeaf
-        moments_of leaf_costs leaf_answers""",
+        moments_of leaf_costs leaf_answers Constraints""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

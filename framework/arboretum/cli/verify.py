@@ -11,6 +11,7 @@ from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.terminal import Parser, duration
 from arboretum.errors import ConfigError, DataError, VerificationError, sure
+from arboretum.interfaces.constraints import constraints_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.reading import SHOWN, brief
 from arboretum.model.shown import visible
@@ -79,6 +80,8 @@ def describe_accepted(proof: Proof, problem: Problem, found: Accepted, seconds: 
         f"{GREEK.get(name, '')}{name}={_word(value)}"
         for name, value in component_values(least).items()
     )
+    constraints = constraints_of(parts.solver)
+    kept = constraints.said if constraints else ""
     asked = ", ".join(f"{name}={value:g}" for name, value in asked_of(problem).items())
     unchecked = {
         "solver": header["solver"],
@@ -93,6 +96,7 @@ def describe_accepted(proof: Proof, problem: Problem, found: Accepted, seconds: 
             f"table: {_word(table.name)}, {table.n_rows:,} training rows, sha256 {table.sha256()}",
             "said by the header alone: "
             f"{', '.join(f'{name} {_word(word)}' for name, word in unchecked.items())}",
+            *([f"constraints: {visible(kept)}"] if kept else []),
             *([f"taken on trust: {found.assumed}"] if found.assumed else []),
             f"no tree is below {found.lower_bound:.6g} ({least.name} on "
             f"{_word(table.name)}){value}{optimal}",

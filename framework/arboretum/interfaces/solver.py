@@ -44,6 +44,9 @@ class SolverOptional(Protocol):
         divide may be a leaf where the limits leave it no test: at the greatest depth, where
         dividing it would make too many leaves, where every test leaves some branch fewer than
         ``min_leaf`` rows or costs more than ``max_cost`` leaves.
+    constrains_labels : whether leaves say what keeps constraints rather than what is best for them;
+        which, ``constraints()`` says to whoever checks its proofs
+        (:class:`arboretum.interfaces.constraints.ConstrainedSolver`).
     """
 
     def warm_up(self, problem: Problem, context: Context) -> None:

@@ -87,17 +87,20 @@ class Additive:
         tests: Sequence[int | list[int]],
         unit: Fraction,
         columns: Columns | None = None,
+        costs: Costs | None = None,
     ) -> None:
         """Merge the objects of a problem, and count its costs in integers.
 
         tests : of the log, as in its header.
         unit : what 1 of the log is worth in the objective.
         columns : of the problem's objects, where somebody has them.
+        costs : others than those of the problem's objective.
         Raises what :class:`Columns` and :class:`Costs` raise.
         """
         columns = Columns.of(problem.objects) if columns is None else columns
         self.problem, self.tests, self.columns = problem, tests, columns
-        self.costs = costs = Costs.of(problem, columns.group, unit)
+        costs = Costs.of(problem, columns.group, unit) if costs is None else costs
+        self.costs = costs
         self.literals = [columns.literals(test) for test in tests]
         least, priced = problem.parts.limits().min_leaf, bool(costs.price.any())
         kept = np.ones(len(columns.has), np.bool_)

@@ -39,7 +39,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.model.tree import Tree
 from arboretum.proof.ground import decimal, rational
-from arboretum.proof.lines import DEAREST, ROUNDING, Lines, are_counts
+from arboretum.proof.lines import DEAREST, ROUNDING, OfTwoClasses, are_counts
 
 PIECES = 16
 """Of tangents, at most."""
@@ -51,7 +51,7 @@ RankedTree = tuple[int, int, Curve]
 """What a tree costs, its leaves, and its curve."""
 
 
-class Areas(Lines):
+class Areas(OfTwoClasses):
     """Lines are named by (lengths l, gains g, q, p); what is left of trees is one part."""
 
     form = "[lengths, gains, q, p, records]"
@@ -69,6 +69,7 @@ class Areas(Lines):
 
     def prepare(self) -> None:
         """Ask which area counts.  Raises CapabilityError where the objective does not say it."""
+        super().prepare()
         if not hasattr(self.objective, "false_positive_limit"):
             raise CapabilityError(
                 f"objective={self.objective.name} says no false_positive_limit(); proofs know of "
@@ -82,7 +83,7 @@ class Areas(Lines):
             )
 
     def costs_of(self, *line: Any) -> tuple[list[tuple[int, int]], int]:
-        """As of :class:`Lines`."""
+        """As of :class:`OfTwoClasses`."""
         lengths, gains, q, p = line
         pieces = list(zip(lengths, gains, strict=True))
         if not (
@@ -112,21 +113,11 @@ class Areas(Lines):
             at += length
         return self._scale(lengths) - area
 
-    def left_by_lines(self, depth: int, leaves: int) -> tuple[np.ndarray, float]:
-        """As of :class:`Lines`."""
-        shown = max(map(self.bound_of, range(len(self.lines))), default=0.0)
-        left = [shown] if shown < self.target - ROUNDING else []
-        return np.array(left), math.inf
-
     def bound_of(self, k: int) -> float:
         """The value that no tree is below, by line k."""
         lengths, gains, q, _ = self.lines[k].name
         cost = self._shift(lengths, gains) + Fraction(self.least[k], q)
         return float(cost / self._scale(lengths))
-
-    def least_left(self, left: np.ndarray) -> float:
-        """As of :class:`Lines`."""
-        return float(left.min())
 
     def budget(self, left: np.ndarray, k: int) -> int:
         """As of :class:`Lines`.  Raises VerificationError where it exceeds 61 bits."""
@@ -140,7 +131,7 @@ class Areas(Lines):
     def trees(self) -> RankedTrees:
         """As of :class:`Lines`."""
         line = self.lines[self.fronts]
-        return RankedTrees(line.answers, line.p)
+        return RankedTrees(np.array(self.costs_of(*line.name)[0], np.int64), line.p)
 
     def least_of_fronts(self, trees: list[RankedTree]) -> float:
         """As of :class:`Lines`."""
@@ -201,7 +192,7 @@ class RankedTrees:
         return [(cost, 1, ((positives, negatives),))]
 
     def of_sides(
-        self, one: list[RankedTree], rest: list[RankedTree], budget: int
+        self, one: list[RankedTree], rest: list[RankedTree], budget: int, paid: int
     ) -> list[RankedTree]:
         """All pairs within the budget.  Raises VerificationError where more than MOST_SUMS curves
         are added.

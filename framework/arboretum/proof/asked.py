@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, VerificationError, sure
+from arboretum.interfaces.constraints import constraints_of
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
@@ -26,7 +27,15 @@ def refuse_unknown(problem: Problem, shape: str) -> None:
     # as logs are written
     parts, own = problem.parts, shape_of(problem.parts.objective) or Shape.additive
     name = getattr(parts.objective, "name", "none")
-    if shape not in {one.value for one in own.cases}:
+    constrained = constraints_of(parts.solver)
+    if constrained is not None:
+        # a bound of all trees holds of those, too, but the proof's own tree is not held to them
+        if shape != "constrained" or own is not Shape.additive:
+            raise VerificationError(
+                f"the proof is of shape {shape!r}, but solver={sure(parts.solver).name} of its run "
+                "keeps constraints of an additive objective"
+            )
+    elif shape not in {one.value for one in own.cases}:
         raise VerificationError(
             f"the proof is of shape {shape!r}, but objective={name} of its run is of shape "
             f"{own.value!r}"

@@ -13,7 +13,7 @@ from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.asked import beyond, refuse_unknown
-from arboretum.proof.format import Proof, data_of
+from arboretum.proof.format import BY_LINES, Proof, data_of
 from arboretum.proof.subtables import Subtables
 
 if TYPE_CHECKING:
@@ -91,17 +91,26 @@ def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive | Deviation
         from arboretum.proof.sums import Sums
 
         return Sums(problem, proof.header["tests"])
-    if proof.header["shape"] == "confusion":
-        from arboretum.proof.confusion import Confusion
-
-        return Confusion.of(problem, proof)
-    if proof.header["shape"] == "ranking":
-        from arboretum.proof.areas import Areas
-
-        return Areas.of(problem, proof)
+    if proof.header["shape"] in BY_LINES:
+        return kind_of_lines(proof.header["shape"]).of(problem, proof)
     from arboretum.proof.additive import Additive
 
     return Additive(problem, proof.header["tests"], proof.unit)
+
+
+def kind_of_lines(shape: str) -> type[Lines]:
+    """The rules of a value that lines bound."""
+    if shape == "ranking":
+        from arboretum.proof.areas import Areas
+
+        return Areas
+    if shape == "constrained":
+        from arboretum.proof.constrained import Constrained
+
+        return Constrained
+    from arboretum.proof.confusion import Confusion
+
+    return Confusion
 
 
 def _check_end(

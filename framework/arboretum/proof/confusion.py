@@ -31,7 +31,7 @@ from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.monotony import monotone_losses
 from arboretum.model.tree import Tree
 from arboretum.proof.fronts import CountedTrees
-from arboretum.proof.lines import DEAREST, ROUNDING, Lines, are_counts
+from arboretum.proof.lines import DEAREST, ROUNDING, OfTwoClasses, are_counts
 
 SUMMED = 1e-12
 """By which sums of floats may be off."""
@@ -47,7 +47,7 @@ FEW = 3
 """Leaves of trees that are counted."""
 
 
-class Confusion(Lines):
+class Confusion(OfTwoClasses):
     """Lines are named by (a, b, p); what is left of trees is steps of their false positives."""
 
     form = "[a, b, p, records]"
@@ -58,7 +58,7 @@ class Confusion(Lines):
         return len(line) == 3 and are_counts(line)
 
     def costs_of(self, *line: Any) -> tuple[list[tuple[int, int]], int]:
-        """As of :class:`Lines`: where a leaf says the second class, and the first."""
+        """As of :class:`OfTwoClasses`: where a leaf says the second class, and the first."""
         a, b, p = line
         if not (a > 0 and b > 0 and p < DEAREST and (p > 0) == (self.lam > 0)):
             raise VerificationError(
@@ -69,6 +69,7 @@ class Confusion(Lines):
 
     def prepare(self) -> None:
         """Try that the loss does not fall.  Raises VerificationError."""
+        super().prepare()
         whole = int((self.total[0] + 1) * (self.total[1] + 1)) <= ALL_TRIED
         grid = [
             np.arange(most + 1)

@@ -5,6 +5,7 @@ what shows their least costs, and of the fronts' sets the tests that are not ask
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -12,14 +13,12 @@ import numpy as np
 
 from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.tree import Tree
-from arboretum.proof.areas import Areas
-from arboretum.proof.confusion import Confusion
+from arboretum.proof.check import kind_of_lines
 from arboretum.proof.extract import Extraction, Memo
-from arboretum.proof.fronts import MOST_SETS, Waiting, all_below
+from arboretum.proof.fronts import Waiting
 from arboretum.proof.ground import MOST
-from arboretum.proof.lines import DEAREST, ROUNDING, Lines
+from arboretum.proof.lines import Lines
 from arboretum.proof.writing import ProofWriter
 
 
@@ -74,13 +73,13 @@ def write_lines(
     Where trees are left that are too many to go through, it shows what the lines show.
     Raises VerificationError where a line's least cost cannot be shown.
     """
+    kind = kind_of_lines(log.header["shape"])
     lam = float(sure(problem.parts.objective).lam)  # type: ignore[attr-defined]
-    # the last of a name is what a leaf costs
-    lines = [line for line in lines if line.name[-1] < DEAREST and (line.name[-1] > 0) == (lam > 0)]
-    kind = Areas if shape_of(problem.parts.objective) is Shape.ranking else Confusion
-    rules = kind(problem, log.header["tests"], [line.name for line in lines], -1, bound)
+    lines = [line for line in lines if kind.is_usable(line.name, lam)]
+    log_unit = Fraction(log.header["unit"])
+    rules = kind(problem, log.header["tests"], [line.name for line in lines], -1, bound, log_unit)
     value = rules.cost_of(tree)
-    rules.target = bound = value if bound >= value - ROUNDING else bound
+    rules.target = bound = value if bound >= value - rules.slack else bound
     limits = problem.parts.limits()
     most = tuple(-1 if one is None else one for one in (limits.max_depth, limits.max_leaves))
     log_of: dict[int, tuple[Extraction, Kept]] = {}
@@ -120,14 +119,13 @@ def write_lines(
             depth = here.depth - 1 if here.depth > 0 else -1
             return extraction.show_side((*here.path, (column, side)), goal, depth)
 
-        below, least = rules.below(rules.budget(left, fronts)), rules.least_left(left)
+        least = rules.least_left(left)
         try:
-            trees = all_below(below, rules.trees(), ask, MOST_SETS)
+            least = rules.least_below(rules.budget(left, fronts), ask)
         except VerificationError:  # too many sets
             fronts = -1
         else:
-            least = rules.least_of_fronts(trees)
-            if least < bound - ROUNDING:
+            if least < bound - rules.slack:
                 raise VerificationError(
                     f"the proof finds a tree of the value {least}, but the search claims that none "
                     f"is below {bound}: please report this"
@@ -140,7 +138,7 @@ def write_lines(
             log.append(words, room.records)
         counts.append(room.records)
     ends = [[*lines[k].name, count] for k, count in zip(kept, counts, strict=True)]
-    shown = bound if shown >= bound - ROUNDING else shown
+    shown = bound if shown >= bound - rules.slack else shown
     log.close(
         shown,
         value,

@@ -37,9 +37,12 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
-WHOLE = "additive", "confusion", "ranking"
+BY_LINES = "confusion", "ranking", "constrained"
+WHOLE = "additive", *BY_LINES
 FLOATS = "complexity", "deviation", "sums"
-"""Shapes whose records have bounds in whole numbers, and in floating point."""
+"""Shapes that lines bound (:mod:`arboretum.proof.lines`), and shapes whose records have bounds in
+whole numbers, and in floating point.
+"""
 NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
 """Why a record is refused, whatever it says."""
 UNIT = re.compile(r"-?[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?", re.ASCII)
@@ -89,7 +92,7 @@ class End(TypedDict):
 
     bound, value : shown of all objects, and that of the tree, in units of the log; ``value`` and
         ``tree`` None where it holds none.
-    records : how many it holds.   lines, fronts : of a confusion or a ranking alone, see
+    records : how many it holds.   lines, fronts : of shapes that lines bound alone, see
         :mod:`arboretum.proof.lines`.
     """
 

@@ -7,17 +7,17 @@ the line show::
 
     the set of all objects waits, with C
     from the largest set down, S waiting with the budget B:
-        for each test that leaves enough rows on both sides, low(one) + low(rest) ≤ B:
-            keep it; one waits with at least B − low(rest), rest with at least B − low(one)
+        for each test, of the price π, that leaves enough rows on both sides, low(one) + low(rest)
+        + π ≤ B:
+            keep it; one waits with at least B − π − low(rest), rest with at least B − π − low(one)
     from the smallest set up:
         front(S) ← the leaf, and all pairs of a tree in front(one) and one in front(rest) of the
                    tests kept, those that cost at most B; of these such that no other beats
     front(all objects) is returned
 
 A side has fewer objects than its set, so that B is final when S is taken.  A tree within C has
-sides within their budgets; a side's tree that another beats costs no less (which whoever says what
-beats has to show), and whatever stands beside it, the whole is no better with it than with the
-other.
+sides within their budgets.  Whoever says what beats has to show that a tree which matters still
+costs at most C, and is no worse, where a part of it is replaced by one that beats that part.
 """
 
 from __future__ import annotations
@@ -62,16 +62,20 @@ class Side:
 class Below:
     """Which trees are gone through.
 
-    has : uint8[objects, columns].   weights : int64[objects, 3], of both classes, and rows.
-    answers : int64[answers, 2], what a weight of each class costs in a leaf that says so.
+    has : uint8[objects, columns].   cost : int64[objects, answers], in a leaf that says so.
+    held : int64[objects, n], what trees are told of a leaf, as sums.   rows : int64[objects].
     base : int64[objects], what each costs besides what records count.
+    mass : int64[objects].   price : int64[columns], of a unit of mass.
     p : of a leaf.   budget : C.   depth : tests on a path; −1: any.   least : rows in a leaf.
     """
 
     has: np.ndarray
-    weights: np.ndarray
-    answers: np.ndarray
+    cost: np.ndarray
+    held: np.ndarray
+    rows: np.ndarray
     base: np.ndarray
+    mass: np.ndarray
+    price: np.ndarray
     p: int
     budget: int
     depth: int
@@ -84,7 +88,10 @@ class Waiting:
     """A set.
 
     members : bool[objects].   budget : B.   path : (column, side) from the root, one of them.
-    sides : the keys of both sides of the tests kept.   leaf : int64[3], its weights.
+    sides : the keys of both sides of the tests kept, and what the test costs.
+    leaf : int64[n], what it holds.
+    alike : of the first of two such keys all columns that divide the set so, and whether the sides
+        are the other way round.   mass : of the set.
     """
 
     members: np.ndarray
@@ -92,7 +99,9 @@ class Waiting:
     budget: int
     path: tuple[tuple[int, int], ...]
     leaf: np.ndarray
-    sides: list[tuple[bytes, bytes]]
+    sides: list[tuple[bytes, bytes, int]] = attrs.field(factory=list)
+    alike: dict[bytes, list[tuple[int, bool]]] = attrs.field(factory=dict)
+    mass: int = 0
 
 
 Key = bytes
@@ -104,11 +113,11 @@ class Trees(Protocol):
     """How the trees of a set are kept: in something that has a length, their number."""
 
     def of_leaf(self, held: np.ndarray) -> Any:
-        """Return the trees of one leaf.   held : int64[3], weights of both classes, and rows."""
+        """Return the trees of one leaf.   held : int64[n], the sums of what objects hold."""
 
-    def of_sides(self, one: Any, rest: Any, budget: int) -> Any:
+    def of_sides(self, one: Any, rest: Any, budget: int, paid: int) -> Any:
         """Return those of a test, of all pairs of trees of its sides; what costs more than the
-        budget may be left out.
+        budget may be left out.   paid : for the test.
         """
 
     def front(self, found: list[Any], budget: int) -> Any:
@@ -129,10 +138,10 @@ def all_below(
 def sets_below(below: Below, ask: Asked | None, most_sets: int) -> list[tuple[Key, Waiting]]:
     """The sets that trees within the budget meet, the largest first, with the tests kept."""
     everyone = np.ones(len(below.has), np.bool_)
-    has, weights = below.has.astype(np.float64), below.weights
-    cheapest = (weights[:, :2] @ below.answers.T).min(axis=1)
-    numbers = np.column_stack([weights, cheapest, below.base]).astype(np.float64)
-    first = Waiting(everyone, below.depth, below.budget, (), weights.sum(axis=0), [])
+    has, n = below.has.astype(np.float64), below.cost.shape[1]
+    known = (below.rows, below.cost.min(axis=1), below.base, below.mass, below.held)
+    numbers = np.column_stack([below.cost, *known]).astype(np.float64)
+    first = Waiting(everyone, below.depth, below.budget, (), below.held.sum(axis=0))
     sets: dict[Key, Waiting] = {key_of(everyone, below.depth): first}
     order = [(-len(everyone), next(iter(sets)))]
     taken: list[tuple[Key, Waiting]] = []
@@ -144,50 +153,71 @@ def sets_below(below: Below, ask: Asked | None, most_sets: int) -> list[tuple[Ke
             raise VerificationError(f"its fronts go through more than {most_sets:,} sets")
         if here.depth == 0:
             continue
-        rows = np.flatnonzero(here.members)
-        mine = numbers[rows]
-        inside = has[rows].T @ mine  # [columns, 5]
-        sums = np.stack([inside, mine.sum(axis=0) - inside]).astype(np.int64)
-        depth = here.depth - 1 if here.depth > 0 else -1
-        low = lows_of(below, sums, depth)
-        open_ = (sums[:, :, 2] >= below.least).all(axis=0) & (low.sum(axis=0) <= here.budget)
-        columns = np.flatnonzero(open_)
-        if not len(columns):
-            continue
-        low = low[:, columns]
-        constant = sums[:, columns, 4]
-        known = below.side.known(here.members, columns, depth) + constant
-        low = np.maximum(low, known)
+        here.mass = int(below.mass[here.members].sum())
+        columns, low, price, sums = open_columns(below, here, has, numbers)
+        constant, depth = sums[:, columns, n + 2], here.depth - 1 if here.depth > 0 else -1
         seen = set()
-        for i, column in enumerate(columns.tolist()):
-            if low[0, i] + low[1, i] > here.budget:
+        for i in np.argsort(price, kind="stable").tolist():
+            column = int(columns[i])
+            room = here.budget - int(price[i])
+            if low[0, i] + low[1, i] > room:
                 continue
             one = here.members & (below.has[:, column] == 1)
             rest = here.members & ~one
             keys = key_of(one, depth), key_of(rest, depth)
-            if keys[0] in seen:
-                continue  # another column divides the set so
+            if keys[0] in seen:  # another column divides the set so, and costs no more
+                for key, turned in ((keys[0], False), (keys[1], True)):
+                    if key in here.alike:
+                        here.alike[key].append((column, turned))
+                continue
             seen |= {*keys}
             if ask is not None:
                 for side in (0, 1):
-                    goal = here.budget - int(low[1 - side, i]) + 1
+                    goal = room - int(low[1 - side, i]) + 1
                     if low[side, i] < goal:
                         found = ask(here, column, 1 - side, goal - int(constant[side, i]))
                         low[side, i] = max(low[side, i], found + constant[side, i])
-                if low[0, i] + low[1, i] > here.budget:
+                if low[0, i] + low[1, i] > room:
                     continue
             for side, members in enumerate((one, rest)):
-                budget = here.budget - int(low[1 - side, i])
+                budget = room - int(low[1 - side, i])
                 other = sets.get(keys[side])
                 if other is None:
                     path = (*here.path, (column, 1 - side))
-                    leaf = sums[side, column, :3]
-                    sets[keys[side]] = Waiting(members, depth, budget, path, leaf, [])
+                    leaf = sums[side, column, n + 4 :]
+                    sets[keys[side]] = Waiting(members, depth, budget, path, leaf)
                     heapq.heappush(order, (-int(members.sum()), keys[side]))
                 else:
                     other.budget = max(other.budget, budget)
-            here.sides.append(keys)
+            here.sides.append((*keys, int(price[i])))
+            here.alike[keys[0]] = [(column, False)]
     return taken
+
+
+def open_columns(
+    below: Below, here: Waiting, has: np.ndarray, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Columns whose tests may be within the budget of a set, as counting shows, what their sides
+    cost at least, int64[2, these], what the tests cost, int64[these], and the sums of both sides
+    of all columns, int64[2, columns, numbers].
+
+    has, numbers : of all objects, as floats.
+    """
+    rows, n = np.flatnonzero(here.members), below.cost.shape[1]
+    mine = numbers[rows]
+    inside = has[rows].T @ mine  # [columns, numbers]
+    sums = np.stack([inside, mine.sum(axis=0) - inside]).astype(np.int64)
+    depth = here.depth - 1 if here.depth > 0 else -1
+    low = lows_of(below, sums, depth)
+    price = below.price * here.mass
+    open_ = (sums[:, :, n] >= below.least).all(axis=0)
+    open_ &= low.sum(axis=0) + price <= here.budget
+    columns = np.flatnonzero(open_)
+    low = low[:, columns]
+    if len(columns):
+        known = below.side.known(here.members, columns, depth)
+        low = np.maximum(low, known + sums[:, columns, n + 2])
+    return columns, low, price[columns], sums
 
 
 def key_of(members: np.ndarray, depth: int) -> Key:
@@ -196,11 +226,12 @@ def key_of(members: np.ndarray, depth: int) -> Key:
 
 
 def lows_of(below: Below, sums: np.ndarray, depth: int) -> np.ndarray:
-    """int64[…], what trees cost at least on sets of these sums, int64[…, 5]: weights of both
-    classes, rows, what objects cost at least, and besides what records count.
+    """int64[…], what trees cost at least on sets of these sums, int64[…, numbers]: what they cost
+    by answer, rows, what objects cost at least, and more.
     """
-    leaf = (sums[..., :2] @ below.answers.T).min(axis=-1) + below.p
-    found: np.ndarray = leaf if depth == 0 else np.minimum(leaf, 2 * below.p + sums[..., 3])
+    n = below.cost.shape[1]
+    leaf = sums[..., :n].min(axis=-1) + below.p
+    found: np.ndarray = leaf if depth == 0 else np.minimum(leaf, 2 * below.p + sums[..., n + 1])
     return found
 
 
@@ -212,11 +243,11 @@ def fronts_of(trees: Trees, taken: list[tuple[Key, Waiting]]) -> Any:
     pairs = 0
     for key, here in reversed(taken):
         found = [trees.of_leaf(here.leaf)]
-        for one, rest in here.sides:
+        for one, rest, paid in here.sides:
             pairs += len(front[one]) * len(front[rest])
             if pairs > MOST_PAIRS:
                 raise VerificationError(f"its fronts have more than {MOST_PAIRS:,} pairs of trees")
-            found.append(trees.of_sides(front[one], front[rest], here.budget))
+            found.append(trees.of_sides(front[one], front[rest], here.budget, paid))
         front[key] = trees.front(found, here.budget)
     return front[taken[0][0]]
 
@@ -235,7 +266,7 @@ class CountedTrees:
         """By both answers."""
         return np.array([[held[0], 0, 1], [0, held[1], 1]])
 
-    def of_sides(self, one: np.ndarray, rest: np.ndarray, budget: int) -> np.ndarray:
+    def of_sides(self, one: np.ndarray, rest: np.ndarray, budget: int, paid: int) -> np.ndarray:
         """All sums of two."""
         found: np.ndarray = (one[:, None] + rest[None]).reshape(-1, 3)
         return found

@@ -141,10 +141,11 @@ class Columns:
     n_fixed: int
 
     @staticmethod
-    def of(objects: Encoded) -> Columns:
+    def of(objects: Encoded, without: str | None = None) -> Columns:
         """Equal columns, and complements, are one; merged are objects that are equal in all of
         them.
 
+        without : a column of the table; tests that ask it are as good as constant.
         Raises CapabilityError for tests of more outcomes, missing values, and more tests of objects
         than MOST_CELLS.
         """
@@ -166,12 +167,15 @@ class Columns:
         tests = [[codes == 1] for codes in fixed] + [
             [rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks
         ]
+        left_out = [without in objects.rule(test).columns for test in range(len(fixed))] + [
+            feature.column == without for feature in objects.raw_features
+        ]
         known: dict[bytes, int] = {}
         literal, first, kept = list[int](), [0], list[np.ndarray]()
         for number, parts in enumerate(tests):
             for has in parts:
                 turned = bool(has[0])
-                has = has ^ turned
+                has = (has ^ turned) & (not left_out[number])
                 column = (
                     known.setdefault(np.packbits(has).tobytes(), len(kept)) if has.any() else -1
                 )

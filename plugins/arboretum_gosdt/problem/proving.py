@@ -2,6 +2,7 @@
 asked.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -139,6 +140,16 @@ def prove_lines(path: str, search: Any, found: Solution, context: Context) -> So
     return _heard(found, context, lambda within: _write_lines(path, search, found, within))
 
 
+def prove_constrained(path: str, search: Any, found: Solution, context: Context) -> Solution:
+    """Write the proof of a bound of trees that keep constraints; returns the solution, with a note
+    where none could be written, or where it shows less.
+
+    search : :class:`arboretum_gosdt.solvers.constrained.ConstrainedSearch` after its search.
+    Raises as :func:`prove`.
+    """
+    return _heard(found, context, lambda within: _write_constrained(path, search, found, within))
+
+
 def _heard(found: Solution, context: Context, write: Callable[[Context], Solution]) -> Solution:
     """Return what writing a proof makes of a solution; the solution, with a note, where that is
     interrupted.
@@ -183,6 +194,42 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
     return attrs.evolve(found, notes=(*found.notes, note))
 
 
+def _write_constrained(path: str, search: Any, found: Solution, context: Context) -> Solution:
+    """As :func:`prove_constrained`."""
+    from arboretum.api import KnownLine, Memo, ProofWriter, write_lines
+
+    of = search.found
+    plain, units, tests = of.chosen.search, of.units, search.divided.tests.tolist()
+
+    def memo(one: Any) -> Memo | None:
+        remembered = one.memo_for_proof() if hasattr(one, "memo_for_proof") else None
+        return None if remembered is None else Memo(*remembered)
+
+    # λ above all losses is not searched as it is
+    least = None if units.above else search.plain
+    lines = [KnownLine((1, 1, []), least, memo(plain))]
+    lines += [KnownLine(line.name, line.least, memo(line.search)) for line in search.lines]
+    with ProofWriter(
+        path,
+        of.problem,
+        tests=name_tests(of, tests),
+        unit=units.unit,
+        shape="constrained",
+        seed=context.seed,
+    ) as log:
+        bound = min(search.least, search.cost_of_best) + of.equivalent_cost
+        if found.lower_bound >= found.value:
+            bound = math.inf  # as much as its tree is worth
+        shown = write_lines(log, of.problem, lines, bound, sure(found.tree), context.progress)
+    if shown.bound >= min(bound, shown.value):
+        return found
+    note = (
+        f"the proof shows {of.value(int(shown.bound)):g} only: too many trees are near the best, "
+        "or their order would have to be looked at one by one"
+    )
+    return attrs.evolve(found, notes=(*found.notes, note))
+
+
 def held_by(tree: Tree, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Return int64[leaves, 2], what leaves of a tree hold of two classes, and int64[2], its false
     positives and false negatives, in whole units of weight.
@@ -217,7 +264,12 @@ def name_tests(attempt: Any, tests: list[int]) -> list[int | list[int]]:
     """
     objects, column, index = attempt.problem.objects, attempt.tests.column, attempt.tests.index
     n_fixed, coded = objects.n_fixed, len(objects.features)
-    return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
+    return [
+        int(objects.test_offset[column[t]] + index[t])
+        if column[t] < coded
+        else [n_fixed + int(column[t]) - coded, int(index[t])]
+        for t in tests
+    ]
 
 
 def resume_from_proof(path: str, attempt: Any, context: Context) -> None:

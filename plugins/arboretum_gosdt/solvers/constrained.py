@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -15,6 +15,7 @@ from arboretum.api import (
     Attempt,
     CapabilityError,
     ConfigError,
+    Constraints,
     Context,
     Problem,
     Shape,
@@ -28,6 +29,7 @@ from arboretum.api import (
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
 from arboretum_gosdt.problem.prepared import group_equal_rows, pack_distinct_tests
+from arboretum_gosdt.problem.proving import HARD_TO_SHOW, prove_constrained
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS
 from arboretum_gosdt.solvers.constraints import LagrangianCost, Space, rates_of, with_all_tests
@@ -36,6 +38,8 @@ from arboretum_gosdt.solvers.rashomon import TreeSet
 
 TRIED = 8
 """Lagrangian costs that are tried."""
+FINEST = 1 << 40
+"""Greatest divisor of a multiplier."""
 PATIENCE = 300
 """Slices of the search for the least of one; a slice takes some 30 ms."""
 FEW = 20_000
@@ -93,10 +97,27 @@ class Constrained:
         1.0, "the same of the rows of the second class (equal opportunity); 1: any", ge=0.0, le=1.0
     )
     ask_sensitive: bool = param(False, "whether tests may ask the sensitive column")
+    proof: str = param(
+        "",
+        "file for the proof of the bound (arboretum verify checks it), written after the search; "
+        "nothing: none",
+        writes=True,
+    )
+
+    def constraints(self) -> Constraints:
+        """Return what trees keep, as the checker of proofs reads it."""
+        return Constraints(
+            self.sensitive,
+            self.ask_sensitive,
+            self.parity,
+            self.opportunity,
+            self.increasing,
+            self.decreasing,
+        )
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, ConfigError or DataError with
-        the way out.
+        the way out, StoreError where a proof cannot be written.
         """
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError(
@@ -104,8 +125,15 @@ class Constrained:
                 "objective=accuracy (or balanced, cost_matrix)"
             )
         self._check_fields(problem)
+        if self.proof:  # known before the search, whose result would be lost
+            from arboretum.api import ProofWriter
+
+            ProofWriter.place(self.proof)
         search = ConstrainedSearch(self, problem, context)
-        return Attempt(problem, search, none="no tree that keeps the limits").go_on(context)
+        found = Attempt(problem, search, none="no tree that keeps the limits").go_on(context)
+        if not self.proof:
+            return found
+        return context.after(found, lambda: prove_constrained(self.proof, search, found, context))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -148,6 +176,14 @@ class Constrained:
             )
 
 
+class Line(NamedTuple):
+    """An additive cost that was searched, for a proof.   least : what no tree costs less than."""
+
+    name: tuple[Any, ...]
+    least: int
+    search: Any
+
+
 class LeafAnswers(NamedTuple):
     """A leaf before its answer is chosen.
 
@@ -179,7 +215,9 @@ class ConstrainedSearch:
             "constrained",
             "" if asked.ask_sensitive else asked.sensitive,
             by_sides=None,
+            unused=(HARD_TO_SHOW,) if asked.proof else (),
         )
+        self.divided, self.lines = found.merged, list[Line]()
         order = np.argsort(found.tests.price, kind="stable") if found.units.price_value else None
         group, self.first = group_equal_rows(
             pack_distinct_tests(found.tests, attrs.evolve(context, memory_bytes=None), order)[0]
@@ -204,7 +242,7 @@ class ConstrainedSearch:
         self.leaves: dict[int, LeafAnswers] = {}
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best = [(-1, int(total.argmin()))]
-        self.least = sure(found.chosen).search.lower - found.equivalent_cost
+        self.least = self.plain = sure(found.chosen).search.lower - found.equivalent_cost
         self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
             int.from_bytes(column.tobytes(), "little")
@@ -222,17 +260,17 @@ class ConstrainedSearch:
         self.context, self.report, search = context, report, sure(self.found.chosen).search
 
         def learn(low: int, up: int) -> None:
-            self.least = low - self.found.equivalent_cost
+            self.least = self.plain = low - self.found.equivalent_cost
             report()
 
         try:
             ended = search.run(context.deadline, context.memory_bytes, learn)
         finally:  # also where Ctrl-C ends it
-            self.least = search.lower - self.found.equivalent_cost
+            self.least = self.plain = search.lower - self.found.equivalent_cost
             self._keep_tree(sure(self.found.chosen).tests(search.tree()))
         if ended:
             return ended
-        self.least = search.upper - self.found.equivalent_cost
+        self.least = self.plain = search.upper - self.found.equivalent_cost
         return self._widen_set()
 
     def tree(self) -> Tree:
@@ -338,7 +376,8 @@ class ConstrainedSearch:
             if self.least >= self.cost_of_best:
                 break
             middle = (low + high) / 2
-            lagrangian = LagrangianCost.of_rate(found, each, room, middle)
+            multiplier = Fraction(middle).limit_denominator(FINEST)
+            lagrangian = LagrangianCost.of_rate(found, each, room, multiplier, (one.number, g, h))
             searched = self._search_lagrangian(lagrangian)
             if searched is None:
                 break
@@ -371,6 +410,7 @@ class ConstrainedSearch:
             q=lagrangian.q,
             depth=found.limits.depth,
             memory_bytes=self.context.memory_bytes,
+            without=(HARD_TO_SHOW,) if self.asked.proof else (),
         )
         report = lambda low, up: self.context.progress(
             0, None, f"{search.subproblems:,} sets of objects"
@@ -380,7 +420,10 @@ class ConstrainedSearch:
         self._keep_tree(nodes, features=True)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = merged.tests[nodes[inner, 0]]
-        return nodes, lagrangian.bound(search.lower + lagrangian.q * int(most.sum() - saves.sum()))
+        shown = search.lower + lagrangian.q * int(most.sum() - saves.sum())
+        if self.asked.proof:
+            self.lines.append(Line(lagrangian.name, shown + lagrangian.least, search))
+        return nodes, lagrangian.bound(shown)
 
     def _sums_of_rates(
         self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
@@ -419,7 +462,7 @@ class ConstrainedSearch:
         found = self.found
         context = self.context
         lagrangian = self.lagrangian or LagrangianCost.of_rate(
-            self.found, np.zeros(len(self.cost), np.int64), 0, 0.0
+            self.found, np.zeros(len(self.cost), np.int64), 0, Fraction(0), ()
         )
         all_trees = AllTrees(
             table=Rows.of_merged(found.merged, lagrangian.cost),

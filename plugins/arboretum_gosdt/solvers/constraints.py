@@ -4,6 +4,7 @@ order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -28,22 +29,27 @@ ROUNDING = 1e-9
 @attrs.frozen(eq=False)
 class LagrangianCost:
     """The Lagrangian relaxation of one rate, an additive cost that is never above that of a tree
-    that keeps the rate: scale · cost + q · ⌊scale · multiplier · (its difference − room)⌋, shifted.
+    that keeps the rate: scale · cost + q · (Σ ⌊scale · multiplier · differences⌋ − scale ·
+    multiplier · room), shifted.
 
     cost : int64[objects, answers], in losses · scale.
     p, q : of a leaf and a loss.
-    shift : of all trees, in their unit.
+    least : what all trees cost besides, and free : what such trees cost more than their own, in
+        their unit.
+    name : as a proof names it, see :mod:`arboretum.proof.constrained`.
     """
 
     cost: np.ndarray
     p: int
     q: int
     scale: int
-    shift: int
+    least: int
+    free: Fraction
+    name: tuple[Any, ...]
 
     @staticmethod
     def of_rate(
-        found: TreeSet, difference: np.ndarray, room: int, multiplier: float
+        found: TreeSet, difference: np.ndarray, room: int, multiplier: Fraction, of: Sequence[int]
     ) -> LagrangianCost:
         """Build the cost of one rate.  A tree that keeps it differs by ``room`` at most, so that
         the least cost of all trees bounds those from below.
@@ -52,30 +58,36 @@ class LagrangianCost:
         difference : int64[objects], what an object adds to the difference where its leaf says yes.
         room : the most that a sum of differences may be, in their unit.
         multiplier : ≥ 0, losses per unit of the difference; 0 is the plain cost.
+        of : number of the rate, and both groups.
         """
         scale = SCALE if multiplier else 1
-        weights = found.merged.weights
+        weights, share = found.merged.weights, scale * multiplier
         cost = scale * (weights.max(axis=1, keepdims=True) - weights)
-        real = scale * multiplier * difference.astype(float)
-        # a yes costs its share rounded down, and the room is rounded up: both lower the bound
-        cost[:, -1] += np.floor(real - ROUNDING * np.abs(real)).astype(np.int64)
+        # rounded down, which lowers the bound
+        cost[:, -1] += [share.numerator * one // share.denominator for one in difference.tolist()]
         least, units = cost.min(axis=1, keepdims=True), found.units
-        free = int(np.ceil(scale * multiplier * room * (1 + ROUNDING)))
+        paid = units.q * multiplier
         return LagrangianCost(
-            cost - least, scale * units.p, units.q, scale, units.q * (int(least.sum()) - free)
+            cost - least,
+            scale * units.p,
+            units.q,
+            scale,
+            units.q * int(least.sum()),
+            units.q * share * room,
+            (scale, units.q, [[*of, paid.numerator, paid.denominator]] if multiplier else []),
         )
 
     def bound(self, cost: int) -> int:
         """Return what trees that keep the rate cost at least, in 1/q losses, where none has a lower
         Lagrangian cost than ``cost``.
         """
-        return -(-(cost + self.shift) // self.scale)
+        return math.ceil((cost + self.least - self.free) / self.scale)
 
     def budget(self, cost: int) -> int:
         """Return the Lagrangian cost, at most, of trees that keep the rate and cost at most
         ``cost``, in 1/q losses.
         """
-        return self.scale * cost - self.shift
+        return math.floor(self.scale * cost - self.least + self.free)
 
 
 @attrs.frozen(eq=False)
@@ -87,17 +99,20 @@ class Rates:
     held : int64[objects, groups], weights.
     sizes : of the groups, the first one first.
     most : what rates may differ.
+    number : 0 of all rows, 1 of those of the second class.
     """
 
+    number: int
     per_object: np.ndarray
     held: np.ndarray
     sizes: tuple[int, ...]
     most: Fraction
 
     @staticmethod
-    def of_groups(held: np.ndarray, names: Sequence[str], most: float) -> Rates:
+    def of_groups(number: int, held: np.ndarray, names: Sequence[str], most: float) -> Rates:
         """Build the rates of groups.  Raises CapabilityError for a group without weight.
 
+        number : of the rate.
         held : int64[objects, groups], the weight of each group that counts.
         names : of the groups, for messages.
         most : what rates may differ, a share of a group.
@@ -109,6 +124,7 @@ class Rates:
                 "that its opportunity is undefined"
             )
         return Rates(
+            number,
             held[:, 1:] * sizes[0] - held[:, :1] * sizes[1:],
             held,
             tuple(sizes.tolist()),
@@ -179,11 +195,12 @@ def rates_of(
     at = group[problem.objects.object_of_row]
     found = []
     positive = problem.objects.label[problem.objects.object_of_row] == 1
-    for most, rows in zip(limits, (np.ones_like(positive), positive), strict=True):
+    counted = (np.ones_like(positive), positive)
+    for number, (most, rows) in enumerate(zip(limits, counted, strict=True)):
         if most < 1:
             held = np.zeros((objects, len(values)), np.int64)
             np.add.at(held, (at[rows], of.ravel()[rows]), mass[rows])
-            found.append(Rates.of_groups(held, names, most))
+            found.append(Rates.of_groups(number, held, names, most))
     return found
 
 

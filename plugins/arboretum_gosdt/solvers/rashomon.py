@@ -229,6 +229,7 @@ class TreeSet:
         solver: str = "rashomon",
         without: str = "",
         by_sides: float | None = 0.0,
+        unused: tuple[str, ...] = (),
     ) -> TreeSet:
         """Return a problem's set, not searched yet.  Raises CapabilityError for rules and prices
         that the set is not known for.
@@ -238,6 +239,7 @@ class TreeSet:
         solver : its name, for messages.
         by_sides : ε of the trees that are found with the optimum where tests are many; None: it is
             found without them.
+        unused : bounds that the sparse search does without.
         """
         of = AdditiveSearch.read(problem, limits, context, solver)
         tests, units = of.tests, of.units
@@ -265,7 +267,8 @@ class TreeSet:
         if by_sides is not None and len(merged.tests) >= MANY_TESTS and auto is not Which.intervals:
             of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
         else:
-            of.choose_search(Which.auto, context, merged=merged)
+            unused = unused if auto is Which.sparse else ()
+            of.choose_search(Which.auto, context, unused, merged=merged)
         return TreeSet(of, context, merged)
 
     def optimum(self) -> Solution:

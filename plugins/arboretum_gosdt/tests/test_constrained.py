@@ -91,6 +91,7 @@ def brute_force(problem, solver, limits):
         [w * factor[y] * one for one in errors[y]]
         for w, y in zip(weight, objects.label.tolist(), strict=True)
     ]
+    price, paid = all_tests(problem).price, decimal(objective.mu) / sum(weight)
     cells, said = cells_of(problem)
     names = [column.name for column in objects.table.columns]
     ordered = [(names.index(name), True) for name in solver.increasing] + [
@@ -119,10 +120,19 @@ def brute_force(problem, solver, limits):
             and any(asks(problem, test, solver.sensitive) for _, path in tree for test, _ in path)
         ):
             continue
+        asked = sum(
+            (
+                weight[u] * sum(decimal(price[test]) for test, _ in path)
+                for rows, path in tree
+                for u in rows
+            ),
+            Fraction(0),
+        )
         for answers in itertools.product(range(objects.n_classes), repeat=len(tree)):
             value = sum(
                 cost[u][k] for (rows, _), k in zip(tree, answers, strict=True) for u in rows
             ) + decimal(objective.lam) * len(tree)
+            value += paid * asked
             if best is not None and value >= best:
                 continue
             predicted = np.zeros(len(cells), int)

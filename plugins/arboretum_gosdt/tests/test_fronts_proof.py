@@ -18,6 +18,7 @@ from arboretum.proof import confusion
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.fronts import all_below, unbeaten
+from arboretum.proof.lines import Lines
 from arboretum.testing.effort import tries
 from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.monotone import MonotoneLoss
@@ -252,9 +253,7 @@ def test_a_search_that_is_stopped_proves_what_it_has(tmp_path, monkeypatch):
 
 
 def test_fronts_of_too_many_sets_are_left_out_and_said(tmp_path, monkeypatch):
-    from arboretum.proof import extract_lines
-
-    monkeypatch.setattr(extract_lines, "MOST_SETS", 1)
+    monkeypatch.setattr(Lines, "most_sets", 1)
     for seed in range(40):
         found, problem = proven(larger(seed, lam=0.01), tmp_path / "proof")
         if found.notes:

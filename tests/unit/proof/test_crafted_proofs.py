@@ -424,7 +424,7 @@ def test_bytes_that_are_changed_and_signed_anew_end_in_one_line(logs, ends, tmp_
         (
             "complexity",
             {"header": lambda data: {**data, "shape": "squares"}},
-            "its shape is additive, confusion, ranking, complexity, deviation or sums; got",
+            "its shape is additive, confusion, ranking, constrained, complexity, deviation or sums",
         ),
         (
             "complexity",
