@@ -388,6 +388,30 @@ def test_tests_that_divide_training_rows_alike_are_all_asked(whole, falling, tmp
         check(more, problem)
 
 
+@pytest.mark.parametrize("dear", [0, 1])
+def test_of_tests_that_divide_a_set_alike_the_cheapest_counts(dear, tmp_path):
+    """Where x2 is 1, x0 and x1 are equal, and one of them costs more; either may be within the
+    budget for all that is known of their sides, which take four leaves each.
+    """
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, (200, 7))
+    x[:, 1] = np.where(x[:, 2] == 1, x[:, 0], x[:, 1])
+    y = x[:, 2] & np.where(x[:, 0] == 1, x[:, 3] ^ x[:, 4], x[:, 5] ^ x[:, 6])
+    problem = problem_from(x, y, Accuracy(lam=0.01, mu=0.01))
+    objects = with_groups(problem, 2).objects
+    names = [objects.features[objects.place(t)[0]].column for t in range(objects.n_fixed)]
+    prices = Prices(np.array([2.0 if name == f"x{dear}" else 1.0 for name in names]), np.ones(0))
+    problem = attrs.evolve(problem, objects=objects, prices=prices)
+    found, problem = proven(problem, tmp_path / "proof", sensitive="group", parity=0.99)
+    proof = read(tmp_path / "proof")
+    assert check(proof, problem).lower_bound == pytest.approx(found.value)
+    assert found.tree.n_leaves == 9
+    cost, tests = proof.end["value"], proof.header["tests"]
+    rules = proof_rules.Constrained(problem, tests, [(1, 1, [])], 0, cost + 1, proof.unit)
+    rules.lines[0].rules.new_log(np.empty(0, np.int32), np.zeros(1, np.int64))
+    assert rules.root_bound((-1, -1)) == cost
+
+
 def test_fronts_hold_limits(tmp_path):
     """Trees of more leaves may be better, cost less, and have the same differences."""
     met = 0
