@@ -159,6 +159,7 @@ class RowActor:
         target = table.target.codes if table.is_classification else table.target.values
         read = [*(column.values for column in table.columns), target]
         read += [] if table.weights is None else [table.weights]
+        read += [table.roles[role] for role in sorted(table.roles)]  # as the driver reads them
         if functools.reduce(lambda found, values: checksum_of_values(values, found), read, 0) != (
             wanted
         ):

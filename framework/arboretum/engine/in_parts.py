@@ -109,9 +109,12 @@ def refuse_unfit(request: Request) -> None:
     for reader, role in check.roles_read(parts):
         if not ((reader is parts.objective and linear) or reader in by_value):
             why = getattr(reader, "needs_all_rows", "")
+            if kept := not _keeps_roles(parts) and _knows_parts(reader):
+                why = "keeps no roles"
+            way = "rows=chunks, or rows=memory" if kept else "rows=memory"
             raise CapabilityError(
                 f"{check.label(reader)} reads the {role} of each row, and {rows} answers by tables "
-                f"alone{why and ': it '}{why}; use rows=memory"
+                f"alone{why and ': it '}{why}; use {way}"
             )
     if parts.split is not None and not hasattr(parts.split, "assign_rows"):
         raise CapabilityError(
@@ -144,6 +147,11 @@ def refuse_unfit(request: Request) -> None:
     ):
         if there:
             raise CapabilityError(f"{what} needs the table, and {rows} holds none; leave it out")
+
+
+def _knows_parts(reader: object) -> bool:
+    """Whether roles of rows in parts are enough for what reads them."""
+    return any(getattr(reader, one, False) for one in ("linear_in_roles", "by_value"))
 
 
 def _keeps_roles(parts: Parts) -> bool:

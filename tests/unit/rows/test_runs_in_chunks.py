@@ -271,7 +271,10 @@ def test_roles_are_read_of_each_row_group_and_refused_by_name(costly, drawn, mon
         assert found.tolist() == values.tolist()
         assert np.concatenate([p.role(role) for p in data.parts]).tolist() == values.tolist()
     without_roles(monkeypatch)
-    with pytest.raises(CapabilityError, match="objective instance_cost reads the costs"):
+    way = (
+        r"objective instance_cost reads the costs .*: it keeps no roles; use rows=chunks, or rows=m"
+    )
+    with pytest.raises(CapabilityError, match=way):
         arboretum.run(of_costs(costly, "chunks"))
     with pytest.raises(CapabilityError, match=r"rows=chunks keeps no cost of no.*dataset\.costs"):
         arboretum.run([*of_costs(costly, "chunks"), "criterion=reduction", "objective=null"])
