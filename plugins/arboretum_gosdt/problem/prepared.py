@@ -232,6 +232,11 @@ class Tests:
         """int64[columns + 1]: the number of each column's first test."""
         return np.searchsorted(self.column, np.arange(len(self.codes) + 1))
 
+    @property
+    def n_ranked(self) -> int:
+        """Columns of ranks: one of thresholds is one, as is each test of another family."""
+        return int(np.where(self.family == THRESHOLDS, 1, np.diff(self.first)).sum())
+
     def select(self, which: np.ndarray) -> Tests:
         """Return some of the tests.
 

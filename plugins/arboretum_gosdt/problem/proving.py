@@ -110,7 +110,8 @@ def _write_proof(
     ) as log:
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(sure(found.tree)))
-        bound = value if found.lower_bound >= found.value else min(value, search.lower)
+        lower = search.lower + attempt.chosen.leaf
+        bound = value if found.lower_bound >= found.value else min(value, lower)
         most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
         shown = extraction.show(bound, *most)
         if resumable and bound < value and hasattr(search, "resume_from_proof"):

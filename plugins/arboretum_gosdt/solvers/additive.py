@@ -71,10 +71,11 @@ class AdditiveSearch:
         return build_tree(self.problem, self.tests, self.units, nodes)
 
     def value(self, integer: int) -> float:
-        """Return the objective's value of a cost in 1/q losses, which is without ``chosen.base``,
-        the losses that every tree makes.
+        """Return the objective's value of a cost in 1/q losses, which is without what every tree
+        costs: ``chosen.base`` losses and ``chosen.leaf``.
         """
-        return self.units.value(integer + self.units.q * sure(self.chosen).base)
+        chosen = sure(self.chosen)
+        return self.units.value(integer + self.units.q * chosen.base + chosen.leaf)
 
     @property
     def subproblems(self) -> int:
@@ -97,7 +98,8 @@ class AdditiveSearch:
         deepest = most if limits.depth is None else limits.depth
         leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)
         slack = float(units.slack + units.slack_per_leaf * leaves) if self.rounded else 0.0
-        return self.value(max(sure(self.chosen).search.lower, units.p)) - slack
+        least = units.p - sure(self.chosen).leaf
+        return self.value(max(sure(self.chosen).search.lower, least)) - slack
 
     @property
     def rounded(self) -> str:

@@ -132,7 +132,7 @@ class Gosdt:
         """
         context = within_bytes(context)
         found = self._read(problem, context)
-        which = search_kind(self.search, found.limits, found.tests, found.units)
+        which = self._kind(found)
         if self.resume and which is not Which.sparse:
             able = "sparse does (objective.lam > 0, no limit but the depth)"
             raise CapabilityError(
@@ -158,6 +158,10 @@ class Gosdt:
             )
         return AdditiveSearch.read(problem, self.limits, context)
 
+    def _kind(self, of: AdditiveSearch) -> Which:
+        with_memo = bool(self.proof or self.resume or self.without)
+        return search_kind(self.search, of.limits, of.tests, of.units, with_memo)
+
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what a problem of these dtypes and limits will call, on a few of its
         objects.
@@ -167,7 +171,7 @@ class Gosdt:
         context.progress(0, None, "loading the kernels of gosdt")
         whole, n = self._read(problem, context), problem.objects.n_objects
         some = spread(n)
-        which = search_kind(self.search, whole.limits, whole.tests, whole.units)
+        which = self._kind(whole)
         # a few rows may not show what the run's objective reads
         plain = attrs.evolve(problem.parts, objective=Accuracy())
         small = few(attrs.evolve(problem, parts=plain))

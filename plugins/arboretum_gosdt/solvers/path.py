@@ -122,7 +122,8 @@ class _Search:
             units.price_value
             or units.slack
             or units.slack_per_leaf
-            or search_kind(Which.auto, self.limits, self.tests, units) is not Which.sparse
+            or search_kind(Which.auto, self.limits, self.tests, units, with_memo=True)
+            is not Which.sparse
         ):
             ways = (
                 "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no "

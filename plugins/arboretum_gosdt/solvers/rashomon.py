@@ -263,12 +263,12 @@ class TreeSet:
             )
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
         merged = merge_equal_rows(problem, tests, units, context, by_codes=True)
-        auto = search_kind(Which.auto, of.limits, tests, units)
+        auto = search_kind(Which.auto, of.limits, tests, units, with_memo=True)
         if by_sides is not None and len(merged.tests) >= MANY_TESTS and auto is not Which.intervals:
             of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
         else:
             unused = unused if auto is Which.sparse else ()
-            of.choose_search(Which.auto, context, unused, merged=merged)
+            of.choose_search(auto, context, unused, merged=merged)
         return TreeSet(of, context, merged)
 
     def optimum(self) -> Solution:
@@ -555,8 +555,9 @@ def search_by_sides(
 
     def other() -> Any:
         """Return the search that is chosen otherwise."""
-        asked = of.problem, of.limits, of.tests, of.units, Which.auto, within_bytes(context)
-        return choose_search(*asked, merged=merged).search
+        given = of.limits, of.tests, of.units
+        which = search_kind(Which.auto, *given, with_memo=True)
+        return choose_search(of.problem, *given, which, within_bytes(context), merged=merged).search
 
     return LeastSearch(make, other, constant, units.q * leaf + units.p, more, bound)
 

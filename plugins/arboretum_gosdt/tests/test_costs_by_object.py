@@ -84,8 +84,9 @@ def test_the_tree_is_of_least_cost_within_the_limits(limits, digits):
 def test_every_search_finds_what_brute_force_finds(which, digits):
     solver = Gosdt(search=which)
     for seed in range(tries(300)):
-        lam = {"lam": 0.02 * (1 + seed % 4)} if which is Which.sparse else {"lam": 0.0}
-        problem = tiny_problem(seed, own(seed, digits, **lam), raw=which is Which.intervals)
+        factor = {Which.sparse: 1 + seed % 4, Which.intervals: seed % 4}.get(which, 0)
+        objective = own(seed, digits, lam=0.02 * factor)
+        problem = tiny_problem(seed, objective, raw=which is Which.intervals)
         depth = None if which is Which.sparse and seed % 2 else 2
         problem = limited(problem, solver=solver, stopping=(Standard(max_depth=depth),))
         try:

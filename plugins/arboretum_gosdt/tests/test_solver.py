@@ -98,7 +98,7 @@ def known_to(which, objective):
     """λ, μ and price as a fast search takes them, the nearest to an objective's own."""
     if which is Which.sparse:
         return {"lam": objective.lam or 0.05, "price": Price.expected}
-    return {"lam": 0.0, "mu": 0.0}
+    return {"lam": objective.lam if which is Which.intervals else 0.0, "mu": 0.0}
 
 
 @pytest.mark.compiled
@@ -176,7 +176,8 @@ def test_a_search_that_does_not_know_the_limits_is_refused():
     problem = tiny_problem(8, Accuracy(), n_rows=20)
     for which, limits in (
         (Which.sparse, {"max_leaves": 3}),
-        (Which.intervals, {"max_depth": 3}),
+        (Which.limited, {"max_depth": 3}),
+        (Which.intervals, {"max_depth": 3, "max_leaves": 3}),
         (Which.intervals, {}),
     ):
         with pytest.raises(
@@ -398,3 +399,43 @@ def test_kernels_are_loaded_for_sums_as_wide_as_those_of_all_objects(monkeypatch
     solver.warm_up(problem, Context())
     solver.solve(problem, Context())
     assert types[0] == types[-1]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_intervals_of_cuts_find_what_bits_find_where_leaves_have_a_price(depth, monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.solvers.choice.CUTS_IN_ALL", 0)
+    monkeypatch.setattr("arboretum_gosdt.solvers.choice.CUTS", 0)
+    kinds = set()
+    for seed in range(tries(60)):
+        shape = {"n_rows": 6 + seed % 30, "most_values": 8, "n_columns": 1 + seed % 4}
+        for objective in objectives(seed):
+            objective = attrs.evolve(objective, mu=0.0, lam=objective.lam or 0.02)
+            problem = tiny_problem(seed, objective, raw=True, **shape)
+            problem = limited(problem, stopping=(Standard(max_depth=depth),))
+            attempt = Gosdt().begin(problem)
+            found, other = attempt.go_on(Context()), Gosdt(proof="x").begin(problem)
+            kinds.add((search_of(attempt), search_of(other)))
+            assert found.value == pytest.approx(other.go_on(Context()).value, rel=1e-12, abs=1e-12)
+            assert found.lower_bound == pytest.approx(found.value, rel=1e-12, abs=1e-12)
+            assert found.status is Status.optimal
+    assert ("IntervalSearch", "SparseSearch") in kinds
+
+
+def search_of(attempt):
+    return type(attempt.search.chosen.search).__name__
+
+
+def test_what_is_known_of_a_priced_search_over_intervals_holds_at_any_time(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.continuous.search.STEPS", 30)
+    told = []
+    for seed in range(tries(20)):
+        shape = {"n_rows": 40, "most_values": 8, "n_columns": 4}
+        problem = tiny_problem(seed, Accuracy(0.02), raw=True, **shape)
+        problem = limited(problem, stopping=(Standard(max_depth=3),))
+        bounds = []
+        context = Context(proven=lambda lower, value: bounds.append((lower, value)))
+        found = Gosdt(search=Which.intervals).solve(problem, context)
+        assert all(low <= found.value + 1e-12 <= value + 2e-12 for low, value in bounds)
+        told += bounds
+    assert sum(low < value for low, value in told) > 20
