@@ -46,8 +46,8 @@ from arboretum.proof.rates import Rate, beyond_rates, rates_of
 
 LINE, COST, LEAVES, SUMS = 0, 1, 2, 3
 """Numbers of a tree that is gone through, the last of which are as many as there are sums."""
-MOST_TREES = 1 << 22
-"""Trees of a set at a time."""
+MOST_TREES, MOST_COST = 1 << 22, 1 << 61
+"""Trees of a set at a time, and what they may cost, so that two of them add up."""
 
 
 class Constrained(Lines):
@@ -140,9 +140,12 @@ class Constrained(Lines):
         return bound + self.constant
 
     def budget(self, left: np.ndarray, k: int) -> int:
-        """As of :class:`Lines`."""
+        """As of :class:`Lines`.  Raises VerificationError where it exceeds 61 bits."""
         below = math.ceil(self.target) - 1 - self.constant
-        return int(self.lines[k].name[0] * below + math.floor(self._room(k)))
+        budget = int(self.lines[k].name[0] * below + math.floor(self._room(k)))
+        if budget >= MOST_COST:
+            raise VerificationError("trees that the lines leave may cost 2^61 or more")
+        return budget
 
     def held(self) -> np.ndarray:
         """As of :class:`Lines`: costs by answer, those of the line, and what a yes adds to sums."""

@@ -178,6 +178,8 @@ def test_a_bound_that_is_raised_by_one_is_refused(which, request):
             check(with_end(proof, bound=proof.end["bound"] + 1, **changed), problem)
     with pytest.raises(VerificationError, match="but its records show"):
         check(with_end(proof, fronts=-1), problem)
+    with pytest.raises(VerificationError, match="may cost 2\\^61 or more"):
+        check(with_end(proof, bound=(1 << 63) - 1), problem)
     # 1.5 is above a bound of 1, but no cost lies between
     half = with_end(proof, bound=proof.end["bound"] + 0.5, tree=None, value=None)
     with pytest.raises(VerificationError, match="but its records show"):
