@@ -13,7 +13,7 @@ import numpy as np
 from arboretum.api import DEFAULT_BYTES, BudgetError, OutOfTime
 from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.memo import MemoArrays
+from arboretum.kernels.solving.memo import FIRST, MemoArrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.all_trees.first_tests import FirstTests
 from arboretum_gosdt.all_trees.table import Rows, bytes_of_levels, make_levels, make_table
@@ -78,7 +78,9 @@ class AllTrees:
         self._table, self._order = made.table, made.order
         self._depth = int(UNLIMITED) if depth is None else depth
         self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
-        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], np.int64))
+        # in place of these what is known is taken over
+        first = FIRST if known is None else 1
+        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], np.int64), first)
         self._levels: Any = None
         self._counted: Any = None
         self._finished = False

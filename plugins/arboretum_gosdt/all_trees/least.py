@@ -18,6 +18,8 @@ from arboretum_gosdt.all_trees.first_tests import FirstTests
 
 MANY_TESTS = 300
 """From as many tests on it is faster than the search that counts the pairs of all of them."""
+FEW_TESTS = 14
+"""Up to so many tests, it is no slower, and one search is begun instead of two."""
 SHARE = 0.5
 """Of the time that is left, before another search takes its place."""
 

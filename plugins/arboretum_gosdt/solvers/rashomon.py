@@ -39,7 +39,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.first_tests import FirstTests, Thresholds
-from arboretum_gosdt.all_trees.least import MANY_TESTS, LeastSearch
+from arboretum_gosdt.all_trees.least import FEW_TESTS, MANY_TESTS, LeastSearch
 from arboretum_gosdt.all_trees.table import Rows, codes_of_columns, unpack_outcomes
 from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
 from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
@@ -264,7 +264,9 @@ class TreeSet:
         of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
         merged = merge_equal_rows(problem, tests, units, context, by_codes=True)
         auto = search_kind(Which.auto, of.limits, tests, units, with_memo=True)
-        if by_sides is not None and len(merged.tests) >= MANY_TESTS and auto is not Which.intervals:
+        n = len(merged.tests)
+        by_all_trees = 0 < n <= FEW_TESTS or n >= MANY_TESTS
+        if by_sides is not None and by_all_trees and auto is not Which.intervals:
             of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
         else:
             unused = unused if auto is Which.sparse else ()

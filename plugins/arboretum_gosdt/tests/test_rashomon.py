@@ -53,7 +53,8 @@ def every_value(problem, depth):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_set_is_that_of_all_trees(seed, monkeypatch):
-    if seed % 2:  # as where tests are many
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.FEW_TESTS", 0)
+    if seed % 2:  # as where tests are many, or few
         monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", 0)
     rng = np.random.default_rng([seed, 77])
     more = {
@@ -329,6 +330,7 @@ def test_without_a_price_of_a_leaf_the_rows_in_it_may_limit_trees():
 @pytest.mark.parametrize("many", [0, 300])  # with 0 another search has to take over
 def test_too_little_memory_leaves_the_optimum_and_says_so(many, monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.MANY_TESTS", many)
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.FEW_TESTS", 0)
     problem = tiny_problem(3, Accuracy(lam=0.02), n_columns=2)
     whole = Rashomon().solve(problem, Context())
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.DEFAULT_BYTES", 8)
