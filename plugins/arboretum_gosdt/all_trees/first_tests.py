@@ -55,6 +55,18 @@ class Thresholds:
         differs = total > int(weights.sum(axis=0).max(initial=0)) and self.codes.size > 0
         return self.depth >= 2 and self.q * total <= MOST and differs
 
+    def load_kernels(self) -> None:
+        """Compile, or load, what the search calls for weights and ranks of this width."""
+        wide = IntervalSearch(self.codes, self.q * self.weights, 2)
+        if wide.layout is None:
+            return
+        columns, classes = self.codes.shape[1], self.weights.shape[1]
+        codes = np.repeat(np.arange(2, dtype=np.int32)[:, None], columns, axis=1)
+        small = IntervalSearch(codes, np.eye(2, classes, dtype=np.int64), 2, self.p, 1)
+        # by which sums are as wide
+        small.layout, small.total = (wide.layout[0], 1), wide.total
+        small.run(None, None, _say_nothing)
+
     def bound_first_tests(
         self,
         more: Callable[[int], int],

@@ -201,6 +201,12 @@ class Rashomon:
 
         load_kernels()
         Gosdt().warm_up(problem, context)
+        of = AdditiveSearch.read(problem, self.limits, context, self.name)
+        if len(of.tests.column) >= MANY_TESTS and not of.units.above:
+            merged = merge_equal_rows(problem, of.tests, of.units, context, by_codes=True)
+            asked = thresholds_of(of, merged, codes_of_columns(of.tests, merged)[1])
+            if asked is not None:
+                asked.load_kernels()
 
 
 class TreeSet:
@@ -526,6 +532,20 @@ def cost_beyond(of: AdditiveSearch, epsilon: float, least: int) -> int:
     return int((least + of.units.q * sure(of.chosen).base) * decimal(epsilon))
 
 
+def thresholds_of(
+    of: AdditiveSearch, merged: Merged, codes: np.ndarray | None
+) -> Thresholds | None:
+    """Return merged objects as the search over intervals of cuts reads them; None: it does not know
+    them.
+
+    codes : of ``codes_of_columns``.
+    """
+    if codes is None or of.limits.depth is None or of.limits.least > 1:
+        return None
+    tests = Thresholds(codes, merged.weights, of.units.p, of.units.q, of.limits.depth)
+    return tests if tests.fits else None
+
+
 def search_by_sides(
     of: AdditiveSearch, merged: Merged, epsilon: float, context: Context
 ) -> LeastSearch:
@@ -542,10 +562,10 @@ def search_by_sides(
 
     def bound(until: float | None) -> FirstTests | None:
         """Return the least cost, and those by the first test, without the constant."""
-        if columns[1] is None or of.limits.depth is None or of.limits.least > 1:
-            return None
-        tests = Thresholds(columns[1], weights, units.p, units.q, of.limits.depth)
-        found = tests.bound_first_tests(more, until, context.memory_bytes) if tests.fits else None
+        tests = thresholds_of(of, merged, columns[1])
+        found = None
+        if tests is not None:
+            found = tests.bound_first_tests(more, until, context.memory_bytes)
         if found is None:
             return None
         # each object's own share of the constant is not told apart

@@ -153,6 +153,17 @@ def test_least_cost_with_a_price_of_splits(seed):
     check_with_price(seed, (1 + seed % 3, 4))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_all_cuts_within_the_margin_are_solved(seed):
+    ranks, weights = middle_table(seed, rows=30, columns=3, classes=2 + seed % 2, values=8)
+    for depth, price in ((2, 1), (3, 2)):
+        search = IntervalSearch(ranks, weights, depth, price, margin=3)
+        assert search.run(None, None, nothing) == ""
+        least, by_cut = least_losses(ranks, weights, depth, price)
+        assert search.upper == least
+        check_bounds(search, least, by_cut)
+
+
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_least_cost_with_a_price_of_splits_of_thousands_of_tables():
