@@ -109,7 +109,7 @@ def refuse_unfit(request: Request) -> None:
     for reader, role in check.roles_read(parts):
         if not ((reader is parts.objective and linear) or reader in by_value):
             why = getattr(reader, "needs_all_rows", "")
-            if kept := not _keeps_roles(parts) and _knows_parts(reader):
+            if kept := not _keeps_roles(parts) and _reads_parts(reader):
                 why = "keeps no roles"
             way = "rows=chunks, or rows=memory" if kept else "rows=memory"
             raise CapabilityError(
@@ -149,7 +149,7 @@ def refuse_unfit(request: Request) -> None:
             raise CapabilityError(f"{what} needs the table, and {rows} holds none; leave it out")
 
 
-def _knows_parts(reader: object) -> bool:
+def _reads_parts(reader: object) -> bool:
     """Whether roles of rows in parts are enough for what reads them."""
     return any(getattr(reader, one, False) for one in ("linear_in_roles", "by_value"))
 
