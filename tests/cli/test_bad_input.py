@@ -381,6 +381,7 @@ def test_two_plugins_that_claim_one_name_are_both_named(call, here):
     (here / "mine.py").write_text(
         "import attrs\n@attrs.frozen\nclass Gini:\n    kind, name, paper, capabilities = "
         "'impurity', 'gini', '', ()\n"
+        "    scale = 'mean'\n"
         "    def value(self, weights): ...\n"
     )
     error = call("run", "--plugin", "mine.py", "dataset=iris").error

@@ -182,7 +182,9 @@ def bound_by_pairs(table, levels, scratch, d, i):
         here = sums[n_answers + MASS, i] if side == ONE else mass - sums[n_answers + MASS, i]
         if n_answers == 2 and table.numbers.free:
             two, three = losses_of_two_and_three_leaves(both, sums, total, side, i, m)
-            two, three = q * two + 2 * p, min(q * three + 3 * p, 4 * p)
+            two = q * two + 2 * p
+            # where no test splits anything off, q of them would not fit into 64 bits
+            three = min(q * three + 3 * p, 4 * p) if three < NEVER else NEVER
         for j in range(m if n_answers != 2 or not table.numbers.free else 0):
             one, rest = NEVER, NEVER
             for c in range(n_answers + 1):
