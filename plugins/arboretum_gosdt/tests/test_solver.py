@@ -11,6 +11,8 @@ from tiny_tables import least, limited, objectives, tiny_problem
 
 import arboretum
 from arboretum.api import BudgetError, CapabilityError, Context, Parts, Price, Prices, Status
+from arboretum.proof.check import check
+from arboretum.proof.format import read
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
@@ -18,6 +20,7 @@ from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
 from arboretum_gosdt.continuous.search import IntervalSearch
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.problem.proving import prove
 from arboretum_gosdt.solvers.choice import Which, bounds_of_search
 from arboretum_gosdt.solvers.constrained import Constrained
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -420,6 +423,30 @@ def test_intervals_of_cuts_find_what_bits_find_where_leaves_have_a_price(depth, 
             assert found.lower_bound == pytest.approx(found.value, rel=1e-12, abs=1e-12)
             assert found.status is Status.optimal
     assert ("IntervalSearch", "SparseSearch") in kinds
+
+
+def test_a_price_that_lanes_do_not_hold_is_left_to_bits(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.solvers.choice.CUTS_IN_ALL", 0)
+    monkeypatch.setattr("arboretum_gosdt.solvers.choice.CUTS", 0)
+    problem = tiny_problem(3, Accuracy(0.0123456789), raw=True, n_rows=30, n_columns=2)
+    problem = limited(problem, stopping=(Standard(max_depth=2),))
+    assert search_of(Gosdt().begin(problem)) == "SparseSearch"
+    with pytest.raises(CapabilityError, match="intervals knows .* fit into 31 bits together"):
+        Gosdt(search=Which.intervals).begin(problem)
+
+
+def test_the_proof_of_a_priced_search_that_was_stopped_shows_its_bound(monkeypatch, tmp_path):
+    monkeypatch.setattr("arboretum_gosdt.continuous.search.STEPS", 30)
+    shape = {"n_rows": 40, "most_values": 8, "n_columns": 4}
+    problem = tiny_problem(3, Accuracy(0.02), raw=True, **shape)
+    solver = Gosdt(search=Which.intervals, proof=str(tmp_path / "proof"))
+    problem = limited(problem, solver=solver, stopping=(Standard(max_depth=3),))
+    attempt = solver.begin(problem)
+    found = attempt.go_on(Context(deadline=time.monotonic()))
+    assert 0.02 < found.lower_bound < found.value
+    prove(solver.proof, attempt.search, found, Context())
+    shown = check(read(tmp_path / "proof"), problem).lower_bound
+    assert shown == pytest.approx(found.lower_bound, rel=1e-12)
 
 
 def search_of(attempt):
