@@ -67,7 +67,7 @@ def shapes_of_few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> 
             one += planes[some].T.astype(float) @ outcome[some].astype(float)
         yield Shape((0, -1, -1), (one, whole - one), 0)
         return
-    both = sum_pairs(outcome, planes)
+    both = sum_pairs(outcome, planes).astype(float)
     one = np.diagonal(both, axis1=1, axis2=2)
     rest, wide = whole - one, both.shape
     yield Shape((0, -1, -1), (one, rest), 0)
@@ -85,7 +85,7 @@ def shapes_of_few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> 
 
 
 def sum_pairs(outcome: np.ndarray, planes: np.ndarray) -> np.ndarray:
-    """Return float64[planes, tests, tests]: sums over the objects that have both of two tests.
+    """Return int64[planes, tests, tests]: sums over the objects that have both of two tests.
 
     outcome : uint8[objects, tests].   planes : int64[objects, planes] ≥ 0, below 2⁵³.
     """
@@ -104,31 +104,46 @@ def sum_pairs(outcome: np.ndarray, planes: np.ndarray) -> np.ndarray:
     tests, masks = packed(outcome), packed((planes[:, number] >> shift & 1).astype(np.uint8))
     both = np.zeros((len(digits), len(tests), len(tests)), np.int64)
     add_pairs(tests, masks, number, shift, np.empty(tests.shape[1], np.uint64), both)
-    return both.astype(float)
+    return both
 
 
 def best_tree_of_each_shape(
     outcome: np.ndarray, weights: np.ndarray, depth: int | None = None
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield for each shape of two and of three leaves the tree of least loss: its loss, its leaves,
-    and its nodes, int64[nodes, 4], as a search hands them over.
+) -> tuple[int, list[tuple[int, int, np.ndarray]]]:
+    """Return up to how many leaves all trees are gone through (``most_leaves_listed``), and of each
+    shape of two and of three leaves the tree of least loss: its loss, its leaves, and its nodes,
+    int64[nodes, 4], as a search hands them over.
 
     outcome : uint8[objects, tests].
     weights : int64[objects, classes], what an answer saves.
     depth : most tests on a path; None: no limit.
     """
-    for shape in shapes_of_few_leaves(outcome, weights, most_leaves_listed(outcome, None, depth)):
-        saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
-        at = np.unravel_index(int(saved.argmax()), saved.shape)
-        yield (
-            int(weights.sum() - saved[at]),
-            len(shape.leaves),
-            nodes_of_preorder(shape.tests_of_tree(at)),
-        )
+    most, whole = most_leaves_listed(outcome, None, depth), weights.sum(axis=0)
+    found: list[tuple[float, list[int]]] = []
+    if most == 3:
+        from arboretum_gosdt.all_trees.pair_sums import best_trees_of_three_leaves
+
+        best = np.empty((3, 3), np.int64)
+        best_trees_of_three_leaves(sum_pairs(outcome, weights), whole, best)
+        (two, i, _), (three, j, k), (other, m, n) = best.tolist()
+        found = [(two, [i, -1, -1]), (three, [j, k, -1, -1, -1]), (other, [m, -1, n, -1, -1])]
+    else:
+        for shape in shapes_of_few_leaves(outcome, weights, most):
+            saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
+            at = np.unravel_index(int(saved.argmax()), saved.shape)
+            found.append((saved[at], shape.tests_of_tree(at)))
+    total = int(whole.sum())
+    return most, [
+        (total - int(saved), (len(tests) + 1) // 2, nodes_of_preorder(tests))
+        for saved, tests in found
+    ]
 
 
 def nodes_of_preorder(tests: Iterable[int]) -> np.ndarray:
     """Return int64[nodes, 4], as a search hands them over, of tests in preorder, outcome 1 first,
     −1: a leaf.
     """
-    return np.insert(preorder_to_nodes(tests), 1, 0, axis=1)
+    three = preorder_to_nodes(tests)
+    nodes = np.zeros((len(three), 4), np.int64)
+    nodes[:, 0], nodes[:, 2:] = three[:, 0], three[:, 1:]
+    return nodes

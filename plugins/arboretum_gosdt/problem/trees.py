@@ -1,16 +1,59 @@
 """From the nodes that a search hands over to a tree that predicts."""
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import attrs
 import numpy as np
 
 from arboretum.api import Problem, Tree, two_way_order, two_way_tree
-from arboretum_gosdt.problem.prepared import Tests, Units
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units
+
+
+class Counted(NamedTuple):
+    """Rows that nodes count.
+
+    codes : of the tests, [columns, rows].
+    held : label, weight, count and costs of each row, as ``tree_kernels.Objects`` has them.
+    """
+
+    codes: np.ndarray
+    held: tuple[np.ndarray, ...]
+
+
+def count_by_group(problem: Problem, tests: Tests, merged: Merged) -> Counted | None:
+    """Return a row for every label of each group of equal objects, with which trees come out as
+    with all objects; None where that is not shorter, or not known to be exact.
+
+    It is where errors are counted and weights are whole numbers: a group's weight of a label is
+    what it weighs less what it loses by that label.
+    """
+    objects, (groups, labels) = problem.objects, merged.costs.shape
+    _, unit, error = objects.exact_weights
+    name = getattr(problem.parts.objective, "name", "")
+    if name != "accuracy" or unit != 1 or error or 2 * groups * labels > objects.n_objects:
+        return None
+    weight = merged.mass[:, None] - merged.costs
+    first = np.arange(labels) == 0  # rows and losses count once
+    return Counted(
+        np.ascontiguousarray(np.repeat(tests.codes[:, merged.first], labels, axis=1)),
+        (
+            np.tile(np.arange(labels, dtype=objects.label.dtype), groups),
+            weight.ravel().astype(np.float64),
+            (merged.rows[:, None] * first).ravel(),
+            (merged.costs[:, None] * first[:, None]).reshape(-1, labels),
+        ),
+    )
 
 
 def build_tree(
-    problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False
+    problem: Problem,
+    tests: Tests,
+    units: Units,
+    nodes: np.ndarray,
+    *,
+    idle: bool = False,
+    counted: Counted | None = None,
 ) -> Tree:
     """Return the tree, its labels those of least loss (ties: the smallest).
 
@@ -19,23 +62,23 @@ def build_tree(
         0), root first.
     idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
         some.
+    counted : what is counted in place of the objects one by one (:func:`count_by_group`).
     """
     from arboretum_gosdt.problem import kernels, tree_kernels
 
     objects, nodes = problem.objects, two_way_order(nodes)
+    counted = counted or Counted(
+        tests.codes, (objects.label, objects.weight, objects.count, units.costs)
+    )
     n, classes = len(nodes), objects.n_classes
     held = tree_kernels.Held(
         np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64)
     )
-    coded = kernels.Coded(tests.codes, tests.family, tests.column, tests.index)
-    tree_kernels.add_objects_to_nodes(
-        coded,
-        nodes,
-        tree_kernels.Objects(objects.label, objects.weight, objects.count, units.costs),
-        held,
-    )
+    coded = kernels.Coded(counted.codes, tests.family, tests.column, tests.index)
+    tree_kernels.add_objects_to_nodes(coded, nodes, tree_kernels.Objects(*counted.held), held)
     if not idle and not held.rows.all():
-        return build_tree(problem, tests, units, _skip_idle_tests(nodes, held.rows > 0))
+        nodes = _skip_idle_tests(nodes, held.rows > 0)
+        return build_tree(problem, tests, units, nodes, counted=counted)
     held_by_nodes = (
         held.weights,
         held.rows,

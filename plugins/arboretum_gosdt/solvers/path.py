@@ -2,7 +2,6 @@
 lies between.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ from arboretum.api import (
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.few_leaves import (
     best_tree_of_each_shape,
-    most_leaves_listed,
     nodes_of_preorder,
 )
 from arboretum_gosdt.all_trees.table import Rows, unpack_outcomes
@@ -42,7 +40,7 @@ from arboretum_gosdt.problem.prepared import (
     merge_equal_rows,
     units_of,
 )
-from arboretum_gosdt.problem.trees import build_tree
+from arboretum_gosdt.problem.trees import build_tree, count_by_group
 from arboretum_gosdt.solvers.choice import Which, search_kind
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
@@ -63,6 +61,32 @@ class Step:
     nodes: np.ndarray
 
 
+def _lower_hull(steps: list[Step]) -> list[Step]:
+    """Return the steps that alone cost least at some price, most leaves first.
+
+    steps : the one of most leaves and that of fewest are of these.
+    """
+    hull: list[Step] = []
+    for c in sorted(steps, key=lambda step: (-step.leaves, step.loss)):
+        if hull and hull[-1].leaves == c.leaves:
+            continue
+        while len(hull) > 1:
+            a, b = hull[-2:]
+            if (b.loss - a.loss) * (a.leaves - c.leaves) < (c.loss - a.loss) * (
+                a.leaves - b.leaves
+            ):
+                break
+            hull.pop()
+        hull.append(c)
+    return hull
+
+
+def _loss_at(line: tuple[int, int, int], leaves: int) -> int:
+    """Return the least whole loss of so many leaves on or above a line (``_Search.lines``)."""
+    p, q, least = line
+    return -((p * leaves - least) // q)
+
+
 @attrs.frozen
 class Path:
     """Proven best trees for every λ from ``objective.lam`` up, as a front of error and leaves; the
@@ -70,7 +94,7 @@ class Path:
 
     The least loss + λ · leaves is a concave function of λ, made of a few straight lines, one per
     tree.  Between two known trees the search is asked at the λ where both cost the same: either
-    that is the optimum, or a tree between them is found (Eisner & Severance 1976). ``exact`` also
+    that is the optimum, or a better tree is found (Eisner & Severance 1976). ``exact`` also
     finds the trees that no λ makes best: the least error for every number of leaves.
     """
 
@@ -104,6 +128,7 @@ class Path:
         """Compile, or load, what will be called."""
         from arboretum_gosdt.all_trees.enumeration import load_kernels
 
+        best_tree_of_each_shape(np.zeros((1, 1), np.uint8), np.ones((1, 2), np.int64))
         if self.exact:
             load_kernels()
         Gosdt().warm_up(problem, context)
@@ -132,19 +157,20 @@ class _Search:
             raise CapabilityError(f"solver path asks the sparse search, which knows {ways}")
         tests: Tests = self.tests
         self.merged: Merged = merge_equal_rows(problem, tests, units, context)
+        self.counted = count_by_group(problem, tests, self.merged)
         total = self.merged.weights.sum(axis=0)
         self.equivalent_loss = int(
             self.merged.weights.sum() - self.merged.weights.max(axis=1).sum()
         )
         self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))
         self.steps: list[Step] = []  # most leaves first
-        self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
         # numbers of leaves between which every best tree is known
         self.filled: set[tuple[int, int]] = set()
         # p, q, least: all trees have q · loss + p · leaves ≥ least
         self.lines = [(units.p, units.q, self.equivalent_loss * units.q + units.p)]
         self.search: SparseSearch | None = None  # the last one
-        self.searches: list[SparseSearch] = []  # from which bounds are taken
+        self.searches: list[SparseSearch] = []  # from which bounds are taken, by price
+        self.held = 0  # bytes of these
         # of the value at the smallest λ, as long as that is not solved
         self.floor: Fraction | None = self.equivalent_loss + Fraction(units.p, units.q)
         self.trees: dict[int, Tree] = {}
@@ -211,12 +237,12 @@ class _Search:
         weighed anew.
         """
         objects, rows = self.problem.objects, self.problem.objects.table
+        if (objects.label[objects.object_of_row] != rows.target.codes).any():
+            return False
         weight = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
+        own = objects.weight / objects.weight.sum()
         # summed in another order: relative errors of n · 2⁻⁵³ stay below 1e-9 for millions of rows
-        same = np.array_equal(objects.label[objects.object_of_row], rows.target.codes)
-        return same and np.allclose(
-            weight / weight.sum(), objects.weight / objects.weight.sum(), rtol=1e-9, atol=0
-        )
+        return bool((np.abs(weight / weight.sum() - own) <= 1e-9 * own).all())
 
     def lambdas(self) -> list[Fraction]:
         """From which λ on each step is best, in losses; the first: the smallest asked for."""
@@ -226,59 +252,55 @@ class _Search:
     def _find_steps(self) -> str:
         """Find all steps; returns what ran out, or "".
 
-        Neighbours of the path wait in ``open``; between two of them the price is tried at which
-        both cost the same.
+        ``steps`` are the lower hull of the trees that are known.  Where a tree might lie below the
+        line through two neighbours, the price is tried at which both cost the same.
         """
         first, ended = self._search_at_price(self.units.p, self.units.q, self.leaf)
-        if ended:
-            self.steps = [first] if first.leaves == 1 else [first, self.leaf]
-            return ended
         self.steps = [first, self.leaf] if first.leaves > 1 else [first]
-        self.open = [(first, self.leaf)] * (first.leaves > 1)
+        if ended:
+            return ended
         seen = 1
-        few: Sequence[Step] = ()
-        while self.open:
-            a, b = self.open[-1]
+        if first.leaves > 2:
+            seen, few = self._best_small_trees()
+            self.steps = _lower_hull(
+                [first, self.leaf, *(step for step in few if 1 < step.leaves < first.leaves)]
+            )
+        between = range(seen + 1, first.leaves)  # leaves of the trees that may not be known
+        least, lines = [self._least_loss(k) for k in between], len(self.lines)
+        proven: set[tuple[Step, Step]] = set()
+        while pair := next((one for one in pairwise(self.steps) if one not in proven), None):
+            a, b = pair
             p, q = Fraction(b.loss - a.loss, a.leaves - b.leaves).as_integer_ratio()
-
-            def cost(step: Step) -> int:
-                return q * step.loss + p * step.leaves  # noqa: B023
-
-            if seen == 1 and a.leaves - b.leaves > 1:
-                seen, few = self._best_small_trees()
-            found = min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost)
-            ended = ""
-            if any(
-                q * self._least_loss(k) + p * k < cost(found)
-                for k in range(max(b.leaves, seen) + 1, a.leaves)
-            ):
+            cost, found, ended = q * a.loss + p * a.leaves, a, ""
+            for line in self.lines[lines:]:
+                least = [max(one, _loss_at(line, k)) for one, k in zip(least, between, strict=True)]
+            lines = len(self.lines)
+            if any(q * loss + p * k < cost for loss, k in zip(least, between, strict=True)):
                 found, ended = self._search_at_price(p, q, a)
+            else:
+                self.lines.append((p, q, cost))
             if ended:
                 return ended
-            self.open.pop()
-            self.lines.append((p, q, cost(found)))
-            if found is not a:
-                self.steps.insert(self.steps.index(b), found)
-                self.open += [(found, b), (a, found)]
+            if found is a:
+                proven.add(pair)
+            else:
+                self.steps = _lower_hull([*self.steps, found])
         return ""
 
     def _least_loss(self, leaves: int) -> int:
         """Return a bound that no tree of so many leaves loses less than: losses are whole, and no
         tree lies below a line.
         """
-        return max(
-            self.equivalent_loss, *(-((p * leaves - least) // q) for p, q, least in self.lines)
-        )
+        return max(self.equivalent_loss, *(_loss_at(line, leaves) for line in self.lines))
 
     def _best_small_trees(self) -> tuple[int, list[Step]]:
         """Return up to how many leaves all trees were gone through, and the best tree of two and of
         three leaves, where there is one.
         """
-        outcome = unpack_outcomes(self.merged)
-        return most_leaves_listed(outcome, None, self.limits.depth), [
-            Step(*one)
-            for one in best_tree_of_each_shape(outcome, self.merged.weights, self.limits.depth)
-        ]
+        seen, trees = best_tree_of_each_shape(
+            unpack_outcomes(self.merged), self.merged.weights, self.limits.depth
+        )
+        return seen, [Step(*one) for one in trees]
 
     def _search_at_price(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """Return a tree of least q · loss + p · leaves, and what ran out, or "".
@@ -290,13 +312,12 @@ class _Search:
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
-        prepared = self.merged.prepared
+        prepared, memory = self.merged.prepared, self.context.memory_bytes
         first = self.search is None
         if not len(prepared.weights) or not len(prepared.tests):
             self.floor = None
             return self.leaf, ""
         if self.search is None:
-            room = self.context.memory_bytes or DEFAULT_BYTES
             search = SparseSearch(
                 bits=prepared.bits,
                 weights=prepared.weights,
@@ -304,37 +325,31 @@ class _Search:
                 p=p,
                 q=q,
                 depth=self.limits.depth,
-                memory_bytes=room,
+                memory_bytes=memory or DEFAULT_BYTES,
             )
         else:
-            # there are no trees below ``known`` at lower prices, nor above it at higher ones, that
-            # have not been found
             search = self.search.copy_with_leaf_price(p, q)
             search.search_below(q * known.loss + p * known.leaves)
-            by_price = sorted(
-                [*self.searches, search],
-                key=lambda one: Fraction(one.subproblem.p, one.subproblem.q),
+        prices = [one.subproblem for one in self.searches]
+        at = sum(one.p * q < p * one.q for one in prices)
+        if at:
+            search.start_between_prices(
+                self.searches[at - 1], self.searches[at] if at < len(prices) else None
             )
-            at = by_price.index(search)
-            if at:
-                search.start_between_prices(
-                    by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None
-                )
         report_bounds = lambda low, up: self.context.progress(
             0, None, f"{len(self.steps)} trees of the path"
         )
-        memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
-        left = memory and memory - held
+        left = memory and memory - self.held
         self.ended = Ended.of(lambda: search.run(self.context.deadline, left, report_bounds))
         ended = self.ended.by
         self.sets += search.subproblems
         self.search = search
         self.lines.append((p, q, search.lower))
-        self.searches = (
-            [*self.searches, search]
-            if memory is None or 2 * (held + search.bytes_used) < memory
-            else []
-        )
+        self.searches.insert(at, search)
+        if memory is not None:
+            self.held += search.bytes_used
+            if 2 * self.held >= memory:
+                self.searches, self.held = [], 0
         if not first and search.upper >= q * known.loss + p * known.leaves:
             return known, ended
         nodes = search.tree()
@@ -446,5 +461,6 @@ class _Search:
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
         return self.trees.setdefault(
-            id(step), build_tree(self.problem, self.tests, self.units, nodes)
+            id(step),
+            build_tree(self.problem, self.tests, self.units, nodes, counted=self.counted),
         )

@@ -18,7 +18,7 @@ import numpy as np
 from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.fingerprints import random_words
-from arboretum.kernels.solving.memo import MemoArrays
+from arboretum.kernels.solving.memo import FIRST, MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import MEDIUM, SMALL, unpack_bits
 from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch, shapes_of_level
@@ -248,7 +248,7 @@ class SparseSearch:
         self._slices = 0
         self._given = np.empty((0, 4), np.int64)
         self._log = np.empty((0, 3), np.uint64)
-        self._memo = MemoArrays({"lower": np.int64, "upper": np.int64, "test": np.int32})
+        self._memo = self._new_memo()
         self._state = np.zeros(1, STATE).view(np.recarray)[0]
         self._levels["node"][0], self._levels["node_key"][0] = 0, 0
         node["n_features"] = self.subproblem.n_features if len(data.price) else stride
@@ -257,6 +257,14 @@ class SparseSearch:
         self._equivalent_loss = q * (weight - total)  # by every tree; bounds do without
         self.lower = self._equivalent_loss
         self.upper = q * (weight - max(self._class_totals)) + p
+
+    def _new_memo(self, known: int = 0) -> MemoArrays:
+        """Return an empty memo with room for so many sets and the first nodes."""
+        room = known + 2 * len(self._levels["node"])
+        return MemoArrays(
+            {"lower": np.int64, "upper": np.int64, "test": np.int32},
+            max(FIRST, 1 << room.bit_length()),
+        )
 
     def copy_with_leaf_price(self, p: int, q: int) -> SparseSearch:
         """Return a search of the same table at another price, before any work; this one keeps what
@@ -591,7 +599,7 @@ class SparseSearch:
             [(one.subproblem.p, one.subproblem.q) for one in (cheap, dear or self, self)]
         )
         if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
-            self._memo.room_for(known, None)
+            self._memo = self._new_memo(known)
             held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
             self._state.known = enter_bounds_between_prices(
                 held[0], held[1], prices, self._memo.values()

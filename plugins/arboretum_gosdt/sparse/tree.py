@@ -14,8 +14,9 @@ The memo holds one test per set, so the tree is laid by asking it from the root 
         read_tree_from_memo; where that costs more than was proven, nodes are exchanged for the
         best subtrees of depth 2 (not in a hurry, where that takes long)
 
-Between two prices p₀ < p < p₁ of a leaf ``enter_bounds_between_prices`` takes the line through two
-bounds: the least cost of trees of three leaves and more is concave in the price.
+Between two prices p₀ < p < p₁ of a leaf ``enter_bounds_between_prices`` asks what both bounds
+leave for every number of leaves: q₀ · loss + p₀ · k ≥ cost₀ says how much k leaves lose at least,
+in whole losses.
 
 Invariants: ``order`` is a permutation of the rows, and a set that waits is its stretch low … high −
 1; stretches of waiting sets do not overlap.  Nodes stand in preorder, that of outcome 1 first.
@@ -47,6 +48,8 @@ LONG = 1 << 29
 """The same, from which the pairs of all nodes of a tree are not counted in a hurry: it takes
 some tenths of a second.
 """
+MOST_LEAVES_TRIED = 16
+"""Numbers of leaves for which a loss is rounded, on each side of where two bounds meet."""
 WAITING = np.dtype(
     [
         ("low", "i8"),  # its rows are order[low:high]
@@ -292,12 +295,7 @@ def enter_proof_records(bits, weights, sums, words, start, slots, lower, upper, 
 @jit(borrow=True)
 def enter_bounds_between_prices(cheap, dear, prices, memo):
     """Enter bounds for one price of a leaf from those for a lower and for a higher one into an
-    empty memo; returns how many sets it knows then.
-
-    Of trees of three leaves and more, as the least cost of fewer is known wherever the memo is
-    asked.  What the best of them costs is a concave function of the price t, at least 0 at t = 0,
-    and grows by at least 3 t: a bound for a lower price is one for this with three leaves more, and
-    between two bounds lies no less than the line from one to the other.
+    empty memo (``least_cost_between_prices``); returns how many sets it knows then.
 
     cheap, dear : slots and lower of a memo, for the lower and the higher price; sets may be in one
         of them only.
@@ -305,9 +303,7 @@ def enter_bounds_between_prices(cheap, dear, prices, memo):
         and a cost must fit int64.
     memo : slots, lower, upper, test; written, with NEVER as upper and NO_TREE as test.
     """
-    (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
     (slots, lower, upper, test), known = memo, np.int64(0)
-    from_0, from_1, both = p_1 * q - p * q_1, p * q_0 - p_0 * q, p_1 * q_0 - p_0 * q_1
     for turn in range(2):
         own, other = cheap if turn == 0 else dear, dear if turn == 0 else cheap
         for at in range(own[0].shape[0]):
@@ -315,29 +311,52 @@ def enter_bounds_between_prices(cheap, dear, prices, memo):
             if two == FREE:
                 continue
             least, again = own[1][np.int64(two & LOWER) - 1], find(other[0], one, two)
-            bound = -((-q * least - 3 * from_1) // q_0) if turn == 0 else -(-p * least // p_1)
-            if again >= 0:
-                more = other[1][again]
-                bound = max(
-                    bound,
-                    -(
-                        -(
-                            from_0 * least + from_1 * more
-                            if turn == 0
-                            else from_0 * more + from_1 * least
-                        )
-                        // both
-                    ),
-                )
-            if bound > 3 * p:
-                number = find_or_enter(slots, one, two, known)
-                if number == known:
-                    known = known + 1
-                    lower[number] = bound
-                    upper[number] = NEVER
-                    test[number] = NO_TREE
-                lower[number] = max(lower[number], bound)
+            if turn == 1 and again >= 0:
+                continue
+            more = other[1][again] if again >= 0 else np.int64(0)
+            bound = least_cost_between_prices(
+                least if turn == 0 else more, more if turn == 0 else least, prices
+            )
+            if bound > 3 * prices[2, 0]:
+                known += find_or_enter(slots, one, two, known) == known
+                lower[known - 1], upper[known - 1], test[known - 1] = bound, NEVER, NO_TREE
     return known
+
+
+@jit(borrow=True)
+def least_cost_between_prices(low, high, prices):
+    """Return a bound of the cost of trees of three leaves and more, from what they cost at least
+    at a lower and at a higher price of a leaf.
+
+    low, high : int64, those costs; 0 where nothing is known.
+    prices : int64[3, 2], as of ``enter_bounds_between_prices``.
+
+    With loss₀(k) and loss₁(k) what the two costs leave for a loss with k leaves, it is the least
+    q · max(0, ⌈loss₀(k)⌉, ⌈loss₁(k)⌉) + p · k.  Without the rounding that falls up to where the two
+    lines meet, and rises from there: so k goes down and up from there, until the line alone is not
+    below what was found.  After MOST_LEAVES_TRIED steps the line itself is the bound.
+    """
+    (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
+    meet = min((high * q_0 - low * q_1) // max(1, p_1 * q_0 - p_0 * q_1), high // p_1)
+    meet, best = max(np.int64(3), meet), NEVER
+    for step in range(MOST_LEAVES_TRIED):
+        k = meet + step
+        # ⌈a / b⌉ = −(−a // b)
+        line = max(p * k, -((q * (p_0 * k - low)) // q_0) + p * k)
+        if line >= best or step == MOST_LEAVES_TRIED - 1:
+            best = min(best, line)
+            break
+        loss = max(np.int64(0), -((p_0 * k - low) // q_0), -((p_1 * k - high) // q_1))
+        best = min(best, q * loss + p * k)
+    for step in range(1, MOST_LEAVES_TRIED):
+        k = meet - step
+        line = -((q * (p_1 * k - high)) // q_1) + p * k
+        if k < 3 or line >= best or step == MOST_LEAVES_TRIED - 1:
+            best = min(best, line) if k >= 3 else best
+            break
+        loss = max(np.int64(0), -((p_0 * k - low) // q_0), -((p_1 * k - high) // q_1))
+        best = min(best, q * loss + p * k)
+    return best
 
 
 def find_best_tree(

@@ -7,7 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from arboretum_gosdt.all_trees.few_leaves import most_leaves_listed, shapes_of_few_leaves
+from arboretum_gosdt.all_trees.few_leaves import (
+    best_tree_of_each_shape,
+    most_leaves_listed,
+    shapes_of_few_leaves,
+)
 
 
 def leaves_of(outcome, tests):
@@ -47,6 +51,32 @@ def test_they_are_all_trees_with_what_lies_in_their_leaves(seed):
     assert found == {(t, -1, -1) for t in range(tests)} | {(t, s, -1, -1, -1) for t, s in pairs} | {
         (t, -1, s, -1, -1) for t, s in pairs
     }
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_of_each_shape_loses_least_among_all_of_it(seed):
+    rng = np.random.default_rng(seed)
+    n, tests, classes = rng.integers(1, 9), rng.integers(1, 6), rng.integers(2, 4)
+    outcome = rng.integers(0, 2, (n, tests), np.uint8)
+    weights = rng.integers(0, 9, (n, classes))
+
+    def loss(order):
+        return weights.sum() - (leaves_of(outcome, order) @ weights).max(axis=1).sum()
+
+    pairs = list(itertools.product(range(tests), repeat=2))
+    least = [
+        min(loss([i, -1, -1]) for i in range(tests)),
+        min(loss([i, j, -1, -1, -1]) for i, j in pairs),
+        min(loss([i, -1, j, -1, -1]) for i, j in pairs),
+    ]
+    for depth, most in ((None, 3), (1, 2), (0, 1)):
+        seen, found = best_tree_of_each_shape(outcome, weights, depth)
+        assert seen == most
+        assert [(one, leaves) for one, leaves, _ in found] == list(
+            zip(least, (2, 3, 3), strict=True)
+        )[: (0, 1, 3)[most - 1]]
+        for one, leaves, nodes in found:
+            assert loss(nodes[:, 0].tolist()) == one and (nodes[:, 0] < 0).sum() == leaves
 
 
 def test_limits_and_many_tests_leave_fewer():

@@ -208,6 +208,64 @@ def test_no_inherited_bound_is_above_what_a_set_costs(seed):
         )
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bound_between_prices_is_the_least_of_what_both_bounds_leave(seed):
+    """For every number of leaves the least whole loss that neither bound forbids, by hand."""
+    from arboretum_gosdt.sparse.tree import least_cost_between_prices
+
+    rng = np.random.default_rng(seed)
+    while True:
+        drawn = [Fraction(int(rng.integers(10, 40)), int(rng.integers(1, 40))) for _ in range(3)]
+        cheap, middle, dear = sorted(drawn)
+        if cheap < middle < dear:
+            break
+    prices = np.array([(one.numerator, one.denominator) for one in (cheap, dear, middle)])
+    (p_0, q_0), (p_1, q_1), (p, q) = prices.tolist()
+    exact = 0
+    for turn in range(12):
+        # bounds of trees that there are, or lower ones; or only one of both is known
+        leaves, losses = rng.integers(3, 30, 4), rng.integers(0, 60, 4)
+        low, high = (
+            max(0, int((b * losses + a * leaves).min()) - int(rng.integers(0, b + 1)) * (turn % 2))
+            for a, b in ((p_0, q_0), (p_1, q_1))
+        )
+        low, high = low if turn % 3 != 1 else 0, high if turn % 3 != 2 else 0
+        bound = int(least_cost_between_prices(low, high, prices))
+        assert bound <= (q * losses + p * leaves).min()
+        line, least = (
+            min(
+                q * max(0, up(low - p_0 * k, q_0), up(high - p_1 * k, q_1)) + p * k
+                for k in range(3, 300)
+            )
+            for up in (Fraction, lambda a, b: -(-a // b))
+        )
+        assert line <= bound <= least
+        exact += bound == least
+    assert exact >= 8  # few leaves are tried
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_trees_are_the_same_counted_by_groups_of_equal_objects(seed):
+    from arboretum_gosdt.problem.prepared import merge_equal_rows, units_of
+    from arboretum_gosdt.problem.trees import build_tree, count_by_group
+
+    problem = tiny_problem(seed, Accuracy(lam=0.01), raw=seed % 3 == 0, n_rows=90, n_columns=2)
+    tests, units = all_tests(problem), units_of(problem)
+    if not len(tests.column):
+        return
+    merged = merge_equal_rows(problem, tests, units)
+    counted = count_by_group(problem, tests, merged)
+    whole = (problem.objects.weight % 1 == 0).all()
+    assert (counted is not None) == whole or problem.objects.exact_weights[1] != 1
+    rng = np.random.default_rng(seed)
+    for _ in range(5 if counted else 0):
+        a, b = rng.integers(0, len(tests.column), 2)
+        nodes = np.array([[a, 1, 2], [b, 3, 4], [-1, -1, -1], [-1, -1, -1], [-1, -1, -1]])
+        assert build_tree(problem, tests, units, nodes) == build_tree(
+            problem, tests, units, nodes, counted=counted
+        )
+
+
 @pytest.mark.parametrize("seed", [2, 5])
 def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, monkeypatch):
     from arboretum.testing.suites.base import verify_solution
