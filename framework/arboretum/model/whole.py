@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,11 +11,14 @@ LONG, WHOLE = 1e15, 1 << 52
 """Numbers whose decimals, as whole numbers, are below the one, and sum up to less than the other,
 are exact.
 """
+KEPT = 1 << 8
+"""Numbers that were read last: a small fit takes as long to read its λ a few times as to solve."""
 
 DIVISOR = 10**7
 """Of a quotient, at most: two of them differ by 10⁻¹⁴, some ninety floats below 1 apart."""
 
 
+@lru_cache(maxsize=KEPT)
 def decimal(number: float) -> Fraction:
     """Return the number as it is written, not as it is stored: 0.1 is 1/10."""
     if number == 0:  # as λ often is
@@ -22,6 +26,7 @@ def decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
+@lru_cache(maxsize=KEPT)
 def rational(number: float) -> Fraction:
     """Return the number as it is written, a decimal, or as it was divided, whichever is simpler:
     the float next to 138/6907 is 138/6907, and 0.1 is 1/10.

@@ -82,6 +82,7 @@ class AllTrees:
         first = FIRST if known is None else 1
         self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], np.int64), first)
         self._levels: Any = None
+        self._graph: Any = None
         self._counted: Any = None
         self._finished = False
         self.least_cost = 0
@@ -132,28 +133,33 @@ class AllTrees:
         """
         kernels, kind, table = self._kernels, np.int64, self._table
         tests, words = len(table.price), table.planes.shape[1]
-        budget, n, p = budget - self.equivalent_cost, len(self._table.like), self._table.numbers.p
+        budget, n, p = budget - self.equivalent_cost, len(self._table.excess), self._table.numbers.p
         # no path has more tests than objects, or than the budget pays leaves for
         levels = min(n, self._depth, max(budget, 0) // int(p) if p else n) + 3
         if self._levels is None or levels > len(self._levels.node):
             refuse_many_pairs(tests, levels, bytes_of_levels(self._table, levels), self._bytes)
             self._levels, self._scratch = make_levels(self._table, levels)
-        bits, waiting = np.zeros((1024, words), np.uint64), np.full(n + 1, -1)
-        bits[0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(np.uint64)
-        waiting[n] = 0
-        self._graph = Arrays(
-            {
-                "bits": bits,
-                "set": np.empty(1024, kernels.SET),
-                "waiting": waiting,
-                "order": np.empty(1024, kind),
-                "edge": np.empty(1024, kernels.EDGE),
-            },
-            tables=(),
-        )
+        if self._graph is None:
+            self._graph = Arrays(
+                {
+                    "bits": np.empty((1024, words), np.uint64),
+                    "set": np.empty(1024, kernels.SET),
+                    "waiting": np.empty(n + 1, kind),
+                    "order": np.empty(1024, kind),
+                    "edge": np.empty(1024, kernels.EDGE),
+                },
+                tables=(),
+            )
+        whole, rest = self._graph["bits"][0], n & 63
+        whole[:] = ~np.uint64(0)
+        if rest:
+            whole[-1] = (1 << rest) - 1
+        self._graph["waiting"][:] = -1
+        self._graph["waiting"][n] = 0
         self._memo["place"][:known] = -1
         self._finished, self._counted = False, None
-        self._state = np.rec.array([(-1, known, 1, 0, 0, n, True, 0)], kernels.STATE)[0]
+        state = np.array([(-1, known, 1, 0, 0, n, True, 0)], np.dtype((np.record, kernels.STATE)))
+        self._state = state[0]
         key = self._table.keys.sum(axis=0)
         first = (budget, kernels.NEVER, 0, self._depth, -1, key, kernels.WAITS, 0)
         self._graph["set"][0] = first
@@ -199,13 +205,14 @@ class AllTrees:
             return False
         sets = int(self._state.sets) + 2 * tests + 1
         left = self._bytes - self._memo.bytes_used()
-        return self._graph.make_room(
+        made: bool = self._graph.make_room(
             {
                 **dict.fromkeys(("bits", "set", "order"), sets),
                 "edge": int(self._state.edges) + tests + 1,
             },
             left,
         )
+        return made
 
     @property
     def graph(self) -> Any:
@@ -332,7 +339,7 @@ class AllTrees:
         from arboretum_gosdt.all_trees import counting as kernels
 
         graph, state = self.graph, np.array([0, counted.first[0]])
-        nodes = np.empty(2 * len(self._table.like) + 1, kernels.NODE)
+        nodes = np.empty(2 * len(self._table.excess) + 1, kernels.NODE)
         starts = np.empty(1 << 6, np.int64)  # often the first tree is all that is asked
         tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
         while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
@@ -369,7 +376,7 @@ class AllTrees:
 
     def _most_leaves(self) -> int:
         """Return how many leaves a tree may have, by its objects, its depth and the budget."""
-        n, p = len(self._table.like), int(self._table.numbers.p)
+        n, p = len(self._table.excess), int(self._table.numbers.p)
         most = int(self._graph["set"]["most"][0]) // p if p else n
         return max(1, min(n, most, 1 << min(self._depth, n.bit_length())))
 

@@ -105,10 +105,8 @@ class GraphTable(NamedTuple):
     excess : int64[objects, answers], what an answer costs more than the best one.
     keys : int64[objects, 2], random.
     packed : the same as uint64[objects, tests / 8].
-    like : int64[objects], ascending: the numbers of objects of one like are the same.
-    kind_of : int64, the kinds of the likes (see :mod:`.planes`), those of the first one first;
-        first_kind : int64[likes + 1], where each one's begin.
-    number, shift : int64[kinds], the number that a kind is a binary digit of, and which one.
+    first_kind : int64[answers + 4], where the kinds of each number begin, shift : int64[kinds],
+        which of its binary digits each is.
     price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first.
@@ -124,10 +122,7 @@ class GraphTable(NamedTuple):
     amount: np.ndarray
     excess: np.ndarray
     keys: np.ndarray
-    like: np.ndarray
-    kind_of: np.ndarray
     first_kind: np.ndarray
-    number: np.ndarray
     shift: np.ndarray
     price: np.ndarray
     numbers: np.record
@@ -141,7 +136,6 @@ NUMBERS = np.dtype(
         ("p", "i8"),  # cost of a leaf
         ("q", "i8"),  # cost of a unit of loss
         ("least", "i8"),  # rows that a side needs
-        ("pair_kinds", "i8"),  # kinds that are counted for pairs of tests, the first ones
         ("free", np.bool_),  # no test has a price
         ("coded", np.bool_),  # tests are thresholds of columns of codes
         ("packed", np.bool_),  # and their sums are packed where sides must be leaves
@@ -160,7 +154,8 @@ class GraphLevels(NamedTuple):
     codes : int32[levels, objects, columns], column : int64[levels, tests],
     lane_first : int64[levels, columns + 1], see :mod:`.codes`.
     node : NODE[levels].
-    planes : uint64[levels, words, tests], masks : uint64[levels, words, kinds], see :mod:`.planes`.
+    planes : uint64[levels, words, tests], mask : uint64[levels, terms],
+    place, shift : int64[levels, terms], end : int64[levels, answers + 4], see :mod:`.planes`.
     test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
         cost there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
@@ -181,7 +176,10 @@ class GraphLevels(NamedTuple):
     column: np.ndarray
     lane_first: np.ndarray
     planes: np.ndarray
-    masks: np.ndarray
+    mask: np.ndarray
+    place: np.ndarray
+    shift: np.ndarray
+    end: np.ndarray
     node: np.ndarray
     test: np.ndarray
     test_cost: np.ndarray
@@ -285,6 +283,9 @@ class GraphScratch(NamedTuple):
         its numbers, see :mod:`.stumps`.
     objects : int64[tests], those of outcome 1.   place : int64[tests], where a test is among those
         that divide the set, or −1.
+    masks : uint64[words, kinds], of the set that is packed.
+    mask : uint64[terms], at, shift : int64[terms], given : int64[8]: what
+        :mod:`.passes` read.
     together : uint64[tests / 8], of eight objects, and says : uint8[tests], the same bytes.
     """
 
@@ -293,6 +294,11 @@ class GraphScratch(NamedTuple):
     packed: np.ndarray
     objects: np.ndarray
     place: np.ndarray
+    masks: np.ndarray
+    mask: np.ndarray
+    at: np.ndarray
+    shift: np.ndarray
+    given: np.ndarray
     together: np.ndarray
     says: np.ndarray
 
@@ -605,4 +611,4 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         refresh_bound_of_test(levels, d - 1, i)
         if table.numbers.similar and levels.low[d - 1, side, i] > 2 * table.numbers.p:
             count_pairs_of_test(table, levels, scratch, d - 1, i)
-            propagate_to_siblings(table, levels, scratch, d - 1, i, side)
+            propagate_to_siblings(table, levels, scratch, d - 1, i, side == ONE, side == REST)

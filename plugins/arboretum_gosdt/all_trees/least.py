@@ -53,7 +53,7 @@ class LeastSearch:
         self.all_trees: AllTrees | None = None
         self._other: Any = None
         self._cost = leaf
-        self._nodes = nodes_of_preorder([-1])
+        self._nodes = np.array([(-1, 0, -1, -1)])
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]

@@ -30,9 +30,15 @@ import numpy as np
 
 from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find
+from arboretum_gosdt.all_trees.passes import (
+    least_losses_of_few,
+    least_losses_of_two,
+    raise_siblings,
+)
 from arboretum_gosdt.all_trees.planes import (
     MASS,
     WORST,
+    count_losses_of_pairs,
     count_pairs_of_test,
     sum_keys,
     sum_sides_of_tests,
@@ -66,7 +72,7 @@ def bound_sides_of_tests(table, levels, scratch, d):
         return
     node.width = m
     depth, mass = depth_below(node.depth), total[n_answers + MASS]
-    whole_table = levels.first[d + 1] - levels.first[d] == table.like.shape[0]
+    whole_table = levels.first[d + 1] - levels.first[d] == table.excess.shape[0]
     for i in range(m):
         f = levels.test[d, i]
         levels.test_cost[d, i] = table.price[f] * mass
@@ -164,8 +170,7 @@ def take_bounds_from_memo(table, levels, scratch, memo, d, i):
     refresh_bound_of_test(levels, d, i)
     if higher and table.numbers.similar:
         count_pairs_of_test(table, levels, scratch, d, i)
-        for side in range(2):
-            propagate_to_siblings(table, levels, scratch, d, i, side)
+        propagate_to_siblings(table, levels, scratch, d, i, True, True)
 
 
 @inner
@@ -173,19 +178,30 @@ def bound_by_pairs(table, levels, scratch, d, i):
     """Bound the sides of test i by its pairs with all others, and the others' sides by them."""
     node, sums, total, both = levels.node[d], levels.sums[d], levels.total[d], scratch.both
     n_answers, p, q, m = table.excess.shape[1], table.numbers.p, table.numbers.q, node.width
-    mass = total[n_answers + MASS]
-    count_pairs_of_test(table, levels, scratch, d, i)
+    mass, found = total[n_answers + MASS], scratch.given
+    two_free_answers = n_answers == 2 and table.numbers.free
     levels.paired[d, i] = True
+    if two_free_answers:
+        count_losses_of_pairs(table, levels, scratch, d, i)
+        for c in range(2):
+            found[c], found[2 + c] = sums[c, i], total[c] - sums[c, i]
+        if depth_below(node.depth) < 2:
+            found[4] = found[5] = NEVER
+            least_losses_of_two(sums, both, found, sums.shape[1], node.lanes)
+            found[2] = found[3] = NEVER
+        else:
+            least_losses_of_few(sums, both, found, sums.shape[1], node.lanes)
+    else:
+        count_pairs_of_test(table, levels, scratch, d, i)
     for side in range(2):
         high = levels.high[d, side, i]
         two, three = NEVER, NEVER
-        here = sums[n_answers + MASS, i] if side == ONE else mass - sums[n_answers + MASS, i]
-        if n_answers == 2 and table.numbers.free:
-            two, three = losses_of_two_and_three_leaves(both, sums, total, side, i, m)
-            two = q * two + 2 * p
+        if two_free_answers:
+            two, three = q * found[side] + 2 * p, found[2 + side]
             # where no test splits anything off, q of them would not fit into 64 bits
             three = min(q * three + 3 * p, 4 * p) if three < NEVER else NEVER
-        for j in range(m if n_answers != 2 or not table.numbers.free else 0):
+        here = sums[n_answers + MASS, i] if side == ONE else mass - sums[n_answers + MASS, i]
+        for j in range(0 if two_free_answers else m):
             one, rest = NEVER, NEVER
             for c in range(n_answers + 1):
                 x = both[c, j]
@@ -210,32 +226,7 @@ def bound_by_pairs(table, levels, scratch, d, i):
         levels.several[d, side, i] = min(min(two, three), low + p)
     refresh_bound_of_test(levels, d, i)
     if table.numbers.similar:
-        for side in range(2):
-            propagate_to_siblings(table, levels, scratch, d, i, side)
-
-
-@inner
-def losses_of_two_and_three_leaves(both, sums, total, side, i, m):
-    """Return the least loss of two leaves on a side of test i, and the least of one leaf beside
-    others (of three leaves and more), over all second tests that split off something, for two
-    answers.
-
-    both : of ``GraphScratch``; sums, total : of the level; side : ONE or REST; m : tests.
-    """
-    two, three = NEVER, NEVER
-    first, second, one, other = sums[0], sums[1], both[0], both[1]
-    all_1, all_2 = sums[0, i], sums[1, i]
-    if side == REST:
-        all_1, all_2 = total[0] - all_1, total[1] - all_2
-    for j in range(m):
-        x, y = one[j], other[j]
-        if side == REST:
-            x, y = first[j] - x, second[j] - y
-        a, b = min(x, y), min(all_1 - x, all_2 - y)
-        two = min(two, a + b)
-        splits = x + y != 0 and x + y != all_1 + all_2
-        three = min(three, min(a, b) if splits else NEVER)
-    return two, three
+        propagate_to_siblings(table, levels, scratch, d, i, True, True)
 
 
 @inline
@@ -281,22 +272,31 @@ def refresh_bound_of_test(levels, d, i):
 
 
 @inner
-def propagate_to_siblings(table, levels, scratch, d, i, side):
-    """Raise the bounds of the sides S of all tests by that of one side T of test i, whose pairs
-    were counted last: R(S) ≥ R(T) − q · w(T ∖ S) (B.10).
+def propagate_to_siblings(table, levels, scratch, d, i, by_one, by_rest):
+    """Raise the bounds of the sides S of all tests by those of sides T of test i, whose pairs were
+    counted last: R(S) ≥ R(T) − q · w(T ∖ S) (B.10).
 
+    by_one, by_rest : of which sides of i.
     Writes ``low`` and ``bound`` of level d; only where ``numbers.similar``: rows and prices do not
     count.
     """
-    q, low = table.numbers.q, levels.low[d, side, i]
-    if low <= 2 * table.numbers.p:
-        return
-    near, of_one = scratch.both[table.excess.shape[1] + WORST], levels.weight[d, ONE]
-    low_1, low_2 = both_sides(levels.low[d])
-    high_1, high_2 = both_sides(levels.high[d])
-    bound, known_bound, whole = levels.bound[d], levels.known_bound[d], levels.weight[d, side, i]
-    for j in range(levels.node[d].lanes):
-        common = near[j] if side == ONE else of_one[j] - near[j]
-        low_1[j] = max(low_1[j], min(high_1[j], low - q * (whole - common)))
-        low_2[j] = max(low_2[j], min(high_2[j], low - q * common))
-        bound[j] = max(low_1[j] + low_2[j], known_bound[j])
+    q, p, given = table.numbers.q, table.numbers.p, scratch.given
+    one, rest, some = levels.low[d, ONE, i], levels.low[d, REST, i], False
+    given[0] = q
+    given[1] = given[2] = given[3] = given[4] = -NEVER
+    if by_one and one > 2 * p:
+        given[1], given[2], some = one, one - q * levels.weight[d, ONE, i], True
+    if by_rest and rest > 2 * p:
+        given[3], given[4], some = rest, rest - q * levels.weight[d, REST, i], True
+    if some:
+        raise_siblings(
+            levels.low[d],
+            levels.high[d],
+            levels.bound[d],
+            levels.known_bound[d],
+            scratch.both[table.excess.shape[1] + WORST],
+            levels.weight[d, ONE],
+            given,
+            levels.bound.shape[1],
+            levels.node[d].lanes,
+        )

@@ -148,25 +148,25 @@ def make_table(
     n, tests, kind = len(table.cost), table.outcome.shape[1], np.int64
     excess = table.cost - table.cost.min(axis=1, keepdims=True)
     free, answers = not table.price.any(), excess.shape[1]
-    numbers = np.hstack(
-        [
-            excess,
-            # of two excesses one is 0: their sum is the greatest
-            excess.max(axis=1, keepdims=True) * (answers > 2),
-            table.mass[:, None] * (not free),
-            table.rows[:, None] * (least > 1),
-        ]
-    ).astype(kind)
+    # answers, the greatest excess, mass, rows
+    numbers = np.zeros((n, answers + 3), kind)
+    numbers[:, :answers] = excess
+    if answers > 2:  # of two excesses one is 0: their sum is the greatest
+        excess.max(axis=1, out=numbers[:, answers])
+    if not free:
+        numbers[:, answers + 1] = table.mass
+    if least > 1:
+        numbers[:, answers + 2] = table.rows
     coded = are_coded(tests, table.codes)
     if bounds is None:
         first = np.zeros(tests, kind) if known is None else known.first
         bounds = FirstTests(0, first, np.full((2, tests), -1))
     # objects of like numbers are neighbours
-    order = np.lexsort(numbers.T[::-1])
-    new = np.r_[True, (np.diff(numbers[order], axis=0) != 0).any(axis=1)]
-    kind_of, first_kind, number, shift = _binary_digits(numbers[order[new]])
+    used = numbers[:, numbers.any(axis=0)]
+    order = np.lexsort(used.T[::-1]) if used.size else np.arange(n)
+    amount, number, shift = numbers[order], *_binary_digits(numbers)
     lanes = _lanes(tests)
-    outcome = np.zeros((0 if coded else n, lanes), np.uint8)
+    outcome = np.zeros((0 if coded else n, lanes + _lanes(len(number))), np.uint8)
     planes = np.empty((0 if coded else tests, -(-n // 64)), np.uint64)
     codes, start = np.empty((n, 0), np.int32), np.zeros(1, kind)
     if coded:
@@ -174,10 +174,9 @@ def make_table(
         start = np.flatnonzero(np.diff(sure(table.column), prepend=-1, append=-1)).astype(kind)
     else:
         order_table(table.outcome, order, outcome, planes, np.empty(lanes, np.uint64))
-    amount = np.ascontiguousarray(numbers[order])
+        outcome[:, lanes : lanes + len(number)] = amount[:, number] >> shift & 1
     # one number holds how many objects there are, and both excesses
     packed = coded and answers == 2 and max(n, *excess.sum(axis=0).tolist()) < 1 << BITS
-    pair_kinds = np.searchsorted(number, answers + 1)
     similar = least <= 1 and free
     found = GraphTable(
         planes=planes,
@@ -188,14 +187,12 @@ def make_table(
         amount=amount,
         excess=np.ascontiguousarray(excess[order], kind),
         keys=(random_words(n) if known is None else known.words).view(kind)[order],
-        like=np.cumsum(new) - 1,
-        kind_of=kind_of,
-        first_kind=first_kind,
-        number=number,
+        first_kind=np.searchsorted(number, np.arange(answers + 4)),
         shift=shift,
         price=np.ascontiguousarray(table.price, kind),
-        numbers=np.rec.array(
-            [(p, q, least if least > 1 else 0, pair_kinds, free, coded, packed, similar)], NUMBERS
+        numbers=np.array(
+            [(p, q, least if least > 1 else 0, free, coded, packed, similar)],
+            np.dtype((np.record, NUMBERS)),
         )[0],
         first=bounds.first,
         sides=bounds.sides,
@@ -210,7 +207,7 @@ def bytes_of_levels(table: Any, levels: int) -> int:
     if table.numbers.coded:
         words = 0
     of_tests: int = 8 * (words + answers + 21) * _lanes(len(table.price))
-    of_objects: int = 8 * words * len(table.number) + table.codes.nbytes + 8 * n
+    of_objects: int = 24 * words * len(table.shift) + table.codes.nbytes + 8 * n
     return levels * (of_tests + of_objects)
 
 
@@ -220,6 +217,7 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
 
     words, (n, answers) = table.planes.shape[1], table.excess.shape
     packed = 0 if table.numbers.coded else words
+    terms = packed * len(table.shift) + 1  # what is behind the last one is written
     lanes, kind = _lanes(len(table.price)), np.int64
 
     def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
@@ -237,7 +235,10 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
         column=level(lanes),
         lane_first=level(len(table.start)),
         planes=level(packed, lanes, of=np.uint64),
-        masks=level(packed, len(table.number), of=np.uint64),
+        mask=level(terms, of=np.uint64),
+        place=level(terms),
+        shift=level(terms),
+        end=level(answers + 4),
         node=level(of=NODE),
         test=level(lanes),
         test_cost=room(lanes),
@@ -254,13 +255,18 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
         sums=level(answers + 3, lanes),
         total=level(answers + 3),
     )
-    together = np.zeros(lanes // 8, np.uint64)
+    together = np.zeros(table.packed.shape[1], np.uint64)
     scratch = GraphScratch(
         both=np.zeros((answers + 1, lanes), kind),
         side=np.zeros(words + 2, np.uint64),
         packed=np.zeros(len(table.price) + len(table.start) - 1, kind),
         objects=np.zeros(lanes, kind),
         place=np.zeros(lanes, kind),
+        masks=np.zeros((packed, len(table.shift)), np.uint64),
+        mask=np.zeros(terms, np.uint64),
+        at=np.zeros(terms, kind),
+        shift=np.zeros(terms, kind),
+        given=np.zeros(8, kind),
         together=together,
         says=together.view(np.uint8),
     )
@@ -282,9 +288,9 @@ def _middle_first(column: np.ndarray | None, tests: int) -> np.ndarray:
     """
     if column is None or not tests:
         return np.arange(tests)
-    sizes = np.unique(column, return_counts=True)[1]
-    if len(sizes) == tests:
+    if (column[1:] != column[:-1]).all():  # of every column one
         return np.arange(tests)
+    sizes = np.unique(column, return_counts=True)[1]
     return np.argsort(np.concatenate([_halves(size) for size in sizes.tolist()]), kind="stable")
 
 
@@ -297,22 +303,12 @@ def _halves(n: int) -> np.ndarray:
     return made
 
 
-def _binary_digits(
-    numbers: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the kinds of objects (see :mod:`arboretum_gosdt.all_trees.planes`): ``kind_of``,
-    ``first_kind``, ``number`` and ``shift``, as ``GraphTable`` has them.
+def _binary_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kinds of objects (see :mod:`arboretum_gosdt.all_trees.planes`): ``number`` and
+    ``shift``, as ``GraphTable`` has them.
 
     numbers : int64[objects, numbers], ≥ 0.
     """
-    number, shift, held = [], [], []
-    for c, values in enumerate(numbers.T):
-        for digit in range(int(values.max(initial=0)).bit_length()):
-            number.append(c)
-            shift.append(digit)
-            held.append(values >> digit & 1)
-    owner, kind_of = np.nonzero(np.array(held, np.int64).reshape(len(held), len(numbers)).T)
-    first_kind = np.searchsorted(owner, np.arange(len(numbers) + 1))
-    # a column of what nonzero finds: kernels would be compiled for it once more
-    kind_of = np.ascontiguousarray(kind_of)
-    return kind_of, first_kind, np.array(number, np.int64), np.array(shift, np.int64)
+    digits = [int(most).bit_length() for most in numbers.max(axis=0, initial=0).tolist()]
+    number = np.repeat(np.arange(len(digits)), digits)
+    return number, np.arange(len(number)) - np.repeat(np.cumsum(digits) - digits, digits)

@@ -319,6 +319,8 @@ def lanes_kernel(
         typed.__signature__ = inspect.Signature(
             [inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD), *rest]
         )
-        return intrinsic(typed)
+        kernel = intrinsic(typed)
+        kernel.define = typed  # for an intrinsic that imports numba late
+        return kernel
 
     return wrap
