@@ -336,7 +336,7 @@ class Encoded(HasTask):
 
     def place(self, test: int) -> tuple[int, int]:
         """Return the feature of a fixed test, and which of its tests it is."""
-        feature = int(np.searchsorted(self.test_offset, test, side="right")) - 1
+        feature = int(self.test_offset.searchsorted(test, "right")) - 1
         return feature, test - int(self.test_offset[feature])
 
 

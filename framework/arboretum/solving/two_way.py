@@ -5,6 +5,7 @@ objects, and trees of two-way tests.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar, cast
 
@@ -34,6 +35,8 @@ Part = TypeVar("Part")
 
 PER_OUTCOME = 5
 """Steps for each outcome of a test of an object: told from the code, packed, laid out."""
+AT_ONCE = 1 << 20
+"""Outcomes of tests of objects that are laid out together: they fit into a cache."""
 MOST = 1 << 60
 """All costs together stay below, so that sums of four of them fit into 63 bits."""
 
@@ -210,7 +213,7 @@ class TwoWay:
     rows: np.ndarray
     unit: Fraction
 
-    @property
+    @cached_property
     def inevitable(self) -> int:
         """What every tree pays for groups that hold several classes, one leaf not counted."""
         return int(self.cost.min(axis=1).sum())
@@ -269,25 +272,23 @@ class TwoWay:
         """
         problem, objects = self.problem, self.problem.objects
         nodes = two_way_order(nodes[:, [0, 2, 1]])
-        at = np.zeros(objects.n_objects, np.int64)
-        moved = np.arange(objects.n_objects)
         n, classes = len(nodes), objects.n_classes
         weights, counts = np.zeros((n, classes)), np.zeros(n)
         own = shares_of_costs(problem)
         costs = None if own is None else np.zeros((n, classes))
+        test, below = nodes[:, 0].copy(), nodes[:, [2, 1]]
+        moved = np.arange(objects.n_objects)
+        here = np.zeros(len(moved), np.int64)
         while len(moved):  # one level down
-            here = at[moved]
             if own is not None:
                 costs += sum_by_group(own[moved], here, n)
             weights += np.bincount(
                 here * classes + objects.label[moved], objects.weight[moved], n * classes
             ).reshape(n, classes)
             counts += np.bincount(here, objects.count[moved], n)
-            inner = nodes[here, 0] >= 0
+            inner = test[here] >= 0
             moved, here = moved[inner], here[inner]
-            at[moved] = np.where(
-                self.outcome[nodes[here, 0], self.group[moved]], nodes[here, 1], nodes[here, 2]
-            )
+            here = below[here, self.outcome[test[here], self.group[moved]].view(np.int8)]
         label = label_costs(problem, weights, costs).argmin(axis=1)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.tests[nodes[inner, 0]]
@@ -348,10 +349,7 @@ def two_way_problem(
         )
     outcome, tests = _distinct_tests(objects, context)
     context.check_time(PER_OUTCOME * outcome.size)
-    keys = list(map(bytes, np.ascontiguousarray(np.packbits(outcome, axis=0).T)))
-    place = {key: k for k, key in enumerate(sorted(set(keys)))}
-    group = np.array([place[key] for key in keys], np.int64)
-    first = np.unique(group, return_index=True)[1]
+    group, first = _equal_objects(outcome)
     loss, leaf, unit = (costs or _whole_costs)(problem, solver)
     cost = np.zeros((len(first), objects.n_classes), np.int64)
     np.add.at(cost, group, loss)
@@ -371,9 +369,11 @@ def two_way_problem(
 def columns_of(
     outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
-    """``outcome[order][:, which]`` of bool[tests, groups], row by row, since one row fits into a
-    cache.   which : int, groups; order : int, tests, None: all in their order.
+    """``outcome[order][:, which]`` of bool[tests, groups], row by row where not all of it fits into
+    a cache.   which : int, groups; order : int, tests, None: all in their order.
     """
+    if outcome.size <= AT_ONCE:
+        return (outcome if order is None else outcome[order]).take(which, axis=1)
     found = np.empty((len(outcome), len(which)), bool)
     for k, into in zip(range(len(outcome)) if order is None else order, found, strict=True):
         into[:] = outcome[k][which]
@@ -385,24 +385,50 @@ def _distinct_tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.
     complements.
     """
     found: dict[bytes, tuple[int, bool]] = {}
-    steps, tests = PER_OUTCOME * objects.n_objects, objects.n_tests
-    ends = pairwise(objects.test_offset.tolist())
-    for feature, code, (begin, end) in zip(objects.features, objects.codes.T, ends, strict=True):
-        for test in range(begin, end):
-            context.check_time(steps * (tests - test))
-            outcome = feature.family.outcome(test - begin, code) > 0
-            key = np.packbits(outcome ^ outcome[:1]).tobytes()
-            if key.strip(b"\0"):
-                found.setdefault(key, (test, bool(outcome[0])))
-    # and of groups of them
-    context.room(
-        2 * len(found) * objects.n_objects,
-        f"the outcomes of {len(found):,} tests of {objects.n_objects:,} objects",
+    n, tests = objects.n_objects, objects.n_tests
+    ends, at_once = pairwise(objects.test_offset.tolist()), max(1, AT_ONCE // max(1, n))
+    asked = (
+        (feature.family, code, test)
+        for feature, code, (begin, end) in zip(objects.features, objects.codes.T, ends, strict=True)
+        for test in range(end - begin)
     )
-    outcomes = np.empty((len(found), objects.n_objects), bool)
-    for into, (key, (_, first)) in zip(outcomes, found.items(), strict=True):
-        into[:] = np.unpackbits(np.frombuffer(key, np.uint8), count=objects.n_objects) != first
-    return outcomes, np.array([test for test, _ in found.values()], np.int64)
+    for start in range(0, tests, at_once):
+        context.check_time(PER_OUTCOME * n * (tests - start))
+        outcome = np.empty((min(at_once, tests - start), n), bool)
+        for into, (family, code, test) in zip(outcome, asked, strict=False):
+            np.greater(family.outcome(test, code), 0, out=into)
+        first = outcome[:, 0].tolist() if n else [False] * len(outcome)
+        bits = np.packbits(outcome ^ outcome[:, :1], axis=1)
+        for k in np.flatnonzero(bits.any(axis=1)).tolist():
+            found.setdefault(bits[k].tobytes(), (start + k, first[k]))
+    # and of groups of them
+    context.room(2 * len(found) * n, f"the outcomes of {len(found):,} tests of {n:,} objects")
+    kept = np.array([test for test, _ in found.values()], np.int64)
+    if len(found) and tests <= at_once:  # all of them are still there
+        return outcome[kept], kept
+    outcomes = np.empty((len(found), n), bool)
+    for into, (key, (_, one)) in zip(outcomes, found.items(), strict=True):
+        into[:] = np.unpackbits(np.frombuffer(key, np.uint8), count=n) != one
+    return outcomes, kept
+
+
+def _equal_objects(outcome: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64[objects], the group of equal ones that each is in, in the order of their
+    outcomes, and int64[groups], the first of each.
+
+    outcome : bool[tests, objects].
+    """
+    packed = np.ascontiguousarray(np.packbits(outcome, axis=0).T)
+    if packed.shape[1] <= 8:  # as numbers, the first byte the highest
+        wide = np.zeros((len(packed), 8), np.uint8)
+        wide[:, : packed.shape[1]] = packed
+        numbers = wide.view(">u8")[:, 0].astype(np.uint64)
+        _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+        return group.astype(np.int64), first
+    keys = list(map(bytes, packed))
+    place = {key: k for k, key in enumerate(sorted(set(keys)))}
+    of_objects = np.array([place[key] for key in keys], np.int64)
+    return of_objects, np.unique(of_objects, return_index=True)[1]
 
 
 def _whole_costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:

@@ -327,3 +327,30 @@ def join(words, cache, state, order, work):
                     cache.error[n], cache.feature[n] = cache.error[zero] + cache.error[other], f
         state.next += 1
     return FINISHED if until == order.shape[0] else PAUSED
+
+
+@jit(borrow=True, wraps=True)
+def read_tree(words, cache, room, nodes):
+    """Write the tree that the cache knows to ``nodes``, int64[·, 3]: (test or LEAF, node of outcome
+    0, node of outcome 1), level by level; returns how many there are, or −1 where there is no room.
+
+    words : uint64[2 · tests, 2], random.
+    room : uint64[rows of nodes, 2], the itemset of each node, written.
+    """
+    room[0], made, at = np.uint64(0), np.int64(1), np.int64(0)
+    nodes[0] = -1
+    while at < made:
+        number = find(cache.slots, room[at, 0], room[at, 1])
+        test = cache.feature[number] if number >= 0 else LEAF
+        if test >= 0:
+            if made + 2 > nodes.shape[0]:
+                return np.int64(-1)
+            nodes[at, 0] = test
+            for side in range(2):
+                nodes[at, 1 + side] = made
+                nodes[made] = -1
+                for word in range(2):
+                    room[made, word] = room[at, word] + words[2 * test + side, word]
+                made += 1
+        at += 1
+    return made

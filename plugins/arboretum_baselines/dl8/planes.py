@@ -18,6 +18,9 @@ import numpy as np
 from arboretum.kernels.bits import popcount
 from arboretum.kernels.jit import inline
 
+AT_ONCE = 1 << 16
+"""Rows of tests that are laid out together: they fit into a cache."""
+
 Planes = namedtuple("Planes", "full bits lane shift start")
 """full : uint64[words], the set of all rows.
 
@@ -49,8 +52,12 @@ def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
         for found, kind in ((places, np.int64), (full, bool))
     )
     bits = np.empty((len(outcome), len(held) // 8), np.uint8)
-    for row, into in zip(outcome, bits, strict=True):
-        into[:] = np.packbits(row[place] & held, bitorder="little")
+    many = max(1, AT_ONCE // max(1, len(held)))
+    for start in range(0, len(outcome), many):
+        some = slice(start, start + many)
+        bits[some] = np.packbits(
+            outcome[some].take(place, axis=1) & held, axis=1, bitorder="little"
+        )
     whole = np.packbits(held, bitorder="little").view(np.uint64)
     return Planes(
         whole,

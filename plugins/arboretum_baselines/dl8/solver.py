@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from arboretum_baselines.dl8.kernels import Cache
 
 
+FIRST_WORDS = 1 << 20
+"""Words that the first slice reads, at about those of all tests for every itemset: less than a
+millisecond.
+"""
+
+
 @attrs.frozen
 class Dl85:
     """DL8.5: least error within a depth, depth first, with a cache of itemsets and an upper bound
@@ -149,6 +155,7 @@ class Dl8Search(InSlices):
             ]
         )
         self._levels.rows[0] = self._planes.full
+        self._amount = max(1, FIRST_WORDS // max(1, self._planes.bits.size))
         self._memo = MemoArrays(
             {
                 "key": (np.uint64, 2),
@@ -205,19 +212,14 @@ class Dl8Search(InSlices):
 
     def tree(self) -> np.ndarray:
         """As :meth:`TwoWay.tree` reads it."""
-        from arboretum.kernels.solving.fingerprints import find
-
-        def divided(key: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
-            """Return the test of an itemset by its key, and the keys of both branches; None at a
-            leaf.
-            """
-            number = int(find(self._memo["slots"], *key))
-            if number < 0 or (test := int(self._memo["feature"][number])) < 0:
-                return None
-            zero, other = key + self._words[2 * test : 2 * test + 2]
-            return test, zero, other
-
-        return TwoWay.nodes_of(np.zeros(2, np.uint64), divided)
+        most = 64
+        while True:
+            nodes, room = np.empty((most, 3), np.int64), np.empty((most, 2), np.uint64)
+            made = self.kernels.read_tree(self._words, self.cache, room, nodes)
+            if made > 0:
+                found: np.ndarray = nodes[:made]
+                return found
+            most *= 8
 
 
 class BottomUp(Dl8Search):

@@ -40,8 +40,35 @@ def test_a_tree_costs_what_the_objective_says_and_a_group_agrees_on_every_test()
             )
 
 
-def test_sums_of_planes_are_sums_of_weights():
+def test_tests_and_groups_are_those_of_a_list_whether_few_or_many(monkeypatch):
+    """First of each kind of test, and groups in the order of what tests say, also where outcomes
+    are laid out a few at a time, and where they are more than a number holds.
+    """
+    from arboretum.solving import two_way
+
+    for seed in range(60):
+        columns = [None, 9, 50][seed % 3]
+        monkeypatch.setattr(two_way, "AT_ONCE", [1 << 20, 1, 40][seed // 3 % 3])
+        problem = drawn_problem(seed, Accuracy(), n_columns=columns, n_rows=20 if columns else None)
+        found, objects = two_way_problem(problem, "it"), problem.objects
+        everything, kept = np.arange(objects.n_objects), {}
+        for test in range(objects.n_tests):
+            said = outcomes(objects, test, everything) > 0
+            if said.any() and not said.all():
+                kept.setdefault(tuple(said ^ said[0]), (test, said))
+        assert found.tests.tolist() == [test for test, _ in kept.values()]
+        rows = np.array([said for _, said in kept.values()]).reshape(-1, len(everything)).T
+        groups = sorted({tuple(row) for row in rows.tolist()})
+        assert found.group.tolist() == [groups.index(tuple(row)) for row in rows.tolist()]
+        np.testing.assert_array_equal(found.outcome.T.reshape(len(groups), -1), groups)
+        assert found.rows.tolist() == [
+            int(objects.count[found.group == k].sum()) for k in range(len(groups))
+        ]
+
+
+def test_sums_of_planes_are_sums_of_weights(monkeypatch):
     from arboretum.kernels.jit import jit
+    from arboretum_baselines.dl8 import planes as layout
     from arboretum_baselines.dl8.planes import both, planes_of, total
 
     @jit
@@ -53,6 +80,7 @@ def test_sums_of_planes_are_sums_of_weights():
         generator = np.random.default_rng(seed)
         outcome = generator.random((5, 150)) < 0.5
         weights = generator.integers(0, [1, 2, 9, 1 << 40], (150, 4))
+        monkeypatch.setattr(layout, "AT_ONCE", [1 << 16, 1, 6000][seed % 3])
         planes = planes_of(outcome, weights)
         ones, everything = np.empty(4, np.int64), np.empty(4, np.int64)
         for t in range(5):
