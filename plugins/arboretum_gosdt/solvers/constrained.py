@@ -32,16 +32,25 @@ from arboretum_gosdt.problem.prepared import group_equal_rows, pack_distinct_tes
 from arboretum_gosdt.problem.proving import HARD_TO_SHOW, prove_constrained
 from arboretum_gosdt.problem.trees import build_labelled_tree
 from arboretum_gosdt.solvers.choice import WEIGHTS
-from arboretum_gosdt.solvers.constraints import LagrangianCost, Space, rates_of, with_all_tests
+from arboretum_gosdt.solvers.constraints import (
+    LagrangianCost,
+    Price,
+    Space,
+    rates_of,
+    with_all_tests,
+)
 from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.multipliers import Dual, load_program
 from arboretum_gosdt.solvers.rashomon import TreeSet
 
-TRIED = 8
-"""Lagrangian costs that are tried."""
-FINEST = 1 << 40
-"""Greatest divisor of a multiplier."""
-PATIENCE = 300
-"""Slices of the search for the least of one; a slice takes some 30 ms."""
+TRIED = 40
+"""Lagrangian costs that are tried, at most."""
+PATIENCE, IN_ALL = 300, 2400
+"""Slices of the search for the least of one, and of all; a slice takes some 30 ms."""
+NEAR = 0.01
+"""Of what lies between the bound and the best tree: less is not worth a search."""
+ROUNDING = 1e-6
+"""Of costs that planes are only expected to allow."""
 FEW = 20_000
 """Answers tried for a tree that is only a guess."""
 EVERY = 256
@@ -140,6 +149,8 @@ class Constrained:
         from arboretum_gosdt.all_trees.enumeration import load_kernels
 
         load_kernels()
+        if self.sensitive:
+            load_program()
         Gosdt().warm_up(problem, context)
 
     def _check_fields(self, problem: Problem) -> None:
@@ -240,6 +251,7 @@ class ConstrainedSearch:
         self.lagrangian: LagrangianCost | None = None
         self.outcome = unpack_outcomes(merged)
         self.leaves: dict[int, LeafAnswers] = {}
+        self.patience = IN_ALL
         total = self.cost.sum(axis=0)  # a leaf keeps every constraint
         self.best = [(-1, int(total.argmin()))]
         self.least = self.plain = sure(found.chosen).search.lower - found.equivalent_cost
@@ -340,59 +352,77 @@ class ConstrainedSearch:
         return ""
 
     def _best_lagrangian(self) -> LagrangianCost | None:
-        """Return the Lagrangian cost that bounds the optimum best, for the rates that differ most
-        in the best tree of all; its trees are tried, too.  None where that tree keeps the limits,
-        tests have prices, or leaves cost nothing.
+        """Return the Lagrangian cost that bounds the optimum best (:mod:`.multipliers`), whose
+        trees are tried, too.  None where the best tree of all keeps the limits, tests have prices,
+        or leaves cost nothing.
 
-        The multiplier is bisected TRIED times at most, by whether the cheapest tree keeps
-        the rate.  Raises ``least`` to the best bound.
+        Raises ``least`` to the best bound.
         """
         found, merged = self.found, self.found.merged
         if found.units.price_value or not found.units.p or not len(merged.tests):
             return None
-        sums = self._sums_of_rates(
-            sure(found.chosen).tests(sure(found.chosen).search.tree()), self.cost
-        )
-        apart = [
-            [
-                Fraction(0),
-                *(Fraction(x, n * one.sizes[0]) for x, n in zip(mine, one.sizes[1:], strict=True)),
-            ]
-            for one, mine in zip(self.rates, sums, strict=True)
-        ]
-        over, which = max(
-            (max(rates) - min(rates) - one.most, i)
-            for i, (one, rates) in enumerate(zip(self.rates, apart, strict=True))
-        )
-        if over <= 0:
+        q, losses = found.units.q, float(merged.weights.max(axis=1).sum())
+        dual, best, whole = Dual(self.rates, losses), None, False
+        none = [[0] * len(one.sizes) for one in self.rates]
+        total = self.cost.sum(axis=0) + found.units.p
+        dual.add(int(total[0]) / q, none)
+        dual.add(int(total[1]) / q, [list(one.sizes) for one in self.rates])
+        nodes = sure(found.chosen).tests(sure(found.chosen).search.tree())
+        if (dual.add(*self._plane(nodes, self.cost)) <= 0).all():
             return None
-        rates, one = apart[which], self.rates[which]
-        g, h = (rates.index(most(rates)) for most in (max, min))
-        # of pairs of rows of the two groups
-        each = one.held[:, g] * one.sizes[h] - one.held[:, h] * one.sizes[g]
-        room, low, best = int(one.most * one.sizes[g] * one.sizes[h]), 0.0, None
-        high = 4.0 * float(merged.weights.max(axis=1).sum()) / (one.sizes[g] * one.sizes[h])
+        dual.learn(dual.best, self.least / q)
+        tried = set[tuple[Price, ...]]()
         for _ in range(TRIED):
-            if self.least >= self.cost_of_best:
+            prices, top = dual.next_prices(whole)
+            named = dual.multipliers(prices, q)
+            near = self.least / q + (self.cost_of_best - self.least) / q * NEAR
+            if top <= near or math.ceil(q * top - ROUNDING) <= self.least:
                 break
-            middle = (low + high) / 2
-            multiplier = Fraction(middle).limit_denominator(FINEST)
-            lagrangian = LagrangianCost.of_rate(found, each, room, multiplier, (one.number, g, h))
-            searched = self._search_lagrangian(lagrangian)
-            if searched is None:
+            if not named or tuple(named) in tried:  # as far as whole numbers lead
                 break
-            nodes, bound = searched
-            if best is None or bound > self.least:
-                best, self.least = lagrangian, max(self.least, min(bound, self.cost_of_best))
+            tried.add(tuple(named))
+            lagrangian = LagrangianCost.of_prices(found, named)
+            if (searched := self._search_lagrangian(lagrangian)) is None:
+                break
+            nodes, shown = searched
+            dual.add(*self._plane(nodes, lagrangian.cost))
+            whole = not dual.learn(prices, float(shown) / q) and not whole
+            if (bound := min(math.ceil(shown), self.cost_of_best)) > self.least:
+                best, self.least = lagrangian, bound
             self.report()
-            yes = self._sums_of_rates(nodes, lagrangian.cost, [each[:, None]])[0][0]
-            low, high = (middle, high) if yes > room else (low, middle)
+            if self.least >= self.cost_of_best or self.patience <= 0:
+                break
         return best
 
-    def _search_lagrangian(self, lagrangian: LagrangianCost) -> tuple[np.ndarray, int] | None:
+    def _plane(self, nodes: np.ndarray, cost: np.ndarray) -> tuple[float, list[list[int]]]:
+        """Return what a tree costs, in losses, and of each rate the weight of every group that it
+        says yes to, where each leaf has its best answer.
+
+        nodes : int64[nodes, 3], see build_tree; tests are the problem's.
+        cost : int64[objects, answers], by which answers are the best.
+        """
+        held = np.concatenate([self.cost, *(one.held for one in self.rates)], axis=1)
+        sums, waiting = np.zeros(held.shape[1], np.int64), [(0, np.arange(len(cost)))]
+        while waiting:
+            at, rows = waiting.pop()
+            test, one, rest = nodes[at].tolist()
+            if test >= 0:
+                mine = self.found.tests.outcome(test, self.first[rows])
+                waiting += [(one, rows[mine]), (rest, rows[~mine])]
+                continue
+            mine, answer = held[rows].sum(axis=0), int(cost[rows].sum(axis=0).argmin())
+            sums[answer] += mine[answer] + self.found.units.p
+            sums[2:] += answer * mine[2:]
+        ends = np.cumsum([len(one.sizes) for one in self.rates])
+        yes = [part.tolist() for part in np.split(sums[2:], ends[:-1])]
+        return int(sums[:2].sum()) / self.found.units.q, yes
+
+    def _search_lagrangian(self, lagrangian: LagrangianCost) -> tuple[np.ndarray, Fraction] | None:
         """Search for the tree that is cheapest by a Lagrangian cost, for PATIENCE slices, and try
         the best one found.  Returns int64[nodes, 3] as build_tree has it, tests the problem's, and
         the bound on ``least`` that is proven; None where the costs are too large to search.
+
+        Takes its slices off ``patience``.
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -412,46 +442,24 @@ class ConstrainedSearch:
             memory_bytes=self.context.memory_bytes,
             without=(HARD_TO_SHOW,) if self.asked.proof else (),
         )
-        report = lambda low, up: self.context.progress(
-            0, None, f"{search.subproblems:,} sets of objects"
-        )
-        search.run(self.context.deadline, self.context.memory_bytes, report, slices=PATIENCE)
+
+        def report(*_: int) -> None:
+            self.patience -= 1
+            self.context.progress(0, None, f"{search.subproblems:,} sets of objects")
+
+        slices = min(PATIENCE, self.patience)
+        ended = search.run(self.context.deadline, self.context.memory_bytes, report, slices)
+        if ended == "seconds":
+            self.patience = 0
         nodes = search.tree()[:, [0, 2, 3]]
         self._keep_tree(nodes, features=True)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = merged.tests[nodes[inner, 0]]
         shown = search.lower + lagrangian.q * int(most.sum() - saves.sum())
-        if self.asked.proof:
+        bound = lagrangian.bound(shown)
+        if self.asked.proof and bound > self.least:
             self.lines.append(Line(lagrangian.name, shown + lagrangian.least, search))
-        return nodes, lagrangian.bound(shown)
-
-    def _sums_of_rates(
-        self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
-    ) -> list[list[int]]:
-        """Return the sums of each rate over the leaves of a tree that say yes, where each has its
-        best answer.
-
-        nodes : int64[nodes, 3], see build_tree; tests are the problem's.
-        cost : int64[objects, answers], by which answers are the best.
-        per_object : of each rate int64[objects, n], what is summed; None: what its groups differ
-            by.
-        """
-        found = self.found
-        per_object = [one.per_object for one in self.rates] if per_object is None else per_object
-        sums = [np.zeros(one.shape[1], np.int64) for one in per_object]
-        waiting = [(0, np.arange(len(cost)))]
-        while waiting:
-            at, rows = waiting.pop()
-            test, one, rest = nodes[at].tolist()
-            if test >= 0:
-                mine = found.tests.outcome(test, self.first[rows])
-                waiting += [(one, rows[mine]), (rest, rows[~mine])]
-            elif cost[rows].sum(axis=0).argmin() == 1:
-                sums = [
-                    total + each[rows].sum(axis=0)
-                    for total, each in zip(sums, per_object, strict=True)
-                ]
-        return [one.tolist() for one in sums]
+        return nodes, bound
 
     def _by_partial_solutions(self, aim: int) -> str:
         """Find the best tree of a cost up to ``aim`` that keeps the rates, from partial solutions
@@ -461,9 +469,7 @@ class ConstrainedSearch:
         """
         found = self.found
         context = self.context
-        lagrangian = self.lagrangian or LagrangianCost.of_rate(
-            self.found, np.zeros(len(self.cost), np.int64), 0, Fraction(0), ()
-        )
+        lagrangian = self.lagrangian or LagrangianCost.of_prices(found, [])
         all_trees = AllTrees(
             table=Rows.of_merged(found.merged, lagrangian.cost),
             p=lagrangian.p,
@@ -494,7 +500,7 @@ class ConstrainedSearch:
                 return "seconds"
             cost = (
                 trees.cost
-                if lagrangian.scale == 1
+                if self.lagrangian is None
                 else trees.value[:, 0, 0] + found.units.p * trees.leaves
             )
             i = self._cheapest_that_keeps(cost, trees.leaves, trees.value[:, 1:, 0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -16,78 +16,16 @@ from arboretum.api import CapabilityError, Problem, decimal, exact_weights
 from arboretum_gosdt.problem.prepared import THRESHOLDS, Merged
 from arboretum_gosdt.solvers.rashomon import TreeSet
 
-SCALE = 32
-"""Parts of a loss in Lagrangian costs."""
+FINEST, LARGEST, SHOWN = 1 << 12, 1 << 30, 1 << 51
+"""Parts of a loss in Lagrangian costs, at most, and what all objects may cost together, in these
+parts, and in 1/q of them, which is what a proof can hold.
+"""
 GROUPS = 10
 """Values that a sensitive column of numbers may have."""
 MOST_WEIGHT = 1 << 30
 """Products of two weights fit into 62 bits."""
 ROUNDING = 1e-9
 """Rates that are about as close as the limit are compared in whole numbers."""
-
-
-@attrs.frozen(eq=False)
-class LagrangianCost:
-    """The Lagrangian relaxation of one rate, an additive cost that is never above that of a tree
-    that keeps the rate: scale · cost + q · (Σ ⌊scale · multiplier · differences⌋ − scale ·
-    multiplier · room), shifted.
-
-    cost : int64[objects, answers], in losses · scale.
-    p, q : of a leaf and a loss.
-    least : what all trees cost besides, and free : what such trees cost more than their own, in
-        their unit.
-    name : as a proof names it, see :mod:`arboretum.proof.constrained`.
-    """
-
-    cost: np.ndarray
-    p: int
-    q: int
-    scale: int
-    least: int
-    free: Fraction
-    name: tuple[Any, ...]
-
-    @staticmethod
-    def of_rate(
-        found: TreeSet, difference: np.ndarray, room: int, multiplier: Fraction, of: Sequence[int]
-    ) -> LagrangianCost:
-        """Build the cost of one rate.  A tree that keeps it differs by ``room`` at most, so that
-        the least cost of all trees bounds those from below.
-
-        found : the problem in integers; its ``merged`` has the objects.
-        difference : int64[objects], what an object adds to the difference where its leaf says yes.
-        room : the most that a sum of differences may be, in their unit.
-        multiplier : ≥ 0, losses per unit of the difference; 0 is the plain cost.
-        of : number of the rate, and both groups.
-        """
-        scale = SCALE if multiplier else 1
-        weights, share = found.merged.weights, scale * multiplier
-        cost = scale * (weights.max(axis=1, keepdims=True) - weights)
-        # rounded down, which lowers the bound
-        cost[:, -1] += [share.numerator * one // share.denominator for one in difference.tolist()]
-        least, units = cost.min(axis=1, keepdims=True), found.units
-        paid = units.q * multiplier
-        return LagrangianCost(
-            cost - least,
-            scale * units.p,
-            units.q,
-            scale,
-            units.q * int(least.sum()),
-            units.q * share * room,
-            (scale, units.q, [[*of, paid.numerator, paid.denominator]] if multiplier else []),
-        )
-
-    def bound(self, cost: int) -> int:
-        """Return what trees that keep the rate cost at least, in 1/q losses, where none has a lower
-        Lagrangian cost than ``cost``.
-        """
-        return math.ceil((cost + self.least - self.free) / self.scale)
-
-    def budget(self, cost: int) -> int:
-        """Return the Lagrangian cost, at most, of trees that keep the rate and cost at most
-        ``cost``, in 1/q losses.
-        """
-        return math.floor(self.scale * cost - self.least + self.free)
 
 
 @attrs.frozen(eq=False)
@@ -131,6 +69,19 @@ class Rates:
             decimal(most),
         )
 
+    def apart(self, group: int, other: int) -> np.ndarray:
+        """Return int64[objects], what each adds to the difference of two groups where its leaf says
+        yes: of their yes y and y', n' y − n y'.
+        """
+        apart: np.ndarray = (
+            self.held[:, group] * self.sizes[other] - self.held[:, other] * self.sizes[group]
+        )
+        return apart
+
+    def room(self, group: int, other: int) -> int:
+        """Return the most that a sum of such differences may be."""
+        return int(self.most * self.sizes[group] * self.sizes[other])
+
     def keeps(self, sums: Sequence[int]) -> bool:
         """Return whether a tree with these sums, one per group but the first, keeps the limit;
         exactly.
@@ -154,6 +105,98 @@ class Rates:
         )
         found: np.ndarray = np.ptp(rates, axis=1) <= float(self.most) + ROUNDING
         return found
+
+
+class Price(NamedTuple):
+    """Of a limit, for two groups of a rate.
+
+    multiplier : ≥ 0, in 1/q losses per unit of their difference, as ``Rates.apart`` has it.
+    """
+
+    rate: Rates
+    group: int
+    other: int
+    multiplier: Fraction
+
+
+def _scale_of(total: int, q: int) -> int:
+    """Return the parts of a loss, a power of two, where all objects cost ``total`` losses."""
+    most = min(FINEST, LARGEST // max(total, 1), SHOWN // max(q * total, 1))
+    return 1 << max(most.bit_length() - 1, 0)
+
+
+@attrs.frozen(eq=False)
+class LagrangianCost:
+    """The Lagrangian relaxation of rates, an additive cost that is never above that of a tree that
+    keeps them: scale · cost + q · Σ ⌊scale · Σ multiplier · differences / q⌋, less scale · Σ
+    multiplier · room, shifted.
+
+    cost : int64[objects, answers], in losses · scale.
+    p, q : of a leaf and a loss.
+    least : what all trees cost besides, and free : what such trees cost more than their own, in
+        their unit.
+    name : as a proof names it, see :mod:`arboretum.proof.constrained`.
+    """
+
+    cost: np.ndarray
+    p: int
+    q: int
+    scale: int
+    least: int
+    free: Fraction
+    name: tuple[Any, ...]
+
+    @staticmethod
+    def of_prices(found: TreeSet, prices: Sequence[Price]) -> LagrangianCost:
+        """Build the cost of limits that have a price; of none it is the plain cost.  A tree that
+        keeps a limit differs by its room at most, so that the least cost of all trees bounds those
+        from below.
+
+        found : the problem in integers; its ``merged`` has the objects.
+        """
+        weights, units = found.merged.weights, found.units
+        cost, scale = weights.max(axis=1, keepdims=True) - weights, 1
+        if prices:
+            shared = units.q * math.lcm(*(one.multiplier.denominator for one in prices))
+            yes = sum(
+                (
+                    int(shared * one.multiplier / units.q)
+                    * one.rate.apart(one.group, one.other).astype(object)
+                    for one in prices
+                ),
+                np.zeros(len(cost), object),
+            )
+            scale = _scale_of(int(cost.sum()) + int(np.abs(yes).sum()) // shared, units.q)
+            cost *= scale
+            # rounded down, which lowers the bound
+            cost[:, -1] += (scale * yes // shared).astype(np.int64)
+        least = cost.min(axis=1, keepdims=True)
+        rooms = (one.multiplier * one.rate.room(one.group, one.other) for one in prices)
+        named = [
+            [one.rate.number, one.group, one.other, *one.multiplier.as_integer_ratio()]
+            for one in prices
+        ]
+        return LagrangianCost(
+            cost - least,
+            scale * units.p,
+            units.q,
+            scale,
+            units.q * int(least.sum()),
+            scale * sum(rooms, Fraction()),
+            (scale, units.q, named),
+        )
+
+    def bound(self, cost: int) -> Fraction:
+        """Return what trees that keep the rates cost at least, in 1/q losses, where none has a
+        lower Lagrangian cost than ``cost``.
+        """
+        return (cost + self.least - self.free) / self.scale
+
+    def budget(self, cost: int) -> int:
+        """Return the Lagrangian cost, at most, of trees that keep the rates and cost at most
+        ``cost``, in 1/q losses.
+        """
+        return math.floor(self.scale * cost - self.least + self.free)
 
 
 def rates_of(

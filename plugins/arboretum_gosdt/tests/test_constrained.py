@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import attrs
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from test_proof import problem_from
 from tiny_tables import Held, limited, tiny_problem
 
 from arboretum.api import (
@@ -19,12 +22,14 @@ from arboretum.api import (
     Limits,
     Parts,
     Status,
+    sure,
 )
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, decimal
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.solvers.constrained import Constrained
+from arboretum_gosdt.solvers import constrained
+from arboretum_gosdt.solvers.constrained import Constrained, ConstrainedSearch
 
 
 class TestConformance(SolverSuite):
@@ -289,3 +294,84 @@ def test_an_interrupt_leaves_a_tree_that_keeps_its_promise_and_a_bound():
 
     stopped = solver.solve(problem, Context(progress=stop))
     assert whole.status is Status.optimal and stopped.lower_bound <= whole.value <= stopped.value
+
+
+def drawn_rates(seed):
+    """Few columns, of which all trees can be gone through, with two or three groups."""
+    rng = np.random.default_rng([seed, 79])
+    x = rng.integers(0, 2, (40, 3))
+    y = np.where(rng.random(40) < 0.15, rng.integers(0, 2, 40), x[:, 0] | (x[:, 1] & x[:, 2]))
+    problem = problem_from(x, y, Accuracy(lam=0.01))
+    codes = np.where(rng.random(40) < 0.4, rng.integers(0, 2, 40), x[:, 0]) + x[:, 1] * (seed % 2)
+    column = Column("group", ColumnKind.categorical, codes.astype(np.int32), tuple("abc"))
+    table = problem.objects.table
+    table = attrs.evolve(table, columns=(*table.columns, column))
+    problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, table=table))
+    fields = {
+        "sensitive": "group",
+        "parity": float(rng.choice([0.0, 0.1, 0.3])),
+        "opportunity": float(rng.choice([0.1, 0.3, 1.0])),
+    }
+    return limited(problem, stopping=(Held(Limits(max_depth=2)),)), fields
+
+
+def best_of_duals(problem, search):
+    """The maximum of the least Lagrangian cost over all multipliers, in losses: a linear program
+    with a plane for every tree with every answer.
+    """
+    units, costs, over = search.found.units, {}, []
+    pairs = [
+        (one, g, h)
+        for one in search.rates
+        for g, h in itertools.permutations(range(len(one.sizes)), 2)
+    ]
+    for tree in all_labelled(problem, 2, 1):
+        for answers in itertools.product(range(2), repeat=len(tree)):
+            cost = units.p * len(tree)
+            says = np.zeros(problem.objects.n_objects, int)
+            for (rows, _), answer in zip(tree, answers, strict=True):
+                says[list(rows)] = answer
+            merged = says[search.first]
+            cost += int(search.cost[np.arange(len(merged)), merged].sum())
+            sums = tuple(int(one.apart(g, h)[merged == 1].sum()) for one, g, h in pairs)
+            costs[sums] = min(cost, costs.get(sums, cost))
+    over = [
+        [
+            (total - one.room(g, h)) / one.sizes[g] / one.sizes[h]
+            for total, (one, g, h) in zip(sums, pairs, strict=True)
+        ]
+        for sums in costs
+    ]
+    found = linprog(
+        [0.0] * len(pairs) + [-1.0],
+        A_ub=np.column_stack([-np.array(over), np.ones(len(over))]),
+        b_ub=np.array(list(costs.values()), float) / units.q,
+        bounds=[(0, 1e6)] * len(pairs) + [(None, None)],
+    )
+    return -float(found.fun)
+
+
+def test_multipliers_bound_as_well_as_a_program_of_all_trees(monkeypatch):
+    """The best of all bounds that multipliers give, but for what is rounded; never more."""
+    monkeypatch.setattr(constrained, "NEAR", 0.0)
+    tried = several = 0
+    for seed in range(tries(120)):
+        problem, fields = drawn_rates(seed)
+        try:
+            search = ConstrainedSearch(Constrained(**fields), problem, Context())
+        except CapabilityError:
+            continue
+        search.report = lambda: None
+        plain = sure(search.found.chosen).search
+        plain.run(None, None, lambda *_: None)
+        search.least = search.plain = plain.upper - search.found.equivalent_cost
+        best = search._best_lagrangian()
+        if best is None:
+            continue
+        truth = best_of_duals(problem, search)
+        q, room = search.found.units.q, len(search.cost) / best.scale
+        # the least costs are rounded up to a whole one
+        assert search.least <= math.ceil(q * truth - 1e-6), seed
+        assert search.least >= min(q * (truth - room - 1e-6), search.cost_of_best), seed
+        tried, several = tried + 1, several + (len(best.name[2]) > 1)
+    assert tried > tries(120) / 2 and several > tries(120) / 5

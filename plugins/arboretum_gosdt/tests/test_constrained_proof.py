@@ -29,6 +29,7 @@ from arboretum.testing.effort import tries
 from arboretum.testing.tables import bare_objects
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 from arboretum_gosdt.problem.ranked import FScore
+from arboretum_gosdt.solvers import constraints
 from arboretum_gosdt.solvers.constrained import Constrained, ConstrainedSearch
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
@@ -138,17 +139,37 @@ def larger(seed, n=80, columns=5, lam=0.01, mu=0.0, **fields):
 RATED = {"sensitive": "group", "parity": 0.1, "opportunity": 0.3}
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """A proof with a multiplier that needs its fronts."""
-    path = tmp_path_factory.mktemp("proofs") / "proof"
+def with_multipliers(path, fitting, **fields):
+    """A proof that needs its fronts, with a line of as many multipliers as is fitting."""
     for seed in range(40):
-        found, problem = proven(larger(seed), path, **RATED)
+        found, problem = proven(larger(seed), path, **fields)
         proof = read(path)
-        if proof.end["fronts"] >= 0 and proof.n_records > 50 and proof.end["lines"][0][2]:
+        line = proof.end["lines"][0]
+        if proof.end["fronts"] >= 0 and proof.n_records > 50 and fitting(len(line[2])):
             assert check(proof, problem).lower_bound == pytest.approx(found.value)
             return problem, proof
     raise AssertionError("no table of these leaves trees to its fronts")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A proof with a multiplier."""
+    path = tmp_path_factory.mktemp("proofs") / "proof"
+    return with_multipliers(path, lambda n: n == 1, **RATED)
+
+
+SEVERAL = {
+    "two rates": RATED | {"opportunity": 0.05},
+    "three groups": {"sensitive": "three", "parity": 0.1},
+    "both": RATED | {"sensitive": "three", "opportunity": 0.05},
+}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A proof with more than one multiplier in a line."""
+    path = tmp_path_factory.mktemp("proofs") / "proof"
+    return with_multipliers(path, lambda n: n > 1, **SEVERAL["both"])
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +191,7 @@ def asked(problem, **fields):
     return limited(problem, solver=attrs.evolve(problem.parts.solver, **fields))
 
 
-@pytest.mark.parametrize("which", ["written", "ordered"])
+@pytest.mark.parametrize("which", ["written", "several", "ordered"])
 def test_a_bound_that_is_raised_by_one_is_refused(which, request):
     problem, proof = request.getfixturevalue(which)
     for changed in ({}, {"tree": None, "value": None}, {"fronts": -1, "tree": None}):
@@ -232,6 +253,37 @@ def test_other_multipliers_than_those_of_the_records_are_refused(written):
             check(refused, problem)
 
 
+@pytest.mark.parametrize("which", SEVERAL)
+def test_a_line_of_other_multipliers_than_its_records_is_refused(which, tmp_path):
+    """Each one is left out, turned, given to the other rate, to other groups, or changed."""
+    problem, proof = with_multipliers(tmp_path / "proof", lambda n: n > 1, **SEVERAL[which])
+    scale, grain, listed, count = proof.end["lines"][0]
+    raised = with_end(proof, bound=proof.end["bound"] + 1, tree=None, value=None)
+    with pytest.raises(VerificationError, match="but its records show"):
+        check(raised, problem)
+    for k, (rate, g, h, number, divisor) in enumerate(listed):
+        others = [
+            [],
+            [[rate, h, g, number, divisor]],
+            [[rate, g, h, 2 * number, divisor]],
+            [[rate, g, h, number, 2 * divisor]],
+            [[1 - rate, g, h, number, divisor]],
+            [[rate, g, h, number, divisor]] * 2,
+        ]
+        if which != "two rates":
+            others += [[[rate, g, ({0, 1, 2} - {g, h}).pop(), number, divisor]]]
+        for other in others:
+            line = [scale, grain, [*listed[:k], *other, *listed[k + 1 :]], count]
+            for fronts in (-1, 0):
+                with pytest.raises(VerificationError):
+                    check(with_end(proof, lines=[line], fronts=fronts), problem)
+    # the same multipliers in another order, or in two parts, are the same line
+    rate, g, h, number, divisor = listed[0]
+    parts = [[rate, g, h, number, 2 * divisor]] * 2
+    same = [scale, grain, [*listed[1:], *parts], count]
+    assert check(with_end(proof, lines=[same]), problem).value is not None
+
+
 def test_the_proof_of_other_constraints_is_refused(written, ordered):
     problem, proof = written
     for fields in (
@@ -283,7 +335,11 @@ def tree_of_no_constraint(problem):
 
 @pytest.mark.parametrize(
     ("which", "said"),
-    [("written", "parity is 0.1, and its rates differ by"), ("ordered", "is not monotone beside")],
+    [
+        ("written", "parity is 0.1, and its rates differ by"),
+        ("several", "and its rates differ by"),
+        ("ordered", "is not monotone beside"),
+    ],
 )
 def test_a_tree_that_breaks_a_limit_is_refused(which, said, request):
     problem, proof = request.getfixturevalue(which)
@@ -328,7 +384,7 @@ def with_bound(proof, number, bound):
     return attrs.evolve(proof, words=words)
 
 
-@pytest.mark.parametrize("which", ["written", "ordered"])
+@pytest.mark.parametrize("which", ["written", "several", "ordered"])
 def test_records_that_do_not_follow_are_refused(which, request):
     problem, proof = request.getfixturevalue(which)
     step, needed = max(1, proof.n_records // 40), 0
@@ -367,6 +423,22 @@ def test_three_groups_and_two_rates_take_several_multipliers(seed, tmp_path):
         assert rules.root_bound((-1, -1)) == cost
         shown.append(rules.bound_of(0))
     assert max(shown) <= cost
+
+
+@pytest.mark.parametrize("which", SEVERAL)
+def test_a_price_of_many_digits_is_proven_with_what_parts_are_left(which, tmp_path, monkeypatch):
+    """λ makes whole costs large, so that a loss has few parts, or one; numbers stay below 2^53."""
+    for seed in range(tries(6)):
+        values = []
+        for most in (1 << 51, 1):
+            monkeypatch.setattr(constraints, "SHOWN", most)
+            problem = larger(seed, n=40, columns=4, lam=0.0123456789012)
+            found, problem = proven(problem, tmp_path / "proof", **SEVERAL[which])
+            assert not found.notes
+            accepted = check(read(tmp_path / "proof"), problem)
+            assert accepted.lower_bound == pytest.approx(found.value) == accepted.value
+            values.append(found.value)
+        assert values[0] == values[1]
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["everywhere", "on one side"])
