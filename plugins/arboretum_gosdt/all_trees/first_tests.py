@@ -21,7 +21,8 @@ MOST = (1 << 31) - 2
 
 @attrs.frozen(eq=False)
 class FirstTests:
-    """least : what the best tree costs; first : int64[tests], what trees cost at least that ask
+    """nodes : the best tree, int64[nodes, 4], as searches tell it; () where it is not known.
+    least : what the best tree costs; first : int64[tests], what trees cost at least that ask
     each first; sides : int64[2, tests], what the sides of outcome 1 and 0 cost, −1 where that is
     not known.
     """
@@ -29,6 +30,7 @@ class FirstTests:
     least: int
     first: np.ndarray
     sides: np.ndarray
+    nodes: np.ndarray = np.empty((0, 4), np.int64)
 
 
 @attrs.frozen(eq=False)
@@ -89,8 +91,48 @@ class Thresholds:
             least = search.upper + self.p
             if margin:
                 first, sides = search.bounds_of_cuts()
-                return FirstTests(least, first + self.p, np.where(sides < 0, sides, sides + self.p))
+                sides = np.where(sides < 0, sides, sides + self.p)
+                nodes = search.tree()[:, [0, 1, 3, 2]]  # what is above a cut has outcome 1
+                inner, behind = nodes[:, 0] >= 0, np.cumsum([0, *search.highest])
+                nodes[inner, 0] = behind[nodes[inner, 0]] + nodes[inner, 1]
+                nodes[:, 1] = 0
+                return FirstTests(least, first + self.p, sides, nodes)
             margin, depth = more(least) + 1, self.depth
+
+
+def bound_first_tests_of_set(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    p: int,
+    depth: int,
+    margin: int,
+    until: float | None = None,
+) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] | None:
+    """Return of every column the numbers of the thresholds that divide some objects, what trees
+    cost at least that ask each first, and int64[2, thresholds], what both sides cost where that is
+    less than ``margin`` more than the best tree, else −1; None where seconds run out, or where a
+    leaf is the best tree of any.
+
+    codes : int32[objects, columns]: threshold k has outcome 1 where code > k.
+    weights : int64[objects, answers], what an answer saves; p, depth : as of :class:`Thresholds`.
+    """
+    distinct = [np.unique(one, return_inverse=True) for one in codes.T]
+    ranks = np.column_stack([rank for _, rank in distinct])
+    search = IntervalSearch(ranks, weights, depth, p, margin)
+    if search.plain or search.run(until, None, _say_nothing):
+        return None
+    bounds, sides = search.bounds_of_cuts()
+    tests, first, costs, begin = [], [], [], 0
+    for values, _ in distinct:
+        # thresholds between two values divide the objects alike
+        end = begin + len(values) - 1
+        times = np.diff(values)
+        tests.append(np.arange(values[0], values[-1]))
+        first.append(np.repeat(bounds[begin:end] + p, times))
+        known = sides[:, begin:end]
+        costs.append(np.repeat(np.where(known < 0, known, known + p), times, axis=1))
+        begin = end
+    return tests, first, costs
 
 
 def _say_nothing(lower: int, upper: int) -> None:

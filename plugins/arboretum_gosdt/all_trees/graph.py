@@ -13,6 +13,8 @@ level of a set; i and j, places of tests there; and side, ONE or REST)::
     for n = number of objects … 1, while a set s of n objects waits:
         take s: push it at level 0, its limit B(s)                               (take_next_set)
         while the stack is not empty, with t the set on top:
+            if t is s, has three levels or more, and its tests are thresholds: let the search over
+                intervals of cuts bound its first tests                    (NEED_BOUNDS)
             if t is new: bound the sides of its tests by pairs and by the memo
                                                                           (bound_sides_of_tests)
             limit = B(s) if t is s, else min(budget of t, ub(t) − 1)
@@ -109,8 +111,8 @@ class GraphTable(NamedTuple):
         which of its binary digits each is.
     price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
-    first : int64[tests], what trees cost at least that ask them first.
-    sides : int64[2, tests], what their sides cost, of all objects, −1 where that is not known.
+    first : int64[tests], what trees cost at least that ask them first, of the set at level 0.
+    sides : int64[2, tests], what their sides cost, −1 where that is not known.
     turn : int64[tests], the tests in the order in which their pairs are counted.
     """
 
@@ -252,6 +254,7 @@ class Graph(NamedTuple):
 SET = np.dtype(
     [
         ("most", "i8"),  # what its trees may cost
+        ("least", "i8"),  # what the best one costs
         ("alone", "i8"),  # cost of a leaf
         ("several", "i8"),  # of its other trees, at least
         ("depth", "i8"),  # tests that may follow
@@ -313,8 +316,12 @@ STATE = np.dtype(
         ("objects", "i8"),  # of the sets that are taken now
         ("every", np.bool_),  # whether all trees within the budget are asked for, or the least cost
         ("least", "i8"),  # the least cost, where that was asked for
+        ("asks", "i8"),  # sets of more levels have their first tests bounded from outside
+        ("given", np.bool_),  # whether ``first`` and ``sides`` are those of the set at level 0
     ]
 )
+NEED_BOUNDS = 4
+"""What a slice returns, too: ``first`` and ``sides`` of the set at level 0 are to be written."""
 
 
 @inner
@@ -383,6 +390,7 @@ def place_in_graph(table, levels, scratch, memo, graph, state, i, side, most):
         write_bits_of_side(table, levels, scratch, i, side, graph.bits[at])
         new = graph.set[at]
         new.most = most
+        new.least = levels.low[0, side, i]
         new.alone = levels.leaf[0, side, i]
         new.several = 0
         new.depth = depth
@@ -531,11 +539,12 @@ def write_stumps(table, levels, scratch, memo, graph, state):
 
 @jit(borrow=True, whole=True)
 def search(table, levels, scratch, memo, graph, state, work, most):
-    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or
-    TOO_LONG where the next set alone takes ``most``.
+    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM, PAUSED or
+    NEED_BOUNDS, or TOO_LONG where the next set alone takes ``most``.
 
     table : GraphTable; levels, scratch, memo, graph, state : written; another call with the same
-        arrays (or longer ones) goes on where this one stopped.
+        arrays (or longer ones) goes on where this one stopped; after NEED_BOUNDS once
+        ``state.given`` is true.
     Where ``state.every`` is False it ends with the least cost of the first set, ``state.least``.
     """
     tests = table.price.shape[0]
@@ -560,6 +569,8 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 return NEED_ROOM
             if work < 0:
                 return PAUSED
+            if d == 0 and node.every and node.depth > state.asks and not state.given:
+                return NEED_BOUNDS
             # of many tests few rows of pairs are counted: an eighth, say
             row = n * table.codes.shape[1] + 3 * tests
             row = row if table.numbers.coded else (n // 64 + 1) * (tests + 64) // 2
@@ -572,7 +583,8 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 state.level = -1
                 continue
             work -= 1000 + step
-            bound_sides_of_tests(table, levels, scratch, d)
+            bound_sides_of_tests(table, levels, scratch, d, d == 0 and state.given)
+            state.given = state.given and d > 0
         if node.child == AGAIN:
             node.child = -1
             bound_all_by_pairs(table, levels, scratch, d)

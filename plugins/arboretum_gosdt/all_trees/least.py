@@ -52,14 +52,14 @@ class LeastSearch:
         self._more, self._bound = more, bound
         self.all_trees: AllTrees | None = None
         self._other: Any = None
-        self._cost = leaf
+        self._cost, self._proven = leaf, False
         self._nodes = np.array([(-1, 0, -1, -1)])
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
     ) -> str:
         """Go on until the least cost is proven (""), or "seconds" or "bytes" run out."""
-        if self._other is None and self.all_trees is None:
+        if self._other is None and not self._proven:
             now = time.monotonic()
             if self._find(None if until is None else now + SHARE * (until - now)):
                 self._other = self._make_other()
@@ -71,6 +71,8 @@ class LeastSearch:
     def _find(self, until: float | None) -> str:
         """Find the least cost and a tree of it; returns what ran out, or ""."""
         known = self._bound(until)
+        if known is not None:  # to find all trees may take longer, and is not waited for
+            self._cost, self._nodes, self._proven = known.least, known.nodes, True
         try:
             if known is None:
                 found = self._make(self._cost, None)
@@ -79,15 +81,15 @@ class LeastSearch:
                 least = found.least_cost
                 found.restart(self._budget(least))
             else:
-                least = known.least
-                found = self._make(self._budget(least), known)
+                self.all_trees = self._make(self._budget(known.least), known)
+                return ""
         except BudgetError:
-            return "bytes"
+            return "" if self._proven else "bytes"
         if ended := found.run(until):
             return ended
         self._cost = least
         first = next(iter(found.trees(found.count_trees_of_sets())))
-        self._nodes, self.all_trees = nodes_of_preorder(first.tolist()), found
+        self._nodes, self.all_trees, self._proven = nodes_of_preorder(first.tolist()), found, True
         return ""
 
     def _budget(self, least: int) -> int:
@@ -99,7 +101,7 @@ class LeastSearch:
         """The proven bound: no tree costs less."""
         if self._other is not None:
             return int(self._other.lower)
-        return self._constant + (0 if self.all_trees is None else self._cost)
+        return self._constant + (self._cost if self._proven else 0)
 
     @property
     def upper(self) -> int:

@@ -51,13 +51,14 @@ NEVER = np.int64(1) << 60
 
 
 @jit(borrow=True)
-def bound_sides_of_tests(table, levels, scratch, d):
+def bound_sides_of_tests(table, levels, scratch, d, given):
     """Bound the least cost of both sides of every test of a set: by leaves, by pairs of tests, and
     by one another.
 
     The node of level d, its objects and its bits must be there; all other arrays
         of the level are written, and ``scratch``.  ``node.width`` is 0 where the set must be a
         leaf.
+    given : whether ``first`` and ``sides`` of the table are the set's.
     """
     node = levels.node[d]
     n_answers, p, q = table.excess.shape[1], table.numbers.p, table.numbers.q
@@ -72,16 +73,15 @@ def bound_sides_of_tests(table, levels, scratch, d):
         return
     node.width = m
     depth, mass = depth_below(node.depth), total[n_answers + MASS]
-    whole_table = levels.first[d + 1] - levels.first[d] == table.excess.shape[0]
     for i in range(m):
         f = levels.test[d, i]
         levels.test_cost[d, i] = table.price[f] * mass
-        levels.known_bound[d, i] = table.first[f] if whole_table else 0
+        levels.known_bound[d, i] = table.first[f] if given else 0
     levels.keyed[d, :m] = False
     levels.paired[d, :m] = False
     bound_by_leaves(table, levels, d, ONE, depth)
     bound_by_leaves(table, levels, d, REST, depth)
-    if whole_table:
+    if given:
         take_known_sides(table, levels, d)
     refresh_bounds(levels, d)
     bound_all_by_pairs(table, levels, scratch, d)
@@ -89,7 +89,7 @@ def bound_sides_of_tests(table, levels, scratch, d):
 
 @inner
 def take_known_sides(table, levels, d):
-    """Take what is known of the sides of the tests of all objects."""
+    """Take what is known of the sides of the tests of the set."""
     for side in range(2):
         known, low, high = table.sides[side], levels.low[d, side], levels.high[d, side]
         for i in range(levels.node[d].width):

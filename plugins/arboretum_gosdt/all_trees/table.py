@@ -194,8 +194,8 @@ def make_table(
             [(p, q, least if least > 1 else 0, free, coded, packed, similar)],
             np.dtype((np.record, NUMBERS)),
         )[0],
-        first=bounds.first,
-        sides=bounds.sides,
+        first=bounds.first.copy(),
+        sides=bounds.sides.copy(),
         turn=_middle_first(table.column, tests),
     )
     return Ordered(found, order)

@@ -325,9 +325,8 @@ class TreeSet:
         most, search = least - self.equivalent_cost + more, sure(self.chosen).search
         if isinstance(search, LeastSearch) and search.all_trees is not None:
             self.all_trees = search.all_trees
-            if self.all_trees.finished_for(most):
-                return ""
-            self.all_trees.restart(most)
+            if not self.all_trees.asked_for(most):
+                self.all_trees.restart(most)
         else:
             self.all_trees = _all_trees(
                 self.of, self.merged, most, self.context, self._known_bounds()
@@ -570,7 +569,8 @@ def search_by_sides(
             return None
         # each object's own share of the constant is not told apart
         sides = np.full_like(found.sides, -1) if constant else found.sides
-        return FirstTests(found.least - constant, found.first - constant, sides)
+        least, first = found.least - constant, found.first - constant
+        return FirstTests(least, first, sides, found.nodes)
 
     def make(budget: int, known: FirstTests | None) -> AllTrees:
         return _all_trees(of, merged, budget, context, columns=columns, bounds=known)

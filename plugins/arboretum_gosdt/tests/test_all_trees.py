@@ -152,8 +152,8 @@ def test_counts_on_more_objects_and_tests_than_a_word_holds_are_those_of_all_tre
             assert all_trees.find_least() == ""
             assert all_trees.least_cost == best
             all_trees.restart(most)
-            assert not all_trees.finished_for(most)
-        assert all_trees.run() == "" and all_trees.finished_for(most)
+            assert all_trees.asked_for(most) and not all_trees.asked_for(most + 1)
+        assert all_trees.run() == "" and all_trees.asked_for(most)
         counted = all_trees.count_trees_of_sets()
         costs, counts = all_trees.costs_and_counts(counted)
         assert dict(zip(costs.tolist(), counts, strict=True)) == expected
