@@ -189,12 +189,14 @@ def monotone_losses(
         return f"loss(fp={fp[i]:g}, fn={fn[j]:g}) = {losses[i, j]:g}"
 
     way_out = "let it grow with both, or choose another objective"
-    for i, j in np.argwhere(~np.isfinite(losses))[:1].tolist():
+    fine = np.isfinite(losses)
+    for i, j in [] if fine.all() else np.argwhere(~fine)[:1].tolist():
         raise CapabilityError(
             f"objective {objective.name}: {said(i, j)} must be a number; {way_out}"
         )
     for axis in (0, 1):
-        for i, j in np.argwhere(np.diff(losses, axis=axis) < -LOSS_ROUNDING)[:1].tolist():
+        falls = np.diff(losses, axis=axis) < -LOSS_ROUNDING
+        for i, j in np.argwhere(falls)[:1].tolist() if falls.any() else []:
             more = said(i + 1 - axis, j + axis)
             raise CapabilityError(
                 f"objective {objective.name} is not monotone: {said(i, j)} is greater than "

@@ -132,6 +132,7 @@ class MonotoneLoss:
         self._seen = 0  # trees of so many leaves have been gone through
         self.lines: dict[Line, int] = {}
         self._last_region: tuple[float, Any] = (math.nan, None)
+        self._last_room: tuple[float, Any] = (math.nan, None)
         self._widest: list[float] = []
 
     @property
@@ -232,7 +233,7 @@ class MonotoneLoss:
         best : leaves of a tree.
         """
         region = self._region_below(value)
-        room = region.room_below(self.lines)
+        room = self._room_below(value)
         steps = np.flatnonzero(room.ravel() >= 0)
         self._widest.append(float(room.max(initial=-1.0)))
         if self._widest[-1] < ENOUGH or (
@@ -302,6 +303,7 @@ class MonotoneLoss:
         leaves : of the tree that costs so much; not used.
         """
         self.lines[line] = max(least, self.lines.get(line, 0))
+        self._last_room = math.nan, None
 
     def lower_bound(self, value: float) -> float:
         """Return a bound that no tree's value is below; at most ``value``.
@@ -317,15 +319,20 @@ class MonotoneLoss:
         found = float(some.min(initial=math.inf))
         return value if found >= value - ROUNDING else max(0.0, found)
 
-    def _may_hold_trees(self, value: float) -> np.ndarray:
-        """Return bool[counts, steps]: where trees better than ``value`` may lie."""
-        return self._region_below(value).room_below(self.lines) >= 0
+    def _room_below(self, value: float) -> np.ndarray:
+        """Return ``StepRegion.room_below`` of trees better than ``value``, by all lines; that of
+        the last value is kept until a line is searched.
+        """
+        if self._last_room[0] != value:
+            self._last_room = value, self._region_below(value).room_below(self.lines)
+        found: np.ndarray = self._last_room[1]
+        return found
 
     def tightest_room(self, value: float) -> Room:
         """Return the searched line that leaves the least room to trees whose value is below
         ``value``; negative room: no such tree exists.
         """
-        region, left = self._region_below(value), self._may_hold_trees(value)
+        region, left = self._region_below(value), self._room_below(value) >= 0
         if not self.lines:  # a leaf costs so much that nothing was left before any line
             return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
         most = {line: int(region.greatest_costs(line)[left].max(initial=-1)) for line in self.lines}

@@ -35,14 +35,16 @@ def count_by_group(problem: Problem, tests: Tests, merged: Merged) -> Counted | 
         return None
     weight = merged.mass[:, None] - merged.costs
     first = np.arange(labels) == 0  # rows and losses count once
+    held = (
+        np.tile(np.arange(labels, dtype=objects.label.dtype), groups),
+        weight.ravel().astype(np.float64),
+        (merged.rows[:, None] * first).ravel(),
+    )
+    for one in held:  # as the objects' own, or the kernel would be compiled once more
+        one.setflags(write=False)
     return Counted(
         np.ascontiguousarray(np.repeat(tests.codes[:, merged.first], labels, axis=1)),
-        (
-            np.tile(np.arange(labels, dtype=objects.label.dtype), groups),
-            weight.ravel().astype(np.float64),
-            (merged.rows[:, None] * first).ravel(),
-            (merged.costs[:, None] * first[:, None]).reshape(-1, labels),
-        ),
+        (*held, (merged.costs[:, None] * first[:, None]).reshape(-1, labels)),
     )
 
 
@@ -121,8 +123,8 @@ def build_labelled_tree(
     marked = np.array(nodes)
     marked[~inner, 1] = [answer for test, answer in best if test < 0]
     tree, said = build_tree(problem, tests, units, nodes, idle=True), two_way_order(marked)
-    said = np.where((said[:, 0] < 0) & (said[:, 1] >= 0), said[:, 1], -1)
-    return attrs.evolve(tree, label=np.where(said >= 0, said, tree.label))
+    label = np.where((said[:, 0] < 0) & (said[:, 1] >= 0), said[:, 1], tree.label)
+    return tree if (label == tree.label).all() else attrs.evolve(tree, label=label)
 
 
 def build_tree_of_numbers(

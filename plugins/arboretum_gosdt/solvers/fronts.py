@@ -231,12 +231,21 @@ class NonDominatedSearch:
         total = self.class_weights.sum(axis=0)[None]
         self.upper, answers = self.loss.value_of_leaves(total)
         self.best, self.leaves = [(-1, int(answers[0]))], total
-        self.bound, self.subproblems = 0.0, 0
+        self.bound, self.subproblems, self.proven = 0.0, 0, False
         self.searches: dict[Any, Any] = {}
         self.remembered: dict[Any, Any] = {}
 
     def run(self, context: Context, report: Callable[..., None]) -> str:
         """Search until the optimum is proven, "", or a budget ends it ("seconds", "bytes").
+
+        report : called without arguments where ``lower`` or ``upper`` may have changed.
+        """
+        ended = self._run(context, report)
+        self.proven = not ended
+        return ended
+
+    def _run(self, context: Context, report: Callable[..., None]) -> str:
+        """Search as ``run`` says.
 
         report : called without arguments where ``lower`` or ``upper`` may have changed.
         Trees of few leaves are tried first, then additive costs are minimised, then all trees below
@@ -276,6 +285,8 @@ class NonDominatedSearch:
     @property
     def lower(self) -> float:
         """The proven bound, of additive costs and of the trees that were gone through."""
+        if self.proven:
+            return self.upper
         return max(self.bound, self.loss.lower_bound(self.upper))
 
     def _minimise_costs(self) -> str:

@@ -126,8 +126,12 @@ class Path:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
+        from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_gosdt.all_trees.enumeration import load_kernels
+        from arboretum_gosdt.sparse.tree import enter_bounds_between_prices
 
+        memo = MemoArrays({"lower": np.int64, "upper": np.int64, "test": np.int32}, 1).values()
+        enter_bounds_between_prices(memo[:2], memo[:2], np.array([[1, 1], [3, 1], [2, 1]]), memo)
         best_tree_of_each_shape(np.zeros((1, 1), np.uint8), np.ones((1, 2), np.int64))
         if self.exact:
             load_kernels()

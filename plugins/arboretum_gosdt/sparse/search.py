@@ -520,14 +520,18 @@ class SparseSearch:
             hurry,
         )
 
-    def memo_for_proof(self) -> tuple[Any, ...]:
-        """Return the memo as :class:`arboretum.api.Memo` has it."""
+    def _words_of_rows(self) -> np.ndarray:
+        """Return uint64[rows, 2], of the rows' fingerprints."""
         words = np.zeros((len(self.subproblem.bits), 2), np.uint64)
         sum_words_of_rows(self._virtual, self._random, words)
+        return words
+
+    def memo_for_proof(self) -> tuple[Any, ...]:
+        """Return the memo as :class:`arboretum.api.Memo` has it."""
         turn = int(DEPTH_KEY)
         return (
             self.subproblem.feature_matrix(),
-            words,
+            self._words_of_rows(),
             self._memo["slots"],
             self._memo["lower"],
             turn,
@@ -555,7 +559,7 @@ class SparseSearch:
         )  # as ``expand`` has it
         with self.moved_by(until):
             run_slices(self._run_slice, lambda: self.make_room(memory_bytes), until, report)
-        words, slots = self.memo_for_proof()[1:3]
+        words, slots = self._words_of_rows(), self._memo["slots"]
         end, (levels, memo, _) = int(self._state["known"]), self.kernel_arguments()
         n, stride = (
             levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
@@ -623,7 +627,7 @@ class SparseSearch:
         self._state.known = enter_proof_records(
             subproblem.bits,
             subproblem.weights,
-            self.memo_for_proof()[1],
+            self._words_of_rows(),
             words,
             start,
             *self._memo.values(),
