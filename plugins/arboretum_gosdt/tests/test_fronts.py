@@ -203,6 +203,24 @@ def test_the_value_of_a_tree_is_to_the_bit_what_the_search_counts(kind):
     assert tried > 100
 
 
+def test_who_runs_out_of_time_proves_no_more_than_there_is(monkeypatch):
+    worse = 0
+    for seed in range(12):
+        problem = limited(
+            tiny_problem(seed, n_rows=40, n_columns=4), objective=OBJECTIVES[0](lam=0.005)
+        )
+        if len(np.unique(problem.objects.label)) != 2 or problem.objects.n_classes != 2:
+            continue
+        whole = NonDominated().solve(problem, Context())
+        with monkeypatch.context() as patch:
+            patch.setattr(NonDominatedSearch, "_minimise_costs", lambda self: "seconds")
+            found = NonDominated().solve(problem, Context())
+        assert whole.lower_bound == whole.value
+        assert found.lower_bound <= whole.value + 1e-9
+        worse += found.value > whole.value + 1e-6
+    assert worse
+
+
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
 def test_trees_below_a_value_cost_no_more_than_is_said(kind):
     tried, seeds = 0, range(max(16, tries(40)))  # of a dozen few have two classes
@@ -231,6 +249,11 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                     for says in itertools.product(range(2), repeat=len(tree))
                 ),
             )
+            if not loss.curves:  # what was kept for ``next_cost`` is of one line less
+                below = values[worst] + 0.01
+                np.testing.assert_array_equal(
+                    loss._room_below(below), loss._region_below(below).room_below(loss.lines)
+                )
             assert loss.lower_bound(9.0) <= min(values) + 1e-8
             for value in values:
                 chosen, most, room = loss.tightest_room(value + 1e-6)
