@@ -124,7 +124,7 @@ def test_so_have_tables_of_more_rows_than_a_word_has_bits(families, rule):
     assert graph.leaves == len(every) - len(inner)
 
 
-def test_arrays_that_grow_and_a_clock_that_is_looked_at_often_change_nothing(monkeypatch):
+def test_arrays_that_grow_and_a_clock_that_is_root_cuts_often_change_nothing(monkeypatch):
     space = space_of(random_problem(2, 120, 5, families=[*Family, *Family][:5]))
     at_once = graphs.build_graph(space)
     monkeypatch.setattr(graphs, "SLICE", 0)

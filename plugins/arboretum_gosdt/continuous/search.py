@@ -289,6 +289,18 @@ class IntervalSearch:
         saved = sum(int(weights[side].sum(0).max(initial=0)) for side in (left, ~left))
         return self.price + int(weights.sum()) - saved
 
+    def root_cuts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return int64[cuts] twice, column and cut of those that were looked at first, and
+        int64[2, cuts], what the rows up to the cut, and the rest, lose at least.
+        """
+        if self.plan is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty((2, 0), np.int64)
+        nodes = self.state.nodes[: self.state.frames[0]["nodes"]]
+        inner = (nodes["cut"] >= 0) & (nodes["cut"] < np.array(self.highest)[nodes["column"]])
+        nodes = nodes[inner]
+        low = np.array([nodes["low_left"], nodes["low_right"]], np.int64)
+        return self.used[nodes["column"]], nodes["cut"].astype(np.int64), low
+
     def bounds_of_cuts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return int64[cuts], of the cuts of all used columns, ascending: what trees lose at least
         that begin with each; and int64[2, cuts]: what the rest, and the rows up to it, lose, where

@@ -101,10 +101,12 @@ def _write_proof(
     search = attempt.chosen.search
     tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
     memo = None
-    remembered = search.memo_for_proof() if hasattr(search, "memo_for_proof") else None
-    if remembered is not None:
+    if hasattr(search, "memo_for_proof"):
+        remembered = search.memo_for_proof()
         memo = Memo(*remembered)
         tests = name_tests(attempt, tests_of_features(attempt, remembered[0].shape[1]))
+    elif (sides := attempt.sides_of_cuts(context)) is not None:
+        memo, tests = Memo(*sides[0]), name_tests(attempt, sides[1])
     with ProofWriter(
         path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
     ) as log:

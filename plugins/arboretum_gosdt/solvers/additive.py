@@ -17,7 +17,15 @@ from arboretum.api import (
     TreeLimits,
     sure,
 )
-from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, units_of
+from arboretum_gosdt.problem.prepared import (
+    Merged,
+    Tests,
+    Units,
+    all_tests,
+    merge_equal_rows,
+    units_of,
+    unpack_bits,
+)
 from arboretum_gosdt.problem.trees import build_tree
 from arboretum_gosdt.solvers.choice import Chosen, Which, choose_search
 
@@ -76,6 +84,23 @@ class AdditiveSearch:
         """
         chosen = sure(self.chosen)
         return self.units.value(integer + self.units.q * chosen.base + chosen.leaf)
+
+    def sides_of_cuts(self, context: Context) -> tuple[tuple[Any, ...], list[int]] | None:
+        """Return what a search over intervals of cuts with a price of splits remembers, as
+        :class:`arboretum.api.Memo` has it, and the tests that divide the rows; None of another
+        search.
+        """
+        search: Any = sure(self.chosen).search
+        if not hasattr(search, "root_cuts") or not self.units.p:
+            return None
+        from arboretum_gosdt.continuous.remembered import sides_of_cuts
+        from arboretum_gosdt.sparse.loop import DEPTH_KEY
+        from arboretum_gosdt.sparse.node import UNLIMITED
+
+        merged = merge_equal_rows(self.problem, self.tests, self.units, context).prepared
+        has = unpack_bits(merged.bits, len(merged.tests)).astype(bool)
+        sides, turn = sides_of_cuts(search, int(DEPTH_KEY)), int(DEPTH_KEY)
+        return (has, *sides, turn, turn * int(UNLIMITED)), merged.tests.tolist()
 
     @property
     def subproblems(self) -> int:

@@ -111,8 +111,8 @@ def search_kind(
     """Return the search that is used where ``which`` is asked for: that one, or for ``auto`` the
     fastest that knows the limits.
 
-    with_memo : whether sets of rows are asked for afterwards, with their bounds, as by a proof:
-        where leaves have a price, the sparse search has them.
+    with_memo : whether sets of rows are asked for afterwards, with their bounds, as by a deep
+        proof: where leaves have a price, the sparse search has them.
     Raises CapabilityError where the one named does not know the limits.
     """
 
