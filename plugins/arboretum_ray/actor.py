@@ -22,6 +22,7 @@ from arboretum.api import (
     Sketch,
     StoreError,
     Table,
+    adds_exactly,
     rows_of_arrays,
 )
 from arboretum_ray.order import Span, add_up
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 Held = TypeVar("Held")
+Columns = Callable[[Table, np.ndarray], np.ndarray]
+"""Of rows' shares of the weight what they add to a criterion's own columns."""
 
 
 @attrs.frozen
@@ -53,12 +56,18 @@ class Moments:
 
 @attrs.frozen
 class Size:
-    """Of one part, coded: what a row store says of its rows."""
+    """Of one part, coded: what a row store says of its rows.
+
+    columns : Σ of the absolute values of the criterion's own columns; ∞ where sums of them round.
+    n_columns : of these.
+    """
 
     n_rows: int
     total_weight: float
     units: bool
     exact: bool
+    columns: float
+    n_columns: int
 
 
 @attrs.frozen(eq=False)
@@ -141,20 +150,65 @@ class RowActor:
 
     @on_node
     def code(
-        self, features: tuple[Feature, ...], shift: float, checksums: Sequence[int]
+        self,
+        features: tuple[Feature, ...],
+        shift: float,
+        checksums: Sequence[int],
+        columns: Columns | None,
+        total: float,
     ) -> list[Size]:
-        """Code all parts.   checksums : what the driver read of each; an actor that reads anything
-        else raises DataError.
-        """
-        self.stores = [
-            self._coded(part, features, shift, checksums[k])
-            for k, part in enumerate(self.parts, self.mine.first)
-        ]
-        return [Size(one.n_rows, one.total_weight, one.units, one.exact) for one in self.stores]
+        """Code all parts.
 
-    def _coded(
-        self, part: Part, features: tuple[Feature, ...], shift: float, wanted: int
-    ) -> CodedRows:
+        checksums : what the driver read of each; an actor that reads anything else raises
+            DataError.
+        columns : as of ``InParts``.   total : the weight of all rows.
+        """
+        sizes = []
+        self.stores = []
+        for k, part in enumerate(self.parts, self.mine.first):
+            table = self._read(part, checksums[k])
+            own = self._columns_of(table, part, columns, total)
+            store = self._coded(table, features, shift, own)
+            exact = adds_exactly(np.abs(own.ravel()))
+            added = float(np.abs(own).sum()) if exact else np.inf
+            sizes.append(
+                Size(
+                    store.n_rows,
+                    store.total_weight,
+                    store.units,
+                    store.exact,
+                    added,
+                    store.n_columns,
+                )
+            )
+            self.stores.append(store)
+        return sizes
+
+    def _columns_of(
+        self, table: Table, part: Part, columns: Columns | None, total: float
+    ) -> np.ndarray:
+        """float64[n, k], what rows add to the criterion's own columns; float64[0] for nothing."""
+        if columns is None:
+            return np.zeros(0)
+        bare = attrs.evolve(
+            self.schema,
+            columns=(),
+            target=table.target,
+            weights=table.weights,
+            roles=table.roles,
+        )
+        try:
+            found = columns(bare, table.row_weights() / total)
+        except DataError as error:
+            raise DataError(f"{part.name}: {error}") from error
+        if len(found) != table.n_rows:
+            raise DataError(
+                f"{part.name} has {table.n_rows} rows, and {len(found)} come of its columns"
+            )
+        return np.asarray(found, np.float64)
+
+    def _read(self, part: Part, wanted: int) -> Table:
+        """A part's table.  Raises DataError where its checksum is another."""
         table = part.load()
         target = table.target.codes if table.is_classification else table.target.values
         read = [*(column.values for column in table.columns), target]
@@ -167,15 +221,24 @@ class RowActor:
                 f"{part.name} holds other values here than where the run began; all nodes need "
                 "the same file"
             )
+        return table
+
+    def _coded(
+        self, table: Table, features: tuple[Feature, ...], shift: float, columns: np.ndarray
+    ) -> CodedRows:
+        classes = table.is_classification
+        target = table.target.codes if classes else table.target.values
         kind = np.uint8 if max(f.n_bins + f.has_missing for f in features) <= 256 else np.uint16
         codes = np.empty((len(features), table.n_rows), kind)
         for own, feature in zip(codes, features, strict=True):
             own[:] = feature.codes(table.column(feature.column))
         weight, n_classes = table.row_weights(), self.schema.n_classes
-        return rows_of_arrays(features, n_classes, codes, target, weight, shift)
+        return rows_of_arrays(features, n_classes, codes, target, weight, shift, columns=columns)
 
     def join(self) -> None:
-        """Take all parts as one from now on: their sums do not round, in whatever order."""
+        """Take all parts as one from now on: their sums do not round, in whatever order, or are
+        asked for in the order of rows.
+        """
         stores, first = self.stores, self.stores[0]
 
         def chunks() -> Iterator[Chunk]:
@@ -187,9 +250,10 @@ class RowActor:
             n_rows=sum(one.n_rows for one in stores),
             total_weight=sum(one.total_weight for one in stores),
             units=all(one.units for one in stores),
-            exact=True,
+            exact=all(one.exact for one in stores),
             shift=first.shift,
             chunks=chunks,
+            n_columns=max(one.n_columns for one in stores),
         )
         self.stores = [whole]
 
@@ -202,6 +266,18 @@ class RowActor:
     def tables(self, nodes: Sequence[int], units: bool) -> dict[Span, NodeTables]:
         """Their rows by bin."""
         return self._by_span(self.stores, lambda one: one.tables(nodes, units), NodeTables.add)
+
+    @on_node
+    def totals_after(self, nodes: Sequence[int], before: NodeTotals | None) -> NodeTotals:
+        """What they add up to with the rows before these, in the order of rows; once joined."""
+        return self.stores[0].totals(nodes, before)
+
+    @on_node
+    def tables_after(
+        self, nodes: Sequence[int], units: bool, before: NodeTables | None
+    ) -> NodeTables:
+        """The same by bin."""
+        return self.stores[0].tables(nodes, units, before)
 
     @on_node
     def split(self, splits: Sequence[NodeSplit]) -> None:

@@ -101,9 +101,10 @@ class ActorPool:
         self.changes.append(Question(name, words))
         return found
 
-    def start(self, question: Question) -> dict[int, list[Any]]:
-        """Ask all actors; their answers are waited for by :meth:`answers`."""
-        return {k: [question.to(actor, k)] for k, actor in enumerate(self.held)}
+    def start(self, question: Question, only: int | None = None) -> dict[int, list[Any]]:
+        """Ask all actors, or one; their answers are waited for by :meth:`answers`."""
+        asked = range(len(self.held)) if only is None else [only]
+        return {k: [question.to(self.held[k], k)] for k in asked}
 
     def answers(self, question: Question, calls: dict[int, list[Any]]) -> list[Any]:
         """What :meth:`start` has asked.  Raises StoreError where an actor is lost TRIES times more,
@@ -118,7 +119,7 @@ class ActorPool:
             ray.exceptions.WorkerCrashedError,
             ray.exceptions.OutOfMemoryError,
         )
-        n, found, errors = len(calls), dict[int, Any](), dict[int, Exception]()
+        found, errors, asked = dict[int, Any](), dict[int, Exception](), list(calls)
         for turn in range(TRIES + 1):
             errors = {}
             for k, refs in calls.items():
@@ -139,7 +140,7 @@ class ActorPool:
                 f"{question.name!r} ({reason(last)}); where memory is short, more actors hold "
                 "fewer rows each (rows.actors)"
             ) from last
-        return [found[k] for k in range(n)]
+        return [found[k] for k in asked]
 
     def _anew(self, k: int, question: Question) -> list[Any]:
         """Make an actor anew, and ask it all that the others were asked, and this.

@@ -66,6 +66,9 @@ class RayStore:
     """The store that growth asks.
 
     parts : all of them.
+    joined : each actor has its parts as one.
+    in_turn : sums round, and are those of rows in their order: each actor goes on from the sums of
+        the one before.
     levels : traffic of each level so far, the last one unfinished.
     """
 
@@ -77,15 +80,23 @@ class RayStore:
     exact: bool
     shift: float
     joined: bool
+    in_turn: bool
+    n_columns: int
     levels: list[Traffic] = attrs.field(factory=lambda: [Traffic()])
 
     def totals(self, nodes: Sequence[int]) -> NodeTotals:
         """What the rows of these nodes add up to."""
+        if self.in_turn:
+            totals: NodeTotals = self._ask_in_turn("totals_after", list(nodes))
+            return totals
         found: list[Mapping[Span, NodeTotals]] = self._ask("totals", list(nodes))
         return self._sum(found, NodeTotals.add)
 
     def tables(self, nodes: Sequence[int]) -> NodeTables:
         """Their rows by bin."""
+        if self.in_turn:
+            tables: NodeTables = self._ask_in_turn("tables_after", list(nodes), self.units)
+            return tables
         found: list[Mapping[Span, NodeTables]] = self._ask("tables", list(nodes), self.units)
         return self._sum(found, NodeTables.add)
 
@@ -106,6 +117,16 @@ class RayStore:
         self._weigh(words, found)
         return found
 
+    def _ask_in_turn(self, question: str, *words: Any) -> Any:
+        """The answer of the last actor, each of which is told that of the one before."""
+        found = None
+        for k in range(len(self.actors.spans)):
+            told = (*words, found)
+            asked = Question(question, told)
+            found = self.actors.answers(asked, self.actors.start(asked, k))[0]
+            self._weigh(told, [found])
+        return found
+
     def _weigh(self, words: tuple[Any, ...], found: list[Any]) -> None:
         n, received = len(found), sum(len(pickle.dumps(answer)) for answer in found)
         self.levels[-1] += Traffic(n, n * len(pickle.dumps(words)), received)
@@ -122,6 +143,24 @@ def sum_over(parts: Span, found: Sequence[Mapping[Span, T]], add: Callable[[T, T
     return add_up(parts, known.get, add)
 
 
+def total_and_mean(data: InParts, total: float) -> tuple[float, float]:
+    """The weight of all rows, and the mean of their targets (0 of classes), to the last bit those
+    of one array; of numbers, and weights, read once more, part by part.
+
+    total : that weight but for rounding.
+    """
+    if data.schema.weights is None and data.schema.is_classification:
+        return total, 0.0
+    weights = None
+    if data.schema.weights is not None:
+        weights = np.concatenate([part.weights() for part in data.parts])
+        total = float(weights.sum())
+    if data.schema.is_classification:
+        return total, 0.0
+    targets = np.concatenate([part.target().values for part in data.parts])
+    return total, float(np.average(targets, weights=weights))
+
+
 @attrs.frozen
 class RayRows:
     """Codes in actors of a Ray cluster: a tree on rows that several machines hold together.
@@ -136,6 +175,7 @@ class RayRows:
     capabilities = ()
     example = "dataset=iris split=none"
     whole = False
+    keeps_roles = True
 
     actors: int = param(2, "actors that hold rows, a processor each", ge=1)
     address: str | None = param(
@@ -228,15 +268,19 @@ class RayRows:
         moments = [each for one in sketched for each in one.moments]
         total = math.fsum(each.weight for each in moments)
         shift = 0.0
-        if schema.is_regression:
-            mean = math.fsum(each.target for each in moments) / total
-            shift = mean if about is None else about
+        if data.columns is not None:
+            total, shift = total_and_mean(data, total)
+        elif schema.is_regression:
+            shift = math.fsum(each.target for each in moments) / total
+        shift = shift if about is None or not schema.is_regression else about
         progress(0, None, f"coding in {n} actors")
-        coded = actors.change("code", objects.features, shift, checksums)
+        coded = actors.change("code", objects.features, shift, checksums, data.columns, total)
         sizes: list[Size] = [each for one in coded for each in one]
         exact = all(each.exact for each in sizes) and adds_exactly(np.array([total]))
         joined = exact and schema.is_classification
-        if joined:
+        own = np.array([math.fsum(each.columns for each in sizes)])
+        in_turn = data.columns is not None and not (joined and adds_exactly(own))
+        if joined or in_turn:
             actors.change("join")
         store = RayStore(
             actors,
@@ -247,6 +291,8 @@ class RayRows:
             exact=exact,
             shift=shift,
             joined=joined,
+            in_turn=in_turn,
+            n_columns=max(each.n_columns for each in sizes),
         )
         objects = attrs.evolve(objects, notes=(*objects.notes, *sketch.notes()))
         notes = functools.partial(self._notes, store, len(nodes))

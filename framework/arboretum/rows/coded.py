@@ -99,8 +99,12 @@ class CodedRows:
     def _count_width(self) -> int:
         return self.n_classes or 1
 
-    def totals(self, nodes: Sequence[int]) -> NodeTotals:
-        """What the rows of these nodes add up to."""
+    def totals(self, nodes: Sequence[int], before: NodeTotals | None = None) -> NodeTotals:
+        """What the rows of these nodes add up to.
+
+        before : of the rows before these, which is gone on from: the sums are those of all, in
+            the order of rows.
+        """
         slots, k = Slots.of(nodes, self.last), len(nodes)
         weights, counts = np.zeros((k, self._width)), np.zeros((k, self._count_width), np.int64)
         ends = (
@@ -111,6 +115,9 @@ class CodedRows:
                 np.full(k, -np.inf),
             )
         )
+        if before is not None:
+            weights, counts = before.weights.copy(), before.counts.copy()
+            ends = before.low.copy(), before.high.copy()
         for chunk in self.chunks():
             kernels.add_totals(
                 chunk.node,
@@ -125,14 +132,23 @@ class CodedRows:
             )
         return NodeTotals(weights, counts, *ends)
 
-    def tables(self, nodes: Sequence[int], units: bool = True) -> NodeTables:
-        """Their rows by bin.   units : every row of all chunks, here and elsewhere, weighs 1."""
+    def tables(
+        self, nodes: Sequence[int], units: bool = True, before: NodeTables | None = None
+    ) -> NodeTables:
+        """Their rows by bin.
+
+        units : every row of all chunks, here and elsewhere, weighs 1.   before : as of ``totals``.
+        """
         slots, bins = Slots.of(nodes, self.last), int(self.offset[-1])
         unit = units and self.units and self.n_classes > 0
         shape = (slots.n, bins, self._count_width)
         counts = np.zeros(shape, np.int32 if unit else np.int64)
         weights = None if unit else np.zeros((slots.n, bins, self._width))
         columns = np.zeros((slots.n, bins, self.n_columns)) if self.n_columns else None
+        if before is not None:
+            counts = before.counts.copy()
+            weights = None if before.weights is None else before.weights.copy()
+            columns = None if before.columns is None else before.columns.copy()
         start = np.empty(slots.n + 1, np.int64)
         which, place = np.empty((2, 0), np.int32)
         for chunk in self.chunks():
@@ -183,14 +199,16 @@ def rows_of_arrays(
     weight: np.ndarray,
     shift: float,
     chunk: int = 1 << 16,
+    columns: np.ndarray = NONE,
 ) -> CodedRows:
     """A row store of arrays in memory.
 
     codes : uint8 or uint16[features, n].
     target : integers[n], classes; float64[n], numbers, ``shift`` not yet taken off.
     weight : float64[n].
+    columns : float64[n, k], what rows add to the criterion's own columns; none without any.
     """
-    n = len(target)
+    n, n_columns = len(target), columns.shape[1] if columns.ndim > 1 else 0
     node = np.zeros(n, np.int32)
     units = bool((weight == 1.0).all())
     label = target.astype(np.uint8 if n_classes <= 256 else np.int32) if n_classes else NO_LABEL
@@ -205,7 +223,17 @@ def rows_of_arrays(
                 label[part],
                 y[part],
                 NONE if units else weight[part],
+                columns[part],
             )
 
-    exact = adds_exactly(weight)
-    return CodedRows(features, n_classes, n, float(weight.sum()), units, exact, shift, chunks)
+    return CodedRows(
+        features,
+        n_classes,
+        n,
+        float(weight.sum()),
+        units,
+        adds_exactly(weight),
+        shift,
+        chunks,
+        n_columns=n_columns,
+    )

@@ -60,6 +60,9 @@ class TestRayRows(RowsSuite):
     def cases(self):
         return itertools.islice(super().cases(), 0, None, 4)
 
+    def cases_with_roles(self):
+        return itertools.islice(super().cases_with_roles(), 0, None, 4)
+
 
 @pytest.mark.parametrize(
     "kind", [TreeParts(missing=True), TreeParts(task=Task.regression), TreeParts(weighted=False)]

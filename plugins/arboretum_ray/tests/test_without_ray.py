@@ -73,6 +73,8 @@ class TestItsFields(RowsSuite):
     def cases(self):
         pytest.skip("needs Ray")
 
+    cases_with_roles = cases
+
     test_numbers_are_taken_about_what_is_asked_for = None
     test_a_part_that_cannot_be_read_and_an_encoder_that_needs_rows_are_refused_by_name = None
     test_a_column_with_more_values_than_it_keeps_is_cut_at_quantiles_and_named = None

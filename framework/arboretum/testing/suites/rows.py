@@ -102,6 +102,14 @@ class RowsSuite(ComponentSuite):
                 for sizes in ((), (13,), (1, 20)):
                     yield table, table_in_parts(table, sizes)
 
+    def cases_with_roles(self):
+        """Yield (table, its rows in parts)."""
+        for seed in list(SEEDS)[:3]:
+            for kind in KINDS:
+                table = toy_table(seed, n_rows=40, kind=kind)
+                for sizes in ((), (13,), (1, 20)):
+                    yield table, table_in_parts(table, sizes)
+
     def open(self, component, data, about=None):
         """Open the component's store."""
         return component.open(data, ToyEncoder(), 0, about, lambda done, total, message: None)
@@ -149,18 +157,14 @@ class RowsSuite(ComponentSuite):
 
     def test_it_keeps_roles_and_adds_up_the_columns_that_are_made_of_them(self, component):
         skip_if(not getattr(component, "keeps_roles", False), "keeps no roles")
-        for seed in list(SEEDS)[:3]:
-            for kind in KINDS:
-                table = toy_table(seed, n_rows=40, kind=kind)
-                for sizes in ((), (13,), (1, 20)):
-                    data = attrs.evolve(table_in_parts(table, sizes), columns=outcomes_and_events)
-                    opened = self.open(component, data)
-                    assert opened.sha256 == table.sha256()
-                    share = table.row_weights() / table.row_weights().sum()
-                    plain = ReferenceRows.of(toy_objects(table))
-                    plain.columns = outcomes_and_events(table, share)
-                    self.compare(opened.store, plain)
-                    opened.release()
+        for table, data in self.cases_with_roles():
+            opened = self.open(component, attrs.evolve(data, columns=outcomes_and_events))
+            assert opened.sha256 == table.sha256()
+            share = table.row_weights() / table.row_weights().sum()
+            plain = ReferenceRows.of(toy_objects(table))
+            plain.columns = outcomes_and_events(table, share)
+            self.compare(opened.store, plain)
+            opened.release()
 
     def test_rows_without_a_value_stay_or_have_a_node_of_their_own(self, component):
         """As rules for missing values have it: −1 and the number of outcomes as a ``side``."""
