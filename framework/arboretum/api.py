@@ -60,6 +60,7 @@ from arboretum.model.judgement import (
 )
 from arboretum.model.missing import MISSING, by_code, from_bins, is_missing, to_bins
 from arboretum.model.plain import Facts, Key, Keyed, Plain
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.record import (
     Certificate,
     Certified,
@@ -241,7 +242,7 @@ GROUPS = {
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
         WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs SumsByLeaf
-        moments_of leaf_costs leaf_answers Constraints""",
+        moments_of leaf_costs leaf_answers Constraints real_numbers""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import FunctionType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import attrs
 import numpy as np
@@ -19,9 +19,16 @@ from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.cost import Cost
 from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.objective import Shape, minimised, shape_of
+from arboretum.interfaces.objective import (
+    Objective,
+    ObjectiveOptional,
+    Shape,
+    minimised,
+    shape_of,
+)
 from arboretum.kernels.kernel_decorators import MARK, mark_of
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.table import Table, Task
 
 T = TypeVar("T")
@@ -68,7 +75,7 @@ def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
         ("tests", prices.tests, objects.n_fixed),
         ("raw", prices.raw, len(objects.raw_features)),
     ):
-        found = np.asarray(found)
+        found = real_numbers(found, f"{label(cost)}: Prices.{name}")
         wrong = found[~(np.isfinite(found) & (found >= 0))]
         if found.shape != (n,) or len(wrong):
             got = f"{found.dtype}{list(found.shape)}" if found.shape != (n,) else f"{wrong[0]:g}"
@@ -140,6 +147,13 @@ def check_weights(part: Component, objects: Encoded) -> Encoded:
             f"{rows.sum():g}; let an object weigh what its rows weigh"
         )
     return objects
+
+
+def weigh(objective: Objective, objects: Encoded) -> Encoded:
+    """The objects, as an objective weighs them; raises ContractError for weights that are none."""
+    found = cast(ObjectiveOptional, objective).weigh(objects)
+    weight = real_numbers(found, f"{label(objective)}: weigh")
+    return check_weights(objective, attrs.evolve(objects, weight=weight))
 
 
 def lacks(component: Component | None, capability: Capability) -> bool:

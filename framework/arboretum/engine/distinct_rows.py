@@ -22,6 +22,7 @@ from arboretum.interfaces.dataset import InParts
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.sums import moments_of
 from arboretum.model.encoded import Encoded, Node, Prices
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.table import Table, frozen_array
 from arboretum.rows.parts import without_attributes
 from arboretum.rows.values import adds_exactly
@@ -126,7 +127,8 @@ def columns_by_value(parts: Parts) -> Callable[[Table, np.ndarray], np.ndarray] 
         problem = problem_without_tests(table, asked, NO_PRICES)
         criterion: Any = problem.parts.criterion
         rows = np.arange(table.n_rows)
-        return np.asarray(criterion.columns(_no_node(problem), problem.objects, rows), np.float64)
+        found = criterion.columns(_no_node(problem), problem.objects, rows)
+        return real_numbers(found, f"{check.label(criterion)}: columns")
 
     def find(table: Table, share: np.ndarray) -> np.ndarray:
         found = columns_of(table)

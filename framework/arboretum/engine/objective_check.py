@@ -23,6 +23,7 @@ from arboretum.errors import ArboretumError, blaming, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Objective, Shape, shape_of
 from arboretum.interfaces.sums import leaf_costs, moments_of, read_only
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import Tree
 
@@ -105,7 +106,9 @@ def _sums_fault(few: Few) -> str:
     chosen = np.random.default_rng(0).integers(0, 3, (UNIONS, len(moments)))
     parts = [(chosen == k).astype(np.float64) @ moments for k in (0, 1)]
     with blaming(f"objective {objective.name}"), np.errstate(divide="ignore", invalid="ignore"):
-        said = np.asarray(objective.predicts(read_only(parts[0])), np.float64)
+        said = real_numbers(
+            objective.predicts(read_only(parts[0])), f"objective {objective.name}: predicts"
+        )
         one, other, union = (leaf_costs(objective, sums) for sums in (*parts, sum(parts)))
     for method, found in (("leaf", one), ("predicts", said)):
         if found.shape != (UNIONS,):

@@ -43,9 +43,7 @@ def problem_without_tests(rows: Table, parts: Parts, prices: Prices) -> Problem:
     }
     objects = Encoded(table=rows, features=(), raw_features=(), **per_row)
     if (objective := parts.objective) is not None and hasattr(objective, "weigh"):
-        objects = check.check_weights(
-            objective, attrs.evolve(objects, weight=objective.weigh(objects))
-        )
+        objects = check.weigh(objective, objects)
     return Problem(objects, prices, attrs.evolve(parts, predicate=()))
 
 

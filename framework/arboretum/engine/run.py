@@ -561,9 +561,7 @@ def pose(
         objects = encoder.encode(train, table, raw_thresholds=raw, seed=seed)
         check.check_weights(encoder, check.returned(objects, Encoded, encoder, "encode"))
         if (objective := parts.objective) is not None and hasattr(objective, "weigh"):
-            objects = check.check_weights(
-                objective, attrs.evolve(objects, weight=objective.weigh(objects))
-            )
+            objects = check.weigh(objective, objects)
         prices = check.check_prices(cost, cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
         prices = scale.prices(prices)

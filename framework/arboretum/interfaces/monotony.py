@@ -17,6 +17,7 @@ from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.complexity import Complexity, form_of
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.real_numbers import real_numbers
 
 DRAWS, ORDERS = 500, 4
 """Random pairs of arguments at a time; and of a table, as many at the masses that objects add up
@@ -177,7 +178,9 @@ def monotone_losses(
     """
     shape = len(fp), len(fn)
     pairs = np.broadcast_to(fp[:, None], shape), np.broadcast_to(fn, shape)
-    said_of_all = np.asarray(objective.loss(*pairs, positives, negatives), float)
+    said_of_all = real_numbers(
+        objective.loss(*pairs, positives, negatives), f"objective {objective.name}: loss"
+    )
     if said_of_all.shape not in ((), shape):
         raise ContractError(
             f"objective {objective.name}: loss must return one number for each pair of fp and fn, "

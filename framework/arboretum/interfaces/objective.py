@@ -11,6 +11,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.encoded import Encoded
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
@@ -130,7 +131,7 @@ def costs_by_object(problem: Problem) -> np.ndarray:
     not finite.
     """
     objective, objects = cast(CostsByObject, problem.parts.objective), problem.objects
-    found = np.asarray(objective.costs(problem), np.float64)
+    found = real_numbers(objective.costs(problem), f"objective {objective.name}: costs")
     if found.shape != (wanted := (objects.n_objects, objects.n_classes)):
         rows = found.shape[:1] == (objects.table.n_rows,) != wanted[:1]
         way = "; objects.mean_of_rows(values) takes rows to objects" if rows else ""

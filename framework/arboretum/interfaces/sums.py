@@ -8,6 +8,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Objective
 from arboretum.model.encoded import Encoded
+from arboretum.model.real_numbers import real_numbers
 
 
 class SumsByLeaf(Objective, Protocol):
@@ -33,7 +34,7 @@ def moments_of(problem: Problem) -> np.ndarray:
     finite.
     """
     objective, objects = cast(SumsByLeaf, problem.parts.objective), problem.objects
-    found = np.asarray(objective.moments(objects), np.float64)
+    found = real_numbers(objective.moments(objects), f"objective {objective.name}: moments")
     if found.ndim != 2 or len(found) != objects.n_objects or not found.shape[1]:
         raise ContractError(
             f"objective {objective.name}: moments must return float64[{objects.n_objects}, k], k "
@@ -52,7 +53,7 @@ def moments_of(problem: Problem) -> np.ndarray:
 def leaf_costs(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
     """Return float64[…]: what ``leaf`` says of sums, float64[…, k], which it cannot change."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(objective.leaf(read_only(sums)), np.float64)
+        return real_numbers(objective.leaf(read_only(sums)), f"objective {objective.name}: leaf")
 
 
 def leaf_answers(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
@@ -60,7 +61,8 @@ def leaf_answers(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
 
     Raises ContractError for a number that is not finite.
     """
-    found = np.asarray(objective.predicts(read_only(sums)), np.float64)
+    said = f"objective {objective.name}: predicts"
+    found = real_numbers(objective.predicts(read_only(sums)), said)
     if (amiss := ~np.isfinite(found)).any():
         raise ContractError(
             f"objective {objective.name}: predicts must return a finite number for every leaf; "

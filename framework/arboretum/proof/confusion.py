@@ -29,6 +29,7 @@ import numpy as np
 
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.monotony import monotone_losses
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.tree import Tree
 from arboretum.proof.fronts import CountedTrees
 from arboretum.proof.lines import DEAREST, ROUNDING, OfTwoClasses, are_counts
@@ -88,14 +89,14 @@ class Confusion(OfTwoClasses):
 
     def loss(self, fp: Any, fn: Any) -> np.ndarray:
         """float64, of the shape of both: the loss at weights in whole multiples."""
-        return np.asarray(
+        return real_numbers(
             self.objective.loss(
                 np.asarray(fp, np.float64) * self.unit,
                 np.asarray(fn, np.float64) * self.unit,
                 self.total[1] * self.unit,
                 self.total[0] * self.unit,
             ),
-            np.float64,
+            f"objective {self.objective.name}: loss",
         )
 
     def left_by_lines(self, depth: int, leaves: int) -> tuple[np.ndarray, float]:

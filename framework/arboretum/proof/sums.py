@@ -31,6 +31,7 @@ import numpy as np
 from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.sums import leaf_costs
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, ProofRules
@@ -66,7 +67,7 @@ class Sums(ProofRules):
         self.problem, self.objective, self.has = problem, objective, columns.has
         self.literals = [columns.literals(test) for test in tests]
         said: Any = objective
-        moments = np.asarray(said.moments(objects), np.float64)
+        moments = real_numbers(said.moments(objects), f"objective {said.name}: moments")
         if len(moments) != objects.n_objects or not np.isfinite(moments).all():
             raise VerificationError(f"moments of objective={said.name} are no finite numbers")
         self.k, whole = moments.shape[1], exact(moments)

@@ -18,6 +18,7 @@ from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.tree import Tree
 
 
@@ -101,7 +102,8 @@ class ConfusionObjective(TwoClassObjective):
         fp, fn, positives, negatives = _in_units(
             np.array([*wrong, *self.classes_of(problem)]), problem.objects
         )
-        return float(self.loss(fp, fn, positives, negatives)) + self.lam * int(tree.is_end.sum())
+        loss = real_numbers(self.loss(fp, fn, positives, negatives), f"objective {self.name}: loss")
+        return float(loss) + self.lam * int(tree.is_end.sum())
 
 
 MOST = 1 << 50

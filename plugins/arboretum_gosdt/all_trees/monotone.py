@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import attrs
 import numpy as np
 
-from arboretum.api import monotone_losses
+from arboretum.api import monotone_losses, real_numbers
 from arboretum_gosdt.all_trees.few_leaves import most_leaves_listed, shapes_of_few_leaves
 from arboretum_gosdt.problem.prepared import SMALL
 
@@ -146,14 +146,14 @@ class MonotoneLoss:
         """Return float64, of the arguments' shape: the objective's loss, without λ, at false
         positives and false negatives in whole units of weight (numbers, or arrays of one shape).
         """
-        return np.asarray(
+        return real_numbers(
             self.objective.loss(
                 fp * self.unit,
                 fn * self.unit,
                 self.positives * self.unit,
                 self.negatives * self.unit,
             ),
-            float,
+            f"objective {self.objective.name}: loss",
         )
 
     def values_of_trees(self, trees: Any) -> np.ndarray:

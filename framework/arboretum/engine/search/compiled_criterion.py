@@ -28,6 +28,7 @@ from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Encoded, Node, Tables
 from arboretum.model.reading import types_of_fields
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.table import frozen_array
 from arboretum.model.tree import Tree
 
@@ -302,7 +303,10 @@ class CompiledCriterion:
         if self.column_at:
             return self._run_column_kernel(node, objects, rows)
         with blaming(f"criterion {name!r}: columns"):
-            found = np.asarray(call_columns(self.criterion, node, objects, rows))
+            answer = call_columns(self.criterion, node, objects, rows)
+            if isinstance(answer, np.ma.MaskedArray):  # whose mask would be lost
+                answer = real_numbers(answer, f"criterion {name!r}: columns")
+            found = np.asarray(answer)
         if found.ndim != 2 or len(found) != len(rows):
             got = (
                 "nothing"
@@ -502,6 +506,8 @@ def check_array(values: object, n: int, what: str, per: str = "test") -> np.ndar
             f"{what} returned nothing; return float64[{n}], one number per {per} (is a "
             "'return' missing?)"
         )
+    if isinstance(values, np.ma.MaskedArray):  # whose mask would be lost
+        values = real_numbers(values, what)
     array = np.asarray(values)
     if array.shape != (n,):
         got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
