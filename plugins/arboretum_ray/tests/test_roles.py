@@ -13,7 +13,7 @@ from pyarrow import parquet
 import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.rows.parts import table_in_parts
-from arboretum.testing.suites.rows import ToyEncoder
+from arboretum.testing.suites.rows import ToyEncoder, outcomes_and_events
 from arboretum.testing.tables import toy_table
 from arboretum_ray.rows import RayRows, RayStore
 
@@ -160,3 +160,19 @@ def test_what_actors_find_out_of_roles_is_told(columns, error, said, local_ray):
     data = attrs.evolve(table_in_parts(toy_table(0, n_rows=30), (12,)), columns=columns)
     with pytest.raises(error, match=said):
         RayRows().open(data, ToyEncoder(), 0, None, lambda *_: None)
+
+
+def test_an_actor_that_is_lost_before_its_turn_is_made_anew(local_ray):
+    data = table_in_parts(toy_table(0, n_rows=30), (12,))
+    data = attrs.evolve(data, columns=outcomes_and_events)
+    opened = RayRows(timeout=120).open(data, ToyEncoder(), 0, None, lambda *_: None)
+    store = opened.store
+    assert store.in_turn and store.n_columns == 2
+    known = store.tables([0])
+    for k in range(2):
+        local_ray.kill(store.actors.held[k])
+        found = store.tables([0])
+        assert found.columns.tolist() == known.columns.tolist()
+        assert found.counts.tolist() == known.counts.tolist()
+    assert store.actors.lost == {0: 1, 1: 1}
+    opened.release()
