@@ -203,6 +203,8 @@ def choose(ground, node, goal):
                 here, there, said, _beside = (
                     (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
                 )
+                if leaves < 0 and low[here] >= node.high[side * n + c]:
+                    continue  # its cost is known
                 needed = wanted_c - low[there]
                 sure = wanted_c - node.high[(1 - side) * n + c] if leaves < 0 else np.int64(0)
                 if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & CLAIMED == 0:
