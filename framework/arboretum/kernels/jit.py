@@ -218,6 +218,8 @@ def _whole() -> type:
                 for function in library.get_defined_functions():
                     if function.linkage.name == "linkonce_odr":
                         function.linkage = "internal"
+                        # else the linker gives it to others that call a helper of this name
+                        function.name = f"{function.name}.{library.name}"
                 optimize()
 
             library._optimize_final_module = optimize_alone

@@ -53,9 +53,17 @@ def sum_and_last(values, unread):
     return values.sum() + values[-1]
 
 
+@jit(inner=True)
+def sum_of_first(values, unread, n):
+    """It cannot be merged into its caller, and floating sums have one order."""
+    if n == 0:
+        return 0.0
+    return values[n - 1] + sum_of_first(values, unread, n - 1)
+
+
 @jit(whole=True)
 def twice(values):
-    return sum_and_last(values, 1) + sum_and_last(values, values)
+    return sum_and_last(values, 1) + sum_of_first(values, values, 3) + values[-1]
 
 
 def test_a_whole_kernel_shares_no_helper_with_others():
@@ -63,9 +71,12 @@ def test_a_whole_kernel_shares_no_helper_with_others():
     twice.recompile()
     (compiled,) = twice.overloads.values()
     shown = {one.name for one in compiled.library.get_defined_functions()}
-    kept = [name for name in shown if "sum_and_last" in name]
+    kept = [name for name in shown if "sum_and_last" in name or "sum_of_first" in name]
     linkage = [compiled.library.get_function(name).linkage.name for name in kept]
-    assert set(linkage) <= {"internal"}
+    assert kept and set(linkage) == {"internal"}
+    # else the linker would take it, with its arguments dropped, for another kernel's helper
+    (helper,) = sum_of_first.overloads.values()
+    assert shown.isdisjoint(one.name for one in helper.library.get_defined_functions())
     assert twice(VALUES) == 20.0
 
 
