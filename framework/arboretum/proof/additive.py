@@ -23,7 +23,10 @@ limits of a record ("looser" limits allow all that tighter ones allow):
    the objects of S cost apart, each by its own best label.  With three or more leaves, some test i
    of the set has either one leaf A beside a subtree of B: at least 3p + loss(A) + π_i(S) + e(B),
    and the cheapest test on B, which is divided; or two subtrees: at least 4p + π_i(S) + e(S), and
-   the cheapest test on S.
+   the cheapest test on S.  Where there are two labels and tests are free, trees of three leaves,
+   and those of four that are divided in two and two, are counted on a side as well: three tests on
+   a path of S.  A leaf beside three costs p + its loss + what three leaves cost at least; what has
+   five leaves costs 5p.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
    object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
 5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥
@@ -44,7 +47,8 @@ from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors
 from arboretum.model.tree import Tree
-from arboretum.proof import counting, records
+from arboretum.proof import counting, records, sets
+from arboretum.proof.few_leaves import HALF
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, Costs, rational, rule_key, tests_of_rules
 
@@ -66,6 +70,12 @@ def words_of(bits: np.ndarray) -> np.ndarray:
     packed = np.packbits(bits, axis=1, bitorder="little")
     found[:, : packed.shape[1]] = packed
     return found.view(np.uint64)
+
+
+def _is_plain(planes: Sequence[np.ndarray], n_labels: int, p: int, unit: int) -> bool:
+    """Whether a table has two labels, and nothing is counted but what they weigh, in 32 bits."""
+    most = max(p // unit, unit, *(int(plane.sum()) for plane in planes))
+    return n_labels == 2 and not any(plane.any() for plane in planes[2:]) and most < int(HALF)
 
 
 class Additive:
@@ -130,12 +140,12 @@ class Additive:
         mixer = np.random.default_rng().integers(
             0, 1 << 63, len(everything), np.uint64
         ) * np.uint64(2) + np.uint64(1)
-        price = np.full(n_columns + 1, counting.NEVER)
+        price = np.full(n_columns + 1, sets.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         max_path_cost = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
         literal = np.concatenate([np.empty(0, np.int64), *self.literals])
         first = np.cumsum([0, *map(len, self.literals)])
-        self.ground = counting.Ground(
+        self.ground = sets.Ground(
             words_of(self.has),
             packed,
             everything,
@@ -152,27 +162,35 @@ class Additive:
             n_labels,
             least if least > 1 else 0,
             bool(planes[-1].any()),
+            not priced and _is_plain(planes, n_labels, costs.p, saving_unit),
         )
         self.planes = len(planes)
         self.most_words = sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
         self.scratch = self.new_scratch()
         self.log: records.Log
 
-    def new_scratch(self) -> counting.CountingScratch:
+    def _room(self) -> int:
+        """Columns for which there is room in a set."""
+        columns: int = self.has.shape[1]
+        return -(-columns // sets.LANES) * sets.LANES
+
+    def new_scratch(self) -> sets.CountingScratch:
         """Room for the counting of one set at a time."""
-        columns, width = self.has.shape[1], len(self.ground.everything)
+        columns, width = self._room(), len(self.ground.everything)
         cells = [np.zeros(4 * columns, np.int64) for _ in range(5)]
         words = np.empty(self.most_words * columns, np.uint64)
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         of_columns = (*np.empty((2, columns), np.int64), np.empty(columns, np.uint64))
-        return counting.CountingScratch(
-            rows, block, words, both, *cells, *of_columns, *np.empty((2, width), np.uint64)
+        of_labels = np.empty((3, 2 * columns), np.int32)
+        masks = np.empty((2, width), np.uint64)
+        return sets.CountingScratch(
+            rows, block, words, both, *cells, *of_columns, *masks, *of_labels
         )
 
-    def new_nodes(self, n: int, most_leaves: int) -> counting.Node:
+    def new_nodes(self, n: int, most_leaves: int) -> sets.Node:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
-        columns = self.has.shape[1]
+        columns = self._room()
         groups = len(self.ground.plane)
         width = len(self.ground.everything)
         sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
@@ -181,22 +199,24 @@ class Additive:
             return np.empty((n, length), kind)
 
         words = room(self.most_words * columns, np.uint64)
-        return counting.Node(
+        return sets.Node(
             room(width, np.uint64),
             room(columns),
             room(columns),
             words,
             room(groups),
             room(self.planes * columns),
+            room(2 * columns, np.int32),
             room(self.planes),
             room(sides),
             room(sides),
             room(2 * columns),
             room(2 * columns),
+            room(2 * columns),
             room(sides, np.uint8),
-            room(columns, np.uint8),
             room(columns),
-            np.empty(n, counting.NUMBERS),
+            room(columns),
+            np.empty(n, sets.NUMBERS),
         )
 
     def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
@@ -247,7 +267,7 @@ class Additive:
                 yield number, reasons.get(why) or self._open(node, bound)
                 number += 1
 
-    def _open(self, node: counting.Node, bound: float) -> str:
+    def _open(self, node: sets.Node, bound: float) -> str:
         """Which test may cost less than a bound, as a message; ``node`` is counted."""
         cost, at = counting.cheapest(node, self.scratch)
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])

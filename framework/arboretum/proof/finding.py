@@ -46,18 +46,14 @@ from arboretum.kernels.jit import inner, jit, merged
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
-    NEVER,
-    Node,
     cheapest,
     count_column,
     count_columns,
-    enter,
-    fewer,
     join_sides,
-    levels_of,
     propagate_to_sides,
 )
 from arboretum.proof.records import HEAD, known_of, learn, mark_of, part
+from arboretum.proof.sets import NEVER, Node, enter, fewer, levels_of
 
 TIER = np.int64(1) << 56
 ALONE, CLAIMED, NEEDED, SURE = 1, 2, 4, 8
@@ -113,10 +109,12 @@ def node_of(nodes, d):
         nodes.words[d],
         nodes.ends[d],
         nodes.ones[d],
+        nodes.weights[d],
         nodes.totals[d],
         nodes.low[d],
         nodes.own[d],
         nodes.high[d],
+        nodes.few[d],
         nodes.claimed[d],
         nodes.tried[d],
         nodes.state[d],
@@ -304,7 +302,7 @@ def share_done(nodes, frames, scratch, at):
     return done ** (1 / 3)
 
 
-@jit(borrow=True)
+@jit(borrow=True, whole=True)
 def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
     """Write records of the sets that the goal of the first frame needs; FINISHED, NEED_ROOM or
     PAUSED.

@@ -97,12 +97,14 @@ def test_a_bound_that_is_not_true_is_not_shown(tmp_path):
 
 def test_a_memo_makes_proofs_short(tmp_path):
     rng = np.random.default_rng(4)
-    x = rng.integers(0, 2, (40, 6))
+    x = rng.integers(0, 2, (80, 7))
     problem = problem_of(
-        x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(40) < 0.2)).astype(int), Accuracy(lam=0.01)
+        x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(80) < 0.2)).astype(int), Accuracy(lam=0.004)
     )
-    extracted(problem, tmp_path / "log", lambda bound: bound)
-    assert 1 < read(tmp_path / "log").n_records < 150
+    extracted(problem, tmp_path / "memo", lambda bound: bound)
+    extracted(problem, tmp_path / "none", lambda bound: 0)
+    short, long = (read(tmp_path / name).n_records for name in ("memo", "none"))
+    assert 1 < short < 2 / 3 * long
 
 
 def test_the_share_that_is_written_is_told_as_it_grows(tmp_path, monkeypatch):

@@ -1,0 +1,124 @@
+"""What trees of three and of four leaves cost on a side of a test, against the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from slow_prover import Exact, problem_of, unit_of
+
+from arboretum.kernels.jit import jit
+from arboretum.proof import counting, sets
+from arboretum.proof.additive import Additive
+from arboretum.proof.check import rules_of
+from arboretum.proof.few_leaves import bound_few_leaves
+from arboretum.proof.format import read
+from arboretum.proof.writing import ProofWriter
+from arboretum.testing.effort import tries
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
+
+
+@jit(borrow=True)
+def enter(ground, log, node, scratch):
+    sets.enter(ground, log, node, scratch, np.int64(-1), np.int64(-1))
+
+
+@jit(borrow=True)
+def bound_side(ground, node, scratch, c, s, needed, most, out):
+    counting.count_column(ground, node, scratch, c)
+    out[0], out[1] = bound_few_leaves(ground, node, scratch, c, s, needed, most)
+
+
+def drawn(rng):
+    """A table of two labels whose best trees have some three to six leaves: a few tests, or a noisy
+    function of some; weights; costs of errors that differ.
+    """
+    n, columns = int(rng.integers(12, 40)), int(rng.integers(3, 6))
+    x = rng.integers(0, 2, (n, columns))
+    y = (x[:, 0] ^ (x[:, 1] & x[:, 2])) ^ (rng.random(n) < rng.choice([0.0, 0.1, 0.3]))
+    y[:2] = 0, 1
+    lam = float(rng.choice([0.005, 0.02, 0.03, 0.05, 0.08]))
+    objective = [
+        Accuracy(lam=lam),
+        Balanced(lam=lam),
+        CostMatrix(lam=lam, costs=[[0, int(rng.integers(1, 4))], [int(rng.integers(1, 4)), 0]]),
+    ][rng.integers(3)]
+    weight = rng.integers(1, 4, n).astype(float) if rng.random() < 0.3 else None
+    return problem_of(x, y.astype(int), objective, weight)
+
+
+def sides(problem):
+    """(rules, node, column, side, rows, exact) of every side of every column that is not idle."""
+    exact = Exact(problem, unit_of(problem))
+    rules = Additive(problem, range(problem.objects.n_tests), unit_of(problem))
+    assert rules.ground.plain
+    rules.new_log(np.zeros(0, np.int32), np.zeros(1, np.int64))
+    room = rules.new_nodes(1, -1)
+    node = type(room)(*(array[0] for array in room))
+    node.mask[:] = rules.ground.everything
+    enter(rules.ground, rules.log, node, rules.scratch)
+    tests = {
+        int(literal): (test, outcome)
+        for test, literals in enumerate(rules.literals)
+        for outcome, literal in enumerate(literals)
+    }
+    everything = frozenset(range(problem.objects.n_objects))
+    for c in range(int(node.numbers["columns"])):
+        for side in range(2):
+            if at := tests.get(2 * int(node.columns[c]) + side):
+                yield rules, node, c, side, exact.part(everything, *at), exact
+
+
+def compare(seed):
+    """How many sides were compared, and how many of them have a best tree of three leaves, and of
+    four.
+    """
+    n, of_three, of_four, out = 0, 0, 0, np.zeros(2, np.int64)
+    for rules, node, c, side, rows, exact in sides(drawn(np.random.default_rng([28, seed]))):
+        p = int(rules.ground.p)
+        two, three, four, best = (int(exact.least(rows, -1, most)[0]) for most in (2, 3, 4, -1))
+        for most in (4 * p, 5 * p):
+            bound_side(rules.ground, node, rules.scratch, c, side, 0, most, out)
+            bound, found = map(int, out)
+            assert min(two, bound) <= best, (seed, c, side, most)
+            assert found >= best or found == 5 * p
+            if most == 4 * p:
+                assert min(two, bound) == min(three, most), (seed, c, side)
+            else:
+                # of trees of four leaves, those of a leaf beside three are bounded, not counted
+                assert min(two, bound) >= min(three, 4 * p)
+                assert bound < most or min(four, most) == min(two, most)
+            # who needs more than there is learns no more than that
+            bound_side(rules.ground, node, rules.scratch, c, side, most, most, out)
+            assert int(out[0]) >= bound and (out[0] < most) == (bound < most)
+        n, of_three, of_four = n + 1, of_three + (three < two), of_four + (four < three)
+    return n, of_three, of_four
+
+
+def test_three_leaves_are_counted_and_four_are_bounded():
+    n, of_three, of_four = np.sum([compare(seed) for seed in range(60)], axis=0)
+    assert n > 300 and of_three > 100 and of_four > 40
+
+
+@pytest.mark.slow
+def test_of_many_tables_three_leaves_are_counted_and_four_are_bounded():
+    for seed in range(60, 60 + tries(470)):
+        compare(seed)
+
+
+def test_one_record_shows_trees_of_more_leaves_and_never_too_much(tmp_path):
+    shown, large = 0, 0
+    for seed in range(60):
+        problem = drawn(np.random.default_rng([29, seed]))
+        exact, everything = Exact(problem, unit_of(problem)), range(problem.objects.n_objects)
+        few, best = (int(exact.least(frozenset(everything), -1, most)[0]) for most in (4, -1))
+        with ProofWriter(
+            tmp_path / "log", problem, tests=range(problem.objects.n_tests), unit=unit_of(problem)
+        ) as log:
+            log.record([], best, -1, -1)
+            log.record([], best + 1, -1, -1)
+            log.close(0, None, None)
+        proof = read(tmp_path / "log")
+        refused = dict(rules_of(proof, problem).refusals(proof, lambda number: None))
+        assert 1 in refused
+        shown, large = shown + (0 not in refused), large + (0 not in refused and best < few)
+    assert shown > 40 and large > 5
