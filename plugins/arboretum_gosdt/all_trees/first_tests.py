@@ -59,15 +59,19 @@ class Thresholds:
 
     def load_kernels(self) -> None:
         """Compile, or load, what the search calls for weights and ranks of this width."""
-        wide = IntervalSearch(self.codes, self.q * self.weights, 2)
-        if wide.layout is None:
-            return
         columns, classes = self.codes.shape[1], self.weights.shape[1]
         codes = np.repeat(np.arange(2, dtype=np.int32)[:, None], columns, axis=1)
-        small = IntervalSearch(codes, np.eye(2, classes, dtype=np.int64), 2, self.p, 1)
-        # by which sums are as wide
-        small.layout, small.total = (wide.layout[0], 1), wide.total
-        small.run(None, None, _say_nothing)
+        for depth in {2, self.depth}:
+            wide = IntervalSearch(self.codes, self.q * self.weights, depth)
+            if wide.layout is None:
+                continue
+            small = IntervalSearch(codes, np.eye(2, classes, dtype=np.int64), depth, self.p, 1)
+            if depth > 2:  # sets of few objects have narrow sums
+                small.run(None, None, _say_nothing)
+                small = IntervalSearch(codes, np.eye(2, classes, dtype=np.int64), depth, self.p, 1)
+            # by which sums are as wide
+            small.layout, small.total = (wide.layout[0], 1), wide.total
+            small.run(None, None, _say_nothing)
 
     def bound_first_tests(
         self,

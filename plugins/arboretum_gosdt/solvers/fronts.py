@@ -142,12 +142,19 @@ class NonDominated:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
+        from arboretum.kernels.solving.fingerprints import rehash
         from arboretum_gosdt.all_trees.enumeration import load_kernels
         from arboretum_gosdt.sparse.search import SparseSearch
 
         context.progress(0, None, "loading the kernels of fronts")
         load_kernels()
-        wide = 1 << 20  # costs of all but the smallest tables ask for wide lanes
+        whole = NonDominatedSearch(problem, context)
+        whole.tree()
+        cost = whole.loss.next_cost(whole.leaves, whole.upper)
+        if cost is None or not cost.p:
+            return
+        # lanes as wide as all costs together ask for
+        wide = max(1, int((cost.cost.max(axis=1)[:, None] - cost.cost).sum()) // 4)
         search = SparseSearch(
             np.arange(4, dtype=np.uint32)[:, None],
             np.array([[0, wide], [wide, 0], [wide, 0], [0, wide]]),
@@ -157,6 +164,7 @@ class NonDominated:
         )
         search.run(None, None, lambda low, up: None)
         search.tree()
+        rehash(*np.zeros((2, 2, 2), np.uint64))  # four objects never ask for a longer memo
 
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """Return the objective that is certified, and its least value within the limits.  Raises

@@ -176,6 +176,7 @@ class Gosdt:
         objects.
         """
         from arboretum.kernels.solving.fingerprints import rehash
+        from arboretum_gosdt.problem.tree_kernels import best_cut
 
         context.progress(0, None, "loading the kernels of gosdt")
         whole, n = self._read(problem, context), problem.objects.n_objects
@@ -200,6 +201,7 @@ class Gosdt:
             own.total = wide.total  # by which sums are as wide
             if wide.layout is not None:
                 own.layout = wide.layout[0], 1
+            best_cut(own.columns, own.weights, np.arange(1))  # few objects may need no tree
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted

@@ -5,7 +5,10 @@ tiny tables, in floats of its own.
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -438,3 +441,39 @@ def test_a_loss_of_another_shape_or_that_writes_is_refused(loss, error, said):
     both = attrs.evolve(problem, objects=attrs.evolve(problem.objects, label=label))
     with pytest.raises(error, match=said):
         NonDominated().solve(both, Context())
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("lam", [0.01, 0.0])
+def test_every_kernel_of_a_solve_is_loaded_before_it(lam):
+    """In a process of its own, as this one has loaded most of them."""
+    asked = (
+        "import numpy as np\n"
+        "from numba.core import event\n"
+        "from arboretum.api import Context\n"
+        "from arboretum.kernels.jit import LOADING\n"
+        "from test_proof import problem_from\n"
+        "from arboretum_gosdt.problem.ranked import FScore\n"
+        "from arboretum_gosdt.solvers.fronts import NonDominated\n"
+        "rng = np.random.default_rng(3)\n"
+        "x = rng.integers(0, 2, (90, 5))\n"
+        "y = ((x[:, 0] & x[:, 1]) ^ (rng.random(90) < 0.2)).astype(int)\n"
+        f"problem = problem_from(x, y, FScore(lam={lam}), max_depth=3)\n"
+        "loaded, solver = [], NonDominated()\n"
+        "class Loads(event.Listener):\n"
+        "    def on_start(self, one): loaded.append(one)\n"
+        "    def on_end(self, one): pass\n"
+        "with event.install_listener(LOADING, Loads()):\n"
+        "    solver.warm_up(problem, Context())\n"
+        "    before = len(loaded)\n"
+        "    solver.solve(problem, Context())\n"
+        "print(before > 5, len(loaded) - before)\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", asked],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.split() == ["True", "0"]
