@@ -96,10 +96,10 @@ def _raise_siblings(low, high, bound, known_bound, near, of_one, given, stride, 
 
     near : int64[stride], the weight that the side of outcome 1 has in common with that of every
         test; of_one : int64[stride], the weight of that.
-    given : int64[5]: q; what the side of outcome 1 costs at least, and the same less q · its
+    given : int64[≥ 5]: q; what the side of outcome 1 costs at least, and the same less q · its
         weight; both of the other side.
     """
-    q, one, above_one, rest, above_rest = given.tolist()
+    q, one, above_one, rest, above_rest = given[:5].tolist()
     common = q * near[:lanes]
     other = q * of_one[:lanes] - common
     sides = (

@@ -417,7 +417,7 @@ def test_intervals_of_cuts_find_what_bits_find_where_leaves_have_a_price(depth, 
             problem = tiny_problem(seed, objective, raw=True, **shape)
             problem = limited(problem, stopping=(Standard(max_depth=depth),))
             attempt = Gosdt().begin(problem)
-            found, other = attempt.go_on(Context()), Gosdt(proof="x").begin(problem)
+            found, other = attempt.go_on(Context()), Gosdt(search=Which.sparse).begin(problem)
             kinds.add((search_of(attempt), search_of(other)))
             assert found.value == pytest.approx(other.go_on(Context()).value, rel=1e-12, abs=1e-12)
             assert found.lower_bound == pytest.approx(found.value, rel=1e-12, abs=1e-12)

@@ -45,7 +45,7 @@ class Given:
 class Toy:
     """Encoder and prices."""
 
-    name = "toy"
+    kind, name = "cost", "toy"
 
     def encode(self, table, whole, *, raw_thresholds, seed):
         objects = toy_objects(table)
