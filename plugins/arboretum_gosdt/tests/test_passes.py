@@ -118,7 +118,7 @@ def test_bounds_of_siblings_are_raised_as_in_numpy(seed):
         rng.integers(0, 300, stride),
         near,
         of_one,
-        np.array(given),
+        np.array([*given, 7]),
     ]
     ours, theirs = both_ways(vector_raise, passes.raise_siblings.plain, arrays, stride, lanes)
     for a, b in zip(ours, theirs, strict=True):
