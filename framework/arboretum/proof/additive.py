@@ -182,7 +182,7 @@ class Additive:
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         of_columns = (*np.empty((2, columns), np.int64), np.empty(columns, np.uint64))
-        of_labels = np.empty((3, 2 * columns), np.int32)
+        of_labels = np.empty((4, 2 * columns), np.int32)
         masks = np.empty((2, width), np.uint64)
         return sets.CountingScratch(
             rows, block, words, both, *cells, *of_columns, *masks, *of_labels

@@ -50,7 +50,7 @@ from arboretum.proof.few_leaves import (
     bound_few_leaves,
     cost_of_more,
     count_pairs,
-    least_losses,
+    losses_of_sides,
     raise_similar,
 )
 from arboretum.proof.records import bound_of, known_of, mark_of, path_set, take_place
@@ -77,10 +77,11 @@ def count_column(ground, node, scratch, c):
     if ground.plain:
         n = node.numbers.columns
         count_pairs(ground, node, np.int64(-1), c, np.int64(1), scratch.pairs)
-        losses = least_losses(
+        losses = losses_of_sides(
             n,
             node.weights,
             scratch.pairs,
+            scratch.rest,
             node.weights[c],
             node.weights[n + c],
             np.int32(node.totals[0]),

@@ -5,7 +5,7 @@ The general kernels are in :mod:`arboretum.proof.counting`; these say the same, 
 three and four leaves besides.  With S a set, X the side of a test c on it, A and B the sides of a
 test m on X, and t the most that a leaf saves which does not pay for itself::
 
-    least_losses(X):                              counts of X with c and each test f are there
+    least_losses(X):                                    counts of X with each test f are there
         two ← least loss of two leaves, over the tests f of which both sides save more than t
         beside ← least loss of a leaf beside one that loses more than t, over these
         both ← whether both sides of one of these lose more than t
@@ -14,7 +14,7 @@ test m on X, and t the most that a leaf saves which does not pay for itself::
         low ← most
         for each test m of which both sides save more than t:
             if that may be less than low by what A and B lose as leaves:         (open_bound)
-                count X with m and each test f; least_losses of A and of B
+                count X with m and each test f; least_losses of A and of B     (losses_of_sides)
                 low ← min(low, 3p + loss(A) + two(B), p + loss(A) + trees of three leaves of B
                                and more, where B loses more than t; the same of B and A;
                                4p + two(A) + two(B))
@@ -57,47 +57,45 @@ def count_pairs(ground, node, c, m, s, pairs):
 
 
 @inner
-def least_losses(n, ones, pairs, with_0, with_1, whole_0, whole_1, pays):
-    """(two, beside, both) of side 1 of a test and then of side 0, int32, as above; HALF where there
-    are none.
+def least_losses(n, pairs, whole_0, whole_1, pays):
+    """(two, beside, both) of a set, int32, as above; HALF where there are none.
 
-    ones, pairs : int32[2 · n], what the labels weigh with each column, of the set, and of side 1.
-    with_0, with_1, whole_0, whole_1 : int32, of side 1 in all, and of the set.
+    pairs : int32[2 · n], what the labels of the set weigh with each column.
+    whole_0, whole_1 : int32, and in all.
     """
-    ones_0, ones_1, pairs_0, pairs_1 = ones[:n], ones[n : 2 * n], pairs[:n], pairs[n : 2 * n]
-    two_a, beside_a, both_a = HALF, HALF, np.int32(0)
-    two_b, beside_b, both_b = HALF, HALF, np.int32(0)
-    without_0, without_1 = np.int32(whole_0 - with_0), np.int32(whole_1 - with_1)
+    pairs_0, pairs_1 = pairs[:n], pairs[n : 2 * n]
+    two, beside, both = HALF, HALF, np.int32(0)
     # no ``min``: the compiler would call it, and count columns one by one
     for f in range(n):
         one_0, one_1 = pairs_0[f], pairs_1[f]
-        other_0, other_1 = np.int32(with_0 - one_0), np.int32(with_1 - one_1)
+        other_0, other_1 = np.int32(whole_0 - one_0), np.int32(whole_1 - one_1)
         one, other = one_0 if one_0 < one_1 else one_1, other_0 if other_0 < other_1 else other_1
         busy = ((one_0 > pays) | (one_1 > pays)) & ((other_0 > pays) | (other_1 > pays))
         open_one, open_other = busy & (one > pays), busy & (other > pays)
         loss = np.int32(one + other) if busy else HALF
-        two_a = loss if loss < two_a else two_a
+        two = loss if loss < two else two
         loss = one if open_other else HALF
-        beside_a = loss if loss < beside_a else beside_a
+        beside = loss if loss < beside else beside
         loss = other if open_one else HALF
-        beside_a = loss if loss < beside_a else beside_a
+        beside = loss if loss < beside else beside
         loss = one if open_one & open_other else np.int32(0)
-        both_a = loss if loss > both_a else both_a
-    for f in range(n):
-        one_0, one_1 = np.int32(ones_0[f] - pairs_0[f]), np.int32(ones_1[f] - pairs_1[f])
-        other_0, other_1 = np.int32(without_0 - one_0), np.int32(without_1 - one_1)
-        one, other = one_0 if one_0 < one_1 else one_1, other_0 if other_0 < other_1 else other_1
-        busy = ((one_0 > pays) | (one_1 > pays)) & ((other_0 > pays) | (other_1 > pays))
-        open_one, open_other = busy & (one > pays), busy & (other > pays)
-        loss = np.int32(one + other) if busy else HALF
-        two_b = loss if loss < two_b else two_b
-        loss = one if open_other else HALF
-        beside_b = loss if loss < beside_b else beside_b
-        loss = other if open_one else HALF
-        beside_b = loss if loss < beside_b else beside_b
-        loss = one if open_one & open_other else np.int32(0)
-        both_b = loss if loss > both_b else both_b
-    return two_a, beside_a, both_a, two_b, beside_b, both_b
+        both = loss if loss > both else both
+    return two, beside, both
+
+
+@inner
+def losses_of_sides(n, ones, pairs, rest, with_0, with_1, whole_0, whole_1, pays):
+    """:func:`least_losses` of side 1 of a test and then of side 0.
+
+    ones, pairs : int32[2 · n], what the labels weigh with each column, of the set, and of side 1.
+    rest : int32[2 · n], written.
+    with_0, with_1, whole_0, whole_1 : int32, of side 1 in all, and of the set.
+    """
+    for f in range(2 * n):
+        rest[f] = np.int32(ones[f] - pairs[f])
+    one = least_losses(n, pairs, with_0, with_1, pays)
+    without_0, without_1 = np.int32(whole_0 - with_0), np.int32(whole_1 - with_1)
+    return one + least_losses(n, rest, without_0, without_1, pays)
 
 
 @inner
@@ -180,7 +178,9 @@ def bound_few_leaves(ground, node, scratch, c, s, needed, most):
         if min(max(a_0, a_1), max(b_0, b_1)) <= pays or open_bound(p, loss_a, loss_b) >= low:
             continue
         count_pairs(ground, node, c, m, s, scratch.few)
-        losses = least_losses(n, side, scratch.few, a_0, a_1, whole_0, whole_1, pays)
+        losses = losses_of_sides(
+            n, side, scratch.few, scratch.rest, a_0, a_1, whole_0, whole_1, pays
+        )
         two_a = losses[0] * unit if (loss_a > p) & (losses[0] < HALF) else never
         two_b = losses[3] * unit if (loss_b > p) & (losses[3] < HALF) else never
         if loss_a > p:

@@ -106,7 +106,8 @@ numbers : NUMBERS.
 
 CountingScratch = namedtuple(
     "CountingScratch",
-    "rows block words both most loss mass least busy joined order marks mask path pairs side few",
+    "rows block words both most loss mass least busy joined order marks mask path pairs side few "
+    "rest",
 )
 """rows : int64[objects].
 
@@ -120,8 +121,8 @@ most, loss, mass, least, busy : int64[4 · columns], of the cells of sides s of 
 joined, order : int64[columns], what trees cost that begin with each, and when it is counted.
 marks : uint64[columns], fingerprints of the sides 1.
 mask, path : uint64[·].
-pairs, side, few : int32[2 · columns], what two labels weigh in side 1 of the column that was
-    counted last, with each column; on a side of it; and there in side 1 of a test.
+pairs, side, few, rest : int32[2 · columns], what two labels weigh in side 1 of the column that was
+    counted last, with each column; on a side of it; there in side 1 of a test; and in side 0.
 """
 
 
