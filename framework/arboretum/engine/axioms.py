@@ -21,7 +21,8 @@ import numpy as np
 from arboretum.engine.check import lacks, tasks_of
 from arboretum.errors import ArboretumError
 from arboretum.interfaces.component import Capability
-from arboretum.interfaces.impurity import Impurity
+from arboretum.interfaces.impurity import Impurity, impurity_values
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.table import Target, Task, frozen_array
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -296,21 +297,21 @@ def function_of(impurity: Impurity, task: Task) -> Function:
     """F: float64[cases, classes], how many objects there are of each → float64[cases].
 
     Of numbers a "class" is a value of TARGETS: F is then asked for the moments Σ w y^k, or, where
-    it has ``of_values``, for the values themselves; an empty set has F = 0.
+    it has ``of_values``, for the values themselves; an empty set has F = 0.  Raises ContractError
+    where it answers no numbers.
     """
     if task is Task.classification:
-        return lambda counts: np.asarray(impurity.value(np.array(counts, np.float64)))
+        return lambda counts: impurity_values(impurity, np.array(counts, np.float64))
     if not hasattr(impurity, "of_values"):
         powers = TARGETS[:, None] ** np.arange(3)
-        return lambda counts: np.asarray(impurity.value(counts @ powers[: counts.shape[-1]]))
+        return lambda counts: impurity_values(impurity, counts @ powers[: counts.shape[-1]])
 
     def f(counts: np.ndarray) -> np.ndarray:  # one call per set: each set once
         """Ask for each different set once.   counts : float64[cases, values]."""
         once, place = np.unique(counts, axis=0, return_inverse=True)
         here = [(TARGETS[: len(each)][each > 0], each[each > 0]) for each in once]
-        return np.array([impurity.of_values(*each) if len(each[0]) else 0.0 for each in here])[
-            place.ravel()
-        ]
+        found = [impurity.of_values(*each) if len(each[0]) else 0.0 for each in here]
+        return real_numbers(found, f"impurity {impurity.name}: of_values")[place.ravel()]
 
     return f
 

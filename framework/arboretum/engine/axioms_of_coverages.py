@@ -15,8 +15,9 @@ import numpy as np
 
 from arboretum.engine.axioms import Finding
 from arboretum.engine.check import lacks, tasks_of
+from arboretum.engine.search.compiled_criterion import check_array
 from arboretum.interfaces.component import Capability
-from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.coverage import Coverage, PreparedCoverage
 from arboretum.model.encoded import Encoded, RawFeature
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 
@@ -109,9 +110,18 @@ def values(coverage: Coverage, objects: Encoded, sets: np.ndarray) -> tuple[np.n
     moved = f.copy()
     for each in sets.tolist():
         rows = np.flatnonzero((each >> np.arange(objects.n_objects)) & 1)
-        f[each, rows] = bound.covered(objects, rows)
-        moved[each, rows] = np.abs(bound.covered(objects, rows[::-1])[::-1] - f[each, rows])
+        f[each, rows] = ask(bound, coverage.name, objects, rows)
+        backwards = ask(bound, coverage.name, objects, rows[::-1])
+        moved[each, rows] = np.abs(backwards[::-1] - f[each, rows])
     return f, moved
+
+
+def ask(who: PreparedCoverage, name: str, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+    """Return float64[len(rows)]: what ``covered`` says of a set, of a coverage of that name; raises
+    ContractError where these are no such numbers.
+    """
+    what = f"coverage {name!r}: covered"
+    return check_array(who.covered(objects, rows), len(rows), what, "object")
 
 
 def counterexample(objects: Encoded, f: np.ndarray, i: int, sets: list[int]) -> str:

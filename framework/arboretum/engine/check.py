@@ -83,9 +83,11 @@ def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
                 f"{label(cost)}: Prices.{name} must hold {n} finite numbers ≥ 0; got {got}"
             )
     if prices.outcomes is not None:
-        most, found = np.concatenate([prices.tests, prices.raw]), prices.outcomes
+        found = real_numbers(prices.outcomes, f"{label(cost)}: Prices.outcomes")
+        most = np.concatenate([prices.tests, prices.raw])
         if (
-            len(found) != len(most)
+            found.ndim != 2
+            or len(found) != len(most)
             or np.nanmin(found, initial=0.0) < 0
             or (np.nanmax(found, axis=1) != most).any()
         ):

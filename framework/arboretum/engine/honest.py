@@ -25,6 +25,7 @@ from arboretum.engine.mismatch import at_every_node, equal, fail
 from arboretum.engine.row_costs import problem_of_rows, problem_without_tests
 from arboretum.engine.verify_nodes import centre_of
 from arboretum.errors import ContractError, sure
+from arboretum.interfaces.impurity import impurity_values
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.model import walk
 from arboretum.model.encoded import Prices
@@ -143,7 +144,7 @@ def _impurities(problem: Problem, arrived: Arrivals, reached: np.ndarray) -> np.
     numbers = problem.objects.is_regression
     own = arrived.totals(problem.objects, centre_of(problem) if numbers else 0.0)
     found = np.full(len(own), np.nan)
-    found[reached] = impurity.value(own[reached])
+    found[reached] = impurity_values(impurity, own[reached])
     return found
 
 

@@ -31,6 +31,7 @@ from arboretum.engine.axioms import (
 from arboretum.engine.axioms_of_coverages import (
     NEAR,
     all_sets,
+    ask,
     find_counterexamples,
     objects_of,
 )
@@ -41,7 +42,7 @@ from arboretum.errors import ContractError, DataError, blaming
 from arboretum.interfaces.complexity import Complexity, form_of
 from arboretum.interfaces.component import Capability, Component
 from arboretum.interfaces.coverage import Coverage
-from arboretum.interfaces.impurity import Impurity
+from arboretum.interfaces.impurity import Impurity, impurity_values
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.missing import BETTER_SIDE, SHARED, Missing
 from arboretum.interfaces.stopping import LeafRule, Stopping
@@ -148,7 +149,7 @@ def _faults_of_impurity(impurity: Impurity, ground: Ground, _: object) -> Iterat
     if getattr(impurity, "whole", False) and not ground.numbers:
         sets = vectors(min(ground.n_classes, 4), 6)
         sets = np.pad(sets, [(0, 0), (0, ground.n_classes - sets.shape[1])])
-        value = np.asarray(impurity.value(sets))
+        value = impurity_values(impurity, sets)
         for i in np.flatnonzero(
             np.abs(value - np.rint(value)) > CLOSE * np.maximum(1.0, np.abs(value))
         )[:1]:
@@ -177,10 +178,12 @@ def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
     """
     everyone = np.arange(objects.n_objects)
     sets = [everyone, everyone[1:], everyone[:1], everyone[::-1]]
-    wanted = np.concatenate([coverage.covered(objects, rows) for rows in sets])
+    wanted = np.concatenate([ask(coverage, coverage.name, objects, rows) for rows in sets])
     bound = coverage.prepare(objects) if hasattr(coverage, "prepare") else coverage
     reported = {
-        "prepare(objects).covered": np.concatenate([bound.covered(objects, rows) for rows in sets])
+        "prepare(objects).covered": np.concatenate(
+            [ask(bound, coverage.name, objects, rows) for rows in sets]
+        )
     }
     start = np.cumsum([0, *map(len, sets)])
     for form, who in (("covered_many", coverage), ("prepare(objects).covered_many", bound)):

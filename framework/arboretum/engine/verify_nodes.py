@@ -17,7 +17,7 @@ from arboretum.engine.label_costs import predicted
 from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.engine.monotone import asked_of, held
 from arboretum.errors import sure
-from arboretum.interfaces.impurity import ImpurityOfValues
+from arboretum.interfaces.impurity import ImpurityOfValues, impurity_values
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Node
 from arboretum.model.table import Table
@@ -62,7 +62,7 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     else:
         own = arrived.totals(objects, centre_of(problem))
         even = own * [1.0, 0.0, 1.0]
-    found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
+    found, scale = impurity_values(impurity, own), impurity_values(impurity, even)
     slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(
         np.abs(found), np.abs(scale)
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Encoded
+from arboretum.model.real_numbers import real_numbers
 
 
 class Impurity(Component, Protocol):
@@ -69,3 +70,10 @@ class ImpurityOfValues(Protocol):
         """Return what a leaf with these objects predicts, about the same mean as ``y`` (also
         allowed beside ``value``; default: the weighted mean).
         """
+
+
+def impurity_values(impurity: Impurity, weights: np.ndarray) -> np.ndarray:
+    """Return float64[…]: what ``value`` says of class weights; ContractError where these are no
+    numbers.
+    """
+    return real_numbers(impurity.value(weights), f"impurity {impurity.name}: value")

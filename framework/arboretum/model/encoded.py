@@ -22,6 +22,7 @@ import numpy as np
 
 from arboretum.errors import sure
 from arboretum.model.plain import Facts
+from arboretum.model.real_numbers import real_numbers
 from arboretum.model.rules import Interval, TestRule, Threshold
 from arboretum.model.table import (
     Column,
@@ -369,11 +370,10 @@ class Prices:
         outcomes : float64[tests, most outcomes], NaN beyond a test's last.   more : fields of the
             list.
         """
+        outcomes = real_numbers(outcomes, "Prices.by_outcome")
         highest = np.nanmax(outcomes, axis=1, initial=0.0)
         split = len(highest) - n_raw
-        return Prices(
-            highest[:split], highest[split:], outcomes=np.asarray(outcomes, np.float64), **more
-        )
+        return Prices(highest[:split], highest[split:], outcomes=outcomes, **more)
 
     @property
     def fixed(self) -> bool:

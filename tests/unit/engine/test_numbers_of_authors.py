@@ -7,9 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
 
+import attrs
 import numpy as np
 import pytest
 
+from arboretum.engine.axioms import AXIOMS, find_refutation
+from arboretum.engine.axioms_of_coverages import find_counterexamples
 from arboretum.engine.check import check_prices, weigh
 from arboretum.engine.search.compiled_criterion import check_array
 from arboretum.errors import ContractError
@@ -94,6 +97,34 @@ def prices(made):
     return check_prices(SimpleNamespace(kind="cost", name="own"), listed, OBJECTS)
 
 
+def of_outcomes(made):
+    n = OBJECTS.n_fixed
+    listed = Prices(np.ones(n), np.ones(len(OBJECTS.raw_features)), outcomes=made((n, 2)))
+    return check_prices(SimpleNamespace(kind="cost", name="own"), listed, OBJECTS)
+
+
+def impurity(made):
+    return find_refutation(Own(made), (AXIOMS[0].name,), 2)
+
+
+def coverage(made):
+    return find_counterexamples(Own(made), OBJECTS, np.ones((3, 1), np.int64))
+
+
+@attrs.frozen
+class Own:
+    """An impurity, and a coverage, that answers what is made."""
+
+    made: object
+    kind, name, scale = "own", "own", "mean"
+
+    def value(self, weights):
+        return self.made(weights.shape[:-1])
+
+    def covered(self, objects, rows):
+        return self.made(rows.shape)
+
+
 SUMS, STEPS = np.ones((3, 2)), np.arange(2.0)
 ASKED = {
     "objective own: costs": of_objective("costs", (N, CLASSES), costs_by_object),
@@ -111,6 +142,10 @@ ASKED = {
     ),
     "objective own: weigh": weights,
     "cost own: Prices.tests": prices,
+    "cost own: Prices.outcomes": of_outcomes,
+    "Prices.by_outcome": lambda made: Prices.by_outcome(made((3, 2))),
+    "impurity own: value": impurity,
+    "coverage 'own': covered": coverage,
     "criterion own: score": lambda made: check_array(made((3,)), 3, "criterion own: score"),
 }
 MADE = {
