@@ -41,7 +41,7 @@ from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.first_tests import FirstTests, Thresholds
 from arboretum_gosdt.all_trees.least import FEW_TESTS, MANY_TESTS, LeastSearch
 from arboretum_gosdt.all_trees.table import Rows, codes_of_columns, unpack_outcomes
-from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows
+from arboretum_gosdt.problem.prepared import Merged, merge_equal_rows, pack_distinct_tests
 from arboretum_gosdt.problem.trees import build_tree, preorder_to_nodes
 from arboretum_gosdt.solvers.additive import AdditiveSearch
 from arboretum_gosdt.solvers.choice import Which, choose_search, chosen_of_merged, search_kind
@@ -207,6 +207,8 @@ class Rashomon:
             asked = thresholds_of(of, merged, codes_of_columns(of.tests, merged)[1])
             if asked is not None:
                 asked.load_kernels()
+            few = np.ascontiguousarray(of.tests.codes[:, :2])  # as bits, where trees are compared
+            pack_distinct_tests(attrs.evolve(of.tests, codes=few), Context())
 
 
 class TreeSet:

@@ -443,32 +443,50 @@ def test_a_loss_of_another_shape_or_that_writes_is_refused(loss, error, said):
         NonDominated().solve(both, Context())
 
 
+FRONTS = """
+from test_proof import problem_from
+from arboretum_gosdt.problem.ranked import FScore
+from arboretum_gosdt.solvers.fronts import NonDominated
+rng = np.random.default_rng(3)
+x = rng.integers(0, 2, (90, 5))
+y = ((x[:, 0] & x[:, 1]) ^ (rng.random(90) < 0.2)).astype(int)
+problem = problem_from(x, y, FScore(lam=LAM), max_depth=3)
+solver = NonDominated()
+"""
+GOOD_TREES = """
+from tiny_tables import Held, limited, tiny_problem
+from arboretum.api import Limits
+from arboretum_gosdt.problem.objectives import Accuracy
+from arboretum_gosdt.solvers.rashomon import Rashomon
+problem = tiny_problem(3, n_rows=1200, n_columns=2, raw=True, most_values=900)
+stopping = (Held(Limits(max_depth=2)),)
+problem = limited(problem, objective=Accuracy(lam=0.01), stopping=stopping)
+solver = Rashomon(epsilon=0.01)
+"""
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("lam", [0.01, 0.0])
-def test_every_kernel_of_a_solve_is_loaded_before_it(lam):
+@pytest.mark.parametrize(
+    "made", [FRONTS.replace("LAM", "0.01"), FRONTS.replace("LAM", "0"), GOOD_TREES]
+)
+def test_every_kernel_of_a_solve_is_loaded_before_it(made):
     """In a process of its own, as this one has loaded most of them."""
-    asked = (
-        "import numpy as np\n"
-        "from numba.core import event\n"
-        "from arboretum.api import Context\n"
-        "from arboretum.kernels.jit import LOADING\n"
-        "from test_proof import problem_from\n"
-        "from arboretum_gosdt.problem.ranked import FScore\n"
-        "from arboretum_gosdt.solvers.fronts import NonDominated\n"
-        "rng = np.random.default_rng(3)\n"
-        "x = rng.integers(0, 2, (90, 5))\n"
-        "y = ((x[:, 0] & x[:, 1]) ^ (rng.random(90) < 0.2)).astype(int)\n"
-        f"problem = problem_from(x, y, FScore(lam={lam}), max_depth=3)\n"
-        "loaded, solver = [], NonDominated()\n"
-        "class Loads(event.Listener):\n"
-        "    def on_start(self, one): loaded.append(one)\n"
-        "    def on_end(self, one): pass\n"
-        "with event.install_listener(LOADING, Loads()):\n"
-        "    solver.warm_up(problem, Context())\n"
-        "    before = len(loaded)\n"
-        "    solver.solve(problem, Context())\n"
-        "print(before > 5, len(loaded) - before)\n"
-    )
+    asked = f"""
+import numpy as np
+from numba.core import event
+from arboretum.api import Context
+from arboretum.kernels.jit import LOADING
+{made}
+loaded = []
+class Loads(event.Listener):
+    def on_start(self, one): loaded.append(one)
+    def on_end(self, one): pass
+with event.install_listener(LOADING, Loads()):
+    solver.warm_up(problem, Context())
+    before = len(loaded)
+    solver.solve(problem, Context())
+print(before > 5, len(loaded) - before)
+"""
     shown = subprocess.run(
         [sys.executable, "-c", asked],
         cwd=Path(__file__).parent,
