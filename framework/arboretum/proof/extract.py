@@ -18,12 +18,15 @@ import numpy as np
 from arboretum.interfaces.method import Problem
 from arboretum.proof import finding
 from arboretum.proof.additive import Additive
+from arboretum.proof.sets import NEVER
 from arboretum.proof.writing import ProofWriter
 
 SETS, SLICE_SECONDS = 2_000, 0.2
 """That are looked at between two words of progress: as many as take so long, and no more than
 these.
 """
+FRAMES_REPORTED = 4
+"""By which progress is reported."""
 
 
 @attrs.frozen(eq=False)
@@ -185,11 +188,7 @@ class Extraction:
                 max(1, self._sets // 4) if slow else min(SETS, self._sets + self._sets // 4 + 1)
             )
             number = int(state["records"])
-            done = (
-                1.0
-                if ended == finding.FINISHED
-                else finding.share_done(self._nodes, self._frames, rules.scratch, state["at"])
-            )
+            done = 1.0 if ended == finding.FINISHED else self._share_done()
             self.progress(done, 1.0, "writing the proof")
             if ended == finding.NEED_ROOM:
                 log, words = rules.log, 2 * int(rules.log.start[number]) + 10_000
@@ -198,6 +197,25 @@ class Extraction:
                 )
                 if state["at"] + 1 >= len(self._frames):
                     self._deepen()
+
+    def _share_done(self) -> float:
+        """About how much of the time of a walk is over, by the share of the columns that were open
+        in the first frames and are no more.
+
+        The first take longest, as what is shown of them closes others: on five tables half of the
+        time was over when 5 to 38 % were closed, nine tenths at 26 to 60 %, so that the cube root
+        says it best.
+        """
+        nodes, done, part_of = self._nodes, 0.0, 1.0
+        for d in range(min(int(self._state["at"]), FRAMES_REPORTED)):
+            n, leaves = int(nodes.numbers[d]["columns"]), int(nodes.numbers[d]["leaves"])
+            levels = 1 if leaves < 0 else max(leaves - 1, 0)
+            low = nodes.low[d, : 2 * levels * n].reshape(levels, 2, n)
+            joined = (low[:, 0] + low[::-1, 1]).min(axis=0, initial=NEVER) + nodes.test_cost[d, :n]
+            still = int((joined < self._frames[d]["goal"]).sum())
+            first = max(still, int(self._frames[d]["open"]), 1)
+            done, part_of = done + part_of * (1.0 - still / first), part_of / first
+        return float(done ** (1 / 3))
 
     def _deepen(self) -> None:
         """Make room for twice as many frames; views of the old arrays are stale."""

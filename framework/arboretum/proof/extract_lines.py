@@ -87,8 +87,9 @@ def write_lines(
     def show(k: int) -> int:
         """Show what line k costs at least, and return that."""
         if k not in log_of:
-            room, constant, goal = Kept(log), rules.lines[k].constant, lines[k].least
-            extraction = Extraction(room, problem, lines[k].memo, progress, rules.lines[k].rules)  # type: ignore[arg-type]
+            room: Any = Kept(log)
+            constant, goal = rules.lines[k].constant, lines[k].least
+            extraction = Extraction(room, problem, lines[k].memo, progress, rules.lines[k].rules)
             log_of[k] = extraction, room
             least = extraction.show(MOST if goal is None else goal - constant, *most) + constant
             if goal is not None and least < goal:

@@ -77,8 +77,6 @@ FRAME = np.dtype(
     align=True,
 )
 NEW, ENTERED, ASKED = range(3)
-FRAMES_REPORTED = 4
-"""Frames by which progress is reported."""
 STATE = np.dtype(
     [
         ("at", np.int64),  # frame at work
@@ -280,26 +278,6 @@ def report(ground, log, nodes, frames, scratch, memory, d):
     enter(ground, log, node, scratch, frames[d].depth, frames[d].leaves)
     ask(ground, node, scratch, memory, max(frames[d].depth - 1, np.int64(-1)), NEVER)
     return node.numbers.columns
-
-
-@jit(borrow=True)
-def share_done(nodes, frames, scratch, at):
-    """About how much of the time of a walk is over, by the share of the columns that were open in
-    the first frames and are no more.
-
-    The first take longest, as what is shown of them closes others: on five tables half of the time
-    was over when 5 to 38 % were closed, nine tenths at 26 to 60 %, so that the cube root says it
-    best.
-    """
-    done, part_of = 0.0, 1.0
-    for d in range(min(at, FRAMES_REPORTED)):
-        node, still = node_of(nodes, d), np.int64(0)
-        join_sides(node, scratch.joined)
-        for c in range(node.numbers.columns):
-            still += scratch.joined[c] < frames[d].goal
-        first = max(still, frames[d].open, np.int64(1))
-        done, part_of = done + part_of * (1.0 - still / first), part_of / first
-    return done ** (1 / 3)
 
 
 @jit(borrow=True, whole=True)

@@ -221,7 +221,7 @@ class Sums(ProofRules):
             more = self.costs(sums).sum(axis=0) - self.costs(whole)
         if (more > self.rounding).any():
             raise Refuted(
-                f"objective={self.objective.name} declares superadditive = True, "  # type: ignore[union-attr]
+                f"objective={sure(self.objective).name} declares superadditive = True, "
                 f"and two sides of a test cost {more.max():g} more than a leaf of both"
             )
 

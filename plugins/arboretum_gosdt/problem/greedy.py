@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -51,7 +51,7 @@ class CostReduction:
         """Return the criterion with the costs of the run's objective.  Raises CapabilityError for
         one that is no sum over objects.
         """
-        objective = problem.parts.objective
+        objective: Any = problem.parts.objective
         if objective is None:
             return self
         if not is_additive(objective):
@@ -66,7 +66,7 @@ class CostReduction:
         if own is not None:
             return OfObjects(own)
         eye = np.eye(problem.objects.n_classes)
-        return OfClasses(np.asarray(objective.label_costs(eye, problem)))  # type: ignore[attr-defined]
+        return OfClasses(np.asarray(objective.label_costs(eye, problem)))
 
 
 @attrs.frozen(eq=False)

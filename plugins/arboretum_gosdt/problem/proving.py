@@ -14,6 +14,7 @@ import numpy as np
 from arboretum.api import (
     CapabilityError,
     Context,
+    Ended,
     Problem,
     Solution,
     Tree,
@@ -155,7 +156,7 @@ def prove_constrained(path: str, search: Any, found: Solution, context: Context)
 
 def _heard(found: Solution, context: Context, write: Callable[[Context], Solution]) -> Solution:
     """Return what writing a proof makes of a solution; the solution, with a note, where that is
-    interrupted.
+    interrupted, or a budget ends it.
 
     write : in a context, which gives a search that was interrupted its grace.
     """
@@ -163,11 +164,15 @@ def _heard(found: Solution, context: Context, write: Callable[[Context], Solutio
         context = attrs.evolve(
             context, progress=_interrupt_after_grace(context.progress, found.interrupted)
         )
-    notes = (*found.notes, "no proof is written: it was interrupted")
-    return heard(
-        lambda: write(context),
-        lambda ended: attrs.evolve(found, notes=notes, finished=False, details=ended.details),
-    )
+
+    def without(ended: Ended) -> Solution:
+        why = "it was interrupted" if ended.details else ended.error
+        notes = (*found.notes, f"no proof is written: {why}")
+        return attrs.evolve(
+            found, notes=notes, finished=False, details={**found.details, **ended.details}
+        )
+
+    return heard(lambda: write(context), without)
 
 
 def _write_lines(path: str, search: Any, found: Solution, context: Context) -> Solution:

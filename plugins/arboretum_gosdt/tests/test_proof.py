@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
+    BudgetError,
     CapabilityError,
     Column,
     ColumnKind,
@@ -144,6 +145,41 @@ def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
     assert any(note.startswith("no proof is written: ") and why in note for note in found.notes)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "why"),
+    [
+        (BudgetError("it takes 9 MB; raise budget.memory_mb"), "it takes 9 MB; raise budget.mem"),
+        (KeyboardInterrupt(), "it was interrupted"),
+    ],
+)
+def test_what_ends_a_proof_is_said_with_the_way_out(raised, why, tmp_path):
+    def hear(done, total, message):
+        if message == "writing the proof":
+            raise raised
+
+    found, _ = proven(problem_of(0, Accuracy(lam=0.02)), tmp_path / "log", Context(progress=hear))
+    assert found.notes[-1].startswith(f"no proof is written: {why}") and not found.finished
+    assert bool(found.interrupted) == isinstance(raised, KeyboardInterrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaves": 5}])
+def test_progress_is_a_share_that_grows_up_to_one(limits, tmp_path, monkeypatch):
+    monkeypatch.setattr("arboretum.proof.extract.SETS", 1)  # a word after every set
+    shares = []
+
+    def hear(done, total, message):
+        if message == "writing the proof":
+            shares.append(done / total)
+
+    proven(
+        problem_of(2, Accuracy(lam=0.002), n=200, **limits),
+        tmp_path / "log",
+        Context(progress=hear),
+    )
+    assert shares == sorted(shares) and shares[-1] == 1 and 0 <= shares[0] < shares[-2] < 1
 
 
 def stopped(problem, slices):
