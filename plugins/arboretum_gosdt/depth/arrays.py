@@ -36,6 +36,8 @@ FRAME = np.dtype(
         ("budget", "i8"),  # the loss below which it matters
         ("ub", "i8"),  # least loss known
         ("feature", "i8"),  # first of the best tree, PAIR for a tree of depth 2, LEAF
+        ("one", "i8"),  # where depth 3 is left: the feature that it asks on its side of outcome 1,
+        ("other", "i8"),  # and on the other; PAIR: it is not known
         ("phase", "i8"),  # what is to be done next
         ("at", "i8"),  # features of a pass done
         ("current", "i8"),  # the feature that is searched, or −1
@@ -64,7 +66,7 @@ STATE = np.dtype(
 )
 """Where the search is."""
 FULL, GREEDY = 0, 1
-LEAF, PAIR = -1, -2
+LEAF, PAIR, LAST = -1, -2, -3
 HUGE = np.int64(1) << np.int64(60)
 START[["budget", "ub", "current"]] = HUGE, HUGE, -1
 TURN = np.uint64(0x9E3779B97F4A7C15)

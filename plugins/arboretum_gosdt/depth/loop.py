@@ -108,7 +108,25 @@ def finish_split(task, v):
             one, two = fingerprint_of_literal(levels, v, f, literal)
             task.state[0].cells += enter_cell(memory.cells, one, two, loss)
     task.state[0].opened += 2
+    better = levels.low[v, 0, f] + levels.low[v, 1, f] < frame.ub
     finish_feature(task, v, f)
+    if better:
+        frame.one = best_first_feature(task, v, np.int64(1 - frame.side))
+        frame.other = best_first_feature(task, v, np.int64(frame.side))
+
+
+@inner
+def best_first_feature(task, v, number):
+    """Return the feature that the best tree of depth 2 of a side of the split asks first.
+
+    number : of the side, in ``scratch``; ``scratch.key`` is overwritten.
+    """
+    scratch = task.scratch
+    side = Side(scratch.margins[number], scratch.wholes[number])
+    right, f = correct_of_depth_two(task, v, side, number), np.int64(0)
+    while np.int64(scratch.key[f]) < right:
+        f += 1
+    return f
 
 
 @inline(wraps=True)
@@ -191,7 +209,7 @@ def finish_feature(task, v, f):
     levels.todo[v, f] = False
     both = levels.up[v, 0, f] + levels.up[v, 1, f]
     if both < frame.ub:
-        frame.ub, frame.feature = both, f
+        frame.ub, frame.feature, frame.one, frame.other = both, f, PAIR, PAIR
     if task.setting.similarity:
         read_row_of_pairs(levels.weight[v], 0, task.layout, f, task.scratch.shared, 0)
         propagate_to_siblings(

@@ -4,6 +4,7 @@
     pack_rows:    bit t of words[w, f] = outcome of feature f in row t of word w
     sum_margins:  margin[f] = 0;  for the groups from the greatest weight to 1:
                       margin[f] = 2 · margin[f] + Σ over words w of the group: ones(words[w, f])
+    sum_margins_of_part:  the same with words[w, f] & part[w]
     sum_hashes:   out[f] = Σ of the random words of the rows with outcome 1 of f (mod 2⁶⁴)
     append_chosen_rows: append those of a word's rows whose bit is set
 
@@ -105,14 +106,31 @@ def sum_margins(lanes, packed, layout, low, high, margin, at):
     packed : Packed; layout : Layout.
     margin : out; its type says whether it is signed.
     """
+    _sum_words(lanes, packed, layout, low, high, margin, at, (lanes.index(0), layout.stride))
+
+
+@lanes_kernel()
+def sum_margins_of_part(lanes, packed, layout, low, high, margin, at, part, begin, end):
+    """Do the same for some of the rows, of the lanes ``begin`` … ``end`` − 1.
+
+    part : uint[words], a bit for each of the rows.
+    begin, end : multiples of 32.
+    """
+    _sum_words(lanes, packed, layout, low, high, margin, at, (begin, end), part)
+
+
+def _sum_words(lanes, packed, layout, low, high, margin, at, between, part=None):
+    """Write what both do; ``between``: the first lane, and the one behind the last."""
     build = lanes.builder
     step = 2 if lanes.kinds[4].dtype.signed else 1
-    with lanes.loop(lanes.index(0), layout.stride, step=lanes.count) as chunk:
+    with lanes.loop(*between, step=lanes.count) as chunk:
         with lanes.loop(low, high, [lanes.all(0)], step=step) as groups:
             first = lanes.element(packed.start, groups.i)
             last = lanes.element(packed.start, build.add(groups.i, lanes.index(1)))
             with lanes.loop(first, last, [lanes.all(0)]) as word:
                 x = lanes.load(packed.words, build.add(build.mul(word.i, layout.stride), chunk.i))
+                if part is not None:
+                    x = build.and_(x, lanes.spread(lanes.element(part, word.i)))
                 word.next = [
                     build.add(word.now[0], sum_bytes_of_lanes(lanes, count_ones_of_bytes(lanes, x)))
                 ]

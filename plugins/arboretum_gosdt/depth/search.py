@@ -15,7 +15,7 @@ from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
 from arboretum_gosdt.depth import arrays
 from arboretum_gosdt.problem.prepared import unpack_bits
-from arboretum_gosdt.problem.tree_kernels import best_test, sum_weights
+from arboretum_gosdt.problem.tree_kernels import best_test
 
 FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
@@ -70,7 +70,8 @@ class LimitedSearch:
         depth = self.depth
         if depth <= 1 or self.upper == 0:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
-            self.lower = self.upper = self._add_best_tree([], np.arange(len(weights)), depth)
+            self._tree, self.lower = self._best_split(depth)
+            self.upper = self.lower
             return
         self._cells_kept = cells and depth > 3 and total < (1 << 32) - 1
         self._similarity = similarity
@@ -306,80 +307,151 @@ class LimitedSearch:
         """Return the best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node
         of outcome 0), root first.
         """
-        nodes: list[list[int]] = []
-        self._add_best_tree(nodes, np.arange(len(self.weights)), self.depth)
-        return np.array(nodes, np.int64)
+        if self._task is None:
+            return self._tree
+        from arboretum_gosdt.depth import last_tests, loop
+        from arboretum_gosdt.depth.pair_counts import Packed
 
-    def _add_best_tree(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
-        """Add the best tree known of that depth on these rows to ``nodes``; returns its loss.
+        task, nodes = self._task, list[list[int]]()
+        self._add_first_tests(nodes, None, self.depth, 0, 0)
+        levels, scratch, table, setting = task.levels, task.scratch, task.table, task.setting
+        if levels.frame["phase"][0] == arrays.OPEN:  # the search begins by packing all rows
+            loop.search_limited(task, 0)
+        packed = Packed(
+            levels.words[0], scratch.flip, levels.start[0], table.first, setting.classes, 0
+        )
+        made = np.array(nodes, np.int64)
+        parts = np.empty((self.depth, len(scratch.flip)), levels.words.dtype)
+        whole = np.empty((len(nodes), setting.classes), levels.whole.dtype)
+        whole[0] = levels.whole[0]
+        last_tests.find_last_tests(
+            *(table, task.layout, setting, packed, levels.entries[0]),
+            *(made, parts, whole, np.empty_like(scratch.margins), self.features),
+        )
+        return _nodes_of_tree(made.tolist(), nodes)
 
-        nodes : rows as ``tree`` returns them, appended to; a split that saves nothing becomes a
-            leaf.
-        rows : int64, numbers of the rows.
+    def _best_split(self, depth: int) -> tuple[np.ndarray, int]:
+        """Return the best tree of at most so many tests on a path, 0 or 1, as ``tree`` does, and
+        its loss.
         """
-        number, leaf = len(nodes), [-1, 0, -1, -1]
-        nodes.append(leaf)
-        if depth <= 1:
-            tests = self.features if depth else 0
-            feature, right, total = best_test(self.bits, self.weights, rows, tests)
-            if feature >= 0:
-                nodes[number:] = [int(feature), 0, number + 1, number + 2], leaf, leaf
-            return int(total - right)
-        whole: list[int] = sum_weights(self.weights, rows).tolist()
-        before = sum(whole) - max(whole)
-        feature, left = self._first_feature(rows, depth) if before else (arrays.LEAF, 0)
-        if feature < 0:
-            return before
-        inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
-        one = len(nodes)
-        loss = self._add_best_tree(nodes, rows[inside], left)
-        other = len(nodes)
-        loss += self._add_best_tree(nodes, rows[~inside], left)
-        if loss < before:
-            nodes[number] = [feature, 0, one, other]
-            return loss
-        del nodes[number + 1 :]
-        return before
+        leaf = [-1, 0, -1, -1]
+        feature, right, total = best_test(
+            self.bits, self.weights, np.arange(len(self.weights)), self.features if depth else 0
+        )
+        nodes = [leaf] if feature < 0 else [[int(feature), 0, 1, 2], leaf, leaf]
+        return np.array(nodes, np.int64), int(total - right)
 
-    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
+    def _add_first_tests(
+        self,
+        nodes: list[list[int]],
+        rows: np.ndarray | None,
+        depth: int,
+        level: int,
+        above: int,
+        feature: int = arrays.PAIR,
+    ) -> None:
+        """Add the best tree known of that depth on these rows to ``nodes``, but for the last tests
+        on its paths.
+
+        nodes : as :func:`.last_tests.find_last_tests` reads them, appended to.
+        rows : int32, rows of the table, ascending; None: all.
+        level, above : tests above, and the node that has the last of them.
+        feature : the first one; PAIR: it is not known.
+        """
+        at = len(nodes)
+        nodes.append([arrays.LAST, above, 0, level, 0])
+        if depth <= 1:
+            nodes[at][0] = arrays.LAST if depth else arrays.LEAF
+            return
+        known, one, other = feature != arrays.PAIR, arrays.PAIR, arrays.PAIR
+        if known:
+            depth -= 1
+        else:
+            if rows is not None:
+                kinds = self.table.kind[self.table.group[rows]]
+                if not len(kinds) or kinds.min() == kinds.max():
+                    nodes[at][0] = arrays.LEAF
+                    return
+            feature, depth = self._first_feature(rows, depth)
+            if feature >= 0 and rows is None and depth == 2:
+                one, other = self._task.levels.frame[["one", "other"]][0].tolist()
+        nodes[at][0] = feature
+        if feature < 0:
+            return
+        sides: list[np.ndarray | None] = [None, None]
+        if depth > 1 and arrays.PAIR in (one, other):
+            table = self.table
+            rows = np.arange(len(table.group), dtype=np.int32) if rows is None else rows
+            inside = (table.bits[table.place[rows] + feature // 32] >> feature % 32 & 1).astype(
+                bool
+            )
+            sides = [rows[inside], rows[~inside]]
+        self._add_first_tests(nodes, sides[0], depth, level + 1, at, one)
+        nodes[at][2] = len(nodes)
+        self._add_first_tests(nodes, sides[1], depth, level + 1, at, other)
+
+    def _first_feature(self, mine: np.ndarray | None, depth: int) -> tuple[int, int]:
         """Return (feature, −1 for a leaf; depth of what is below it) of the best tree known of that
         depth on these rows.
 
         What the memory does not have, depth 2 among it, is counted anew; that changes neither
         ``subproblems`` nor what a search that goes on has on its levels.
-        rows : int64, numbers of the rows; depth : at least 2.
+        mine : int32, rows of the table, ascending; None: all.   depth : at least 2.
         """
         from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
-        finished = task.state["level"][0] < 0
+        levels, finished = task.levels, task.state["level"][0] < 0
         if finished and depth == self.depth == 2:  # these pairs were counted last
             return int(task.scratch.key[: self.features].argmax()), 1
-        whole, chosen = depth == self.depth, np.zeros(len(self.weights), bool)
-        chosen[rows] = True
-        mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
         if depth >= 3:
             node, feature = 0, arrays.PAIR  # the number of all rows
-            if not whole:
+            if mine is not None:
                 words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
                 node = int(find(task.memory.slots, *_key_at_depth(words, depth)))
-            if node == 0 and task.levels.frame["ub"][0] < task.memory.upper[0]:
-                feature = int(task.levels.frame["feature"][0])
+            if node == 0 and levels.frame["ub"][0] < task.memory.upper[0]:
+                feature = int(levels.frame["feature"][0])
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
                 feature = int(task.memory.feature[node])
             if feature != arrays.PAIR:
                 return feature, depth - 1
-        small = task
-        if not finished:  # the search is to go on with its arrays
+        if finished:  # the words of all rows stay, unless these are all
+            small = task._replace(levels=levels._make(one[-1:] for one in levels))
+        else:  # the search is to go on with its arrays
             setting = task.table, task.layout, task.setting
             self._small = small = self._small or task._replace(
                 **dict(zip(("levels", "scratch"), arrays.allocate(*setting, 1), strict=True))
             )
-        levels, opened = small.levels, task.state["opened"][0]
-        levels.rows[0, : len(mine)], levels.frame["rows"][0] = mine, len(mine)
+        opened = task.state["opened"][0]
+        if mine is None:
+            mine = np.arange(len(task.table.group), dtype=np.int32)
+        small.levels.rows[0, : len(mine)], small.levels.frame["rows"][0] = mine, len(mine)
         kernels.search_limited(small, -1)
         task.state["opened"] = opened
         return int(small.scratch.key[: self.features].argmax()), 1
+
+
+def _nodes_of_tree(found: list[list[int]], asked: list[list[int]]) -> np.ndarray:
+    """Return nodes as ``LimitedSearch.tree`` does.
+
+    found : as :func:`.last_tests.find_last_tests` leaves them; asked : as it was given them.
+    """
+    nodes, places = list[list[int]](), list[int]()
+    leaf = [arrays.LEAF, 0, -1, -1]
+    for number, ((test, above, _, _, _), before) in enumerate(zip(found, asked, strict=True)):
+        place = len(nodes)
+        if number:
+            up = places[above]
+            if up < 0 or nodes[up][0] < 0:  # below what became a leaf
+                places.append(-1)
+                continue
+            nodes[up][2 if number == above + 1 else 3] = place
+        places.append(place)
+        nodes.append([test, 0, -1, -1])
+        if test >= 0 and before[0] == arrays.LAST:
+            nodes[place][2:] = place + 1, place + 2
+            nodes += [leaf, leaf]
+    return np.array(nodes, np.int64)
 
 
 def _key_at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:

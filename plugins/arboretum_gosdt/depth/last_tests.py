@@ -1,0 +1,122 @@
+"""The last tests of the best tree, which the depth-limited search does not keep: those of nodes
+below which nothing is asked, found on the words of all rows.
+
+A part of the rows is a bit for each of them, in words as they are packed::
+
+    for every node, from the root on:
+        part = that of the node above & words of its test (or of what lacks it)
+        margin[f] = D(part ∧ f), or weight of each class, of the features that are asked for
+        LAST: test = the one whose two leaves get most right, none if a leaf gets as much
+    for every node, from the last one: where both sides get no more right than a leaf, it is one
+
+Invariants: nodes stand in preorder.  ``part`` of level l is that of the node of this level that is
+looked at; a node's own is made from that of the node above, when the walk comes to it.  Rows that
+fill up a word are in no part.
+"""
+
+import numpy as np
+
+from arboretum.kernels.jit import inner, jit
+from arboretum_gosdt.depth.arrays import LAST, LEAF
+from arboretum_gosdt.depth.packing import sum_margins_of_part
+from arboretum_gosdt.depth.passes import correct_of_leaf
+
+TEST, ABOVE, OTHER, LEVEL, RIGHT = range(5)
+"""Columns of a node: LEAF, LAST or the feature that it asks; the node above; the one below with
+outcome 0 (with outcome 1 it is the next); tests above it; what it gets right, as leaves count that.
+"""
+
+
+@inner
+def count_part(packed, layout, setting, part, margins, begin, end):
+    """Sum what features have in a part into ``margins[0]``, of the lanes ``begin`` … ``end`` − 1.
+
+    packed : Packed, of all rows.   margins : [2, classes · stride], written.
+    """
+    if setting.two:
+        sum_margins_of_part(packed, layout, 0, setting.groups, margins[1], 0, part, begin, end)
+        sum_margins_of_part(packed, layout, 1, setting.groups, margins[0], 0, part, begin, end)
+        for h in range(begin, end):
+            margins[0, h] -= margins[1, h]
+        return
+    for k in range(setting.classes):
+        low, high, at = packed.first[k], packed.first[k + 1], k * layout.stride
+        sum_margins_of_part(packed, layout, low, high, margins[0], at, part, begin, end)
+
+
+@inner
+def best_last_test(layout, setting, margin, whole, features, most):
+    """Return (feature, right) of the test whose two leaves get more right than ``most``, and than
+    those of any other; (LEAF, ``most``) without one.
+
+    margin, whole : as of a Side.   features : how many there are.
+    """
+    found = np.int64(LEAF)
+    for f in range(features):
+        one, other = np.int64(0), np.int64(0)
+        for k in range(setting.classes):
+            there = np.int64(margin[k * layout.stride + f])
+            rest = np.int64(whole[k]) - there
+            if setting.two:
+                there, rest = abs(there), abs(rest)
+            one, other = max(one, there), max(other, rest)
+        if one + other > most:
+            most, found = one + other, np.int64(f)
+    return found, most
+
+
+@inner
+def mark_all_rows(table, entries, start, setting, part):
+    """Write the part of all rows: those of ``entries`` that are not empty."""
+    nobody, width = table.place[len(table.group)], setting.width
+    for w in range(start[setting.groups]):
+        bits = np.int64(0)
+        for t in range(width):
+            bits |= np.int64(entries[w * width + t] != nobody) << t
+        part[w] = bits
+
+
+@jit(borrow=True)
+def find_last_tests(
+    table, layout, setting, packed, entries, nodes, parts, whole, margins, features
+):
+    """Write the test of every LAST node, and what all nodes get right; where both sides get no more
+    right than a leaf, the test becomes LEAF.
+
+    packed, entries : of all rows.
+    nodes : int64[nodes, 5], in preorder, a LAST node without those below it; TEST and RIGHT are
+        written.
+    parts : uint[levels, words], room.
+    whole : [nodes, classes], the first is that of all rows, the others are written.
+    margins : [2, classes · stride], room.
+    features : how many there are.
+    """
+    stride, words = layout.stride, packed.start[setting.groups]
+    mark_all_rows(table, entries, packed.start, setting, parts[0])
+    for n in range(nodes.shape[0]):
+        level, part = nodes[n, LEVEL], parts[nodes[n, LEVEL]]
+        if n:
+            above, f = parts[level - 1], nodes[nodes[n, ABOVE], TEST]
+            lacks = np.int64(nodes[n, ABOVE] != n - 1)
+            for w in range(words):
+                part[w] = np.int64(above[w]) & (np.int64(packed.words[w * stride + f]) ^ -lacks)
+        nodes[n, RIGHT] = correct_of_leaf(setting, whole[n])
+        test = nodes[n, TEST]
+        if test == LAST:
+            count_part(packed, layout, setting, part, margins, 0, stride)
+            nodes[n, TEST], nodes[n, RIGHT] = best_last_test(
+                layout, setting, margins[0], whole[n], features, nodes[n, RIGHT]
+            )
+        elif test >= 0:
+            begin, other = test // 32 * 32, nodes[n, OTHER]
+            count_part(packed, layout, setting, part, margins, begin, begin + 32)
+            for k in range(setting.classes):
+                there = margins[0, k * stride + test]
+                whole[n + 1, k], whole[other, k] = there, whole[n, k] - there
+    for n in range(nodes.shape[0] - 1, -1, -1):
+        if nodes[n, TEST] >= 0 and nodes[n, OTHER]:
+            both = nodes[n + 1, RIGHT] + nodes[nodes[n, OTHER], RIGHT]
+            if both > nodes[n, RIGHT]:
+                nodes[n, RIGHT] = both
+            else:
+                nodes[n, TEST] = LEAF
