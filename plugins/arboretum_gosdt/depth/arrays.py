@@ -17,7 +17,6 @@ root. All arrays of ``allocate_together`` begin at multiples of 64 bytes in one 
 they share. HUGE is the loss of what is not known, and two of them add up.
 """
 
-import math
 from collections import namedtuple
 from collections.abc import Sequence
 
@@ -83,13 +82,13 @@ U16, U32, U64 = (np.dtype(of) for of in (np.uint16, np.uint32, np.uint64))
 WORDS, SIGNED = {16: U16, 32: U32, 64: U64}, {16: I16, 32: I32, 64: I64}
 """Types of words and counts, and of signed counts, by their bits."""
 
-Setting = namedtuple("Setting", "depth classes two similarity keep_cells width groups")
+Setting = namedtuple("Setting", "depth classes two similarity keep_cells triples width groups")
 """What does not change, whole numbers.
 
 depth : of the trees.
 classes : of the counts, 1 where two classes are signed.
 two : whether they are.
-similarity, keep_cells : the switches.
+similarity, keep_cells, triples : the switches.
 width : bits of a word.
 groups : of rows.
 """
@@ -104,7 +103,7 @@ power : int64[groups], b.
 kind : int64[groups], class.
 first : int64[classes + 1], groups of a class.
 mixed : the same of groups of both classes of two.
-hashes : uint64[2 · rows].
+hashes : uint64[2 · rows]; none where no set but that of all rows is remembered.
 """
 
 DepthLevels = namedtuple(
@@ -127,7 +126,7 @@ frame : FRAME.
 """
 
 DepthScratch = namedtuple(
-    "DepthScratch", "words flip start entries lanes single margins wholes key shared"
+    "DepthScratch", "words flip start entries lanes single margins wholes key shared best"
 )
 """Memory of one pass.
 
@@ -136,6 +135,7 @@ lanes, single : see Pairs.
 margins, wholes : [2, ·], of both sides.
 key : counts [stride].
 shared : int64[stride], weight of pairs with the current feature.
+best : [2, 2, features, stride], what the best split of a cell gets right, of triples alone.
 """
 
 Memory = namedtuple("Memory", "slots lower upper feature cells")
@@ -194,6 +194,7 @@ def allocate(
         ((2, classes), counts),
         ((stride,), counts),
         ((stride,), I64),
+        ((2, 2, features if setting.triples else 0, stride), counts),
     ]
     found = allocate_together([*of_levels, *of_scratch])
     return DepthLevels(*found[: len(of_levels)]), DepthScratch(*found[len(of_levels) :])
@@ -208,7 +209,10 @@ def allocate_together(shapes: Sequence[tuple[tuple[int, ...], np.dtype]]) -> lis
     begins, end = [], 0
     for shape, of in shapes:
         begins.append(end)
-        end += -(-math.prod(shape) * of.itemsize // VECTOR_BYTES) * VECTOR_BYTES
+        size = of.itemsize
+        for length in shape:
+            size *= length
+        end += (size + VECTOR_BYTES - 1) & -VECTOR_BYTES
     memory = np.zeros(end + VECTOR_BYTES, np.uint8)
     # the address, for which ``ctypes`` takes four times as long
     begin = -memory.__array_interface__["data"][0] % VECTOR_BYTES

@@ -11,7 +11,7 @@ A part of the rows is a bit for each of them, in words as they are packed::
 
 Invariants: nodes stand in preorder.  ``part`` of level l is that of the node of this level that is
 looked at; a node's own is made from that of the node above, when the walk comes to it.  Rows that
-fill up a word are in no part.
+fill up a word may be in any part: they have no feature, and nodes are counted by features.
 """
 
 import numpy as np
@@ -65,34 +65,20 @@ def best_last_test(layout, setting, margin, whole, features, most):
     return found, most
 
 
-@inner
-def mark_all_rows(table, entries, start, setting, part):
-    """Write the part of all rows: those of ``entries`` that are not empty."""
-    nobody, width = table.place[len(table.group)], setting.width
-    for w in range(start[setting.groups]):
-        bits = np.int64(0)
-        for t in range(width):
-            bits |= np.int64(entries[w * width + t] != nobody) << t
-        part[w] = bits
-
-
 @jit(borrow=True)
-def find_last_tests(
-    table, layout, setting, packed, entries, nodes, parts, whole, margins, features
-):
+def find_last_tests(layout, setting, packed, nodes, parts, whole, margins, features):
     """Write the test of every LAST node, and what all nodes get right; where both sides get no more
     right than a leaf, the test becomes LEAF.
 
-    packed, entries : of all rows.
+    packed : Packed, of all rows.
     nodes : int64[nodes, 5], in preorder, a LAST node without those below it; TEST and RIGHT are
         written.
-    parts : uint[levels, words], room.
+    parts : uint[levels, words], all bits of the first set; the others are written.
     whole : [nodes, classes], the first is that of all rows, the others are written.
     margins : [2, classes · stride], room.
     features : how many there are.
     """
     stride, words = layout.stride, packed.start[setting.groups]
-    mark_all_rows(table, entries, packed.start, setting, parts[0])
     for n in range(nodes.shape[0]):
         level, part = nodes[n, LEVEL], parts[nodes[n, LEVEL]]
         if n:

@@ -17,9 +17,11 @@ matter to its parent::
     push the set of all rows, its budget HUGE
     while the stack is not empty, by the phase of the set S on top:
         OPEN:    pack its rows into words, count its features                        (open_set)
+                 sum fingerprints of its literals, where the memory is asked   (sum_fingerprints)
         PAIRS:   count a stretch of all pairs; after the last one               (count_pairs_of_set)
                      ub = best of a leaf, a tree of depth 2, and the memory's; S is solved if
                      d ≤ 2 or ub = 0, else the memory bounds its literals         (bound_opened_set)
+                 of a search that counts triples: S is solved by them              (search_triples)
         CHOOSE:  f = the feature with the least low[ℓ] + low[¬ℓ] below min(ub, budget)
                                                                                     (choose_feature)
                  none: lb = ub if S is solved, else min(ub, least low[ℓ] + low[¬ℓ] of all f);
@@ -74,6 +76,7 @@ from arboretum_gosdt.depth.arrays import (
 from arboretum_gosdt.depth.packing import fill_array
 from arboretum_gosdt.depth.pair_counts import Side
 from arboretum_gosdt.depth.passes import (
+    asks_memory,
     correct_of_depth_two,
     correct_of_leaf,
     count_pairs_of_set,
@@ -82,7 +85,9 @@ from arboretum_gosdt.depth.passes import (
     open_set,
     read_row_of_pairs,
     start_split,
+    sum_fingerprints,
 )
+from arboretum_gosdt.depth.triples import search_triples
 
 
 @inner
@@ -257,10 +262,10 @@ def look_up_literals(task, v, depth):
         if not levels.todo[v, f]:
             continue
         learnt = False
-        for literal in range(2):
+        for literal in range(2 if asks_memory(setting, depth) else 0):
             one, two = fingerprint_of_literal(levels, v, f, literal)
             if depth == 3:
-                loss = loss_in_cells(memory.cells, one, two) if setting.keep_cells else np.int64(-1)
+                loss = loss_in_cells(memory.cells, one, two)
                 if loss >= 0:
                     levels.low[v, literal, f] = levels.up[v, literal, f] = loss
                     learnt = True
@@ -468,11 +473,15 @@ def search_limited(task, limit):
         frame = levels.frame[v]
         if frame.phase == OPEN:
             open_set(task, v)
+            if asks_memory(setting, setting.depth - v):
+                sum_fingerprints(task, v)
             work += frame.rows * task.layout.chunks
         elif frame.phase == PAIRS:
             work += count_pairs_of_set(task, v)
             if frame.at >= task.layout.features:
                 bound_opened_set(task, v)
+                if setting.triples and not frame.solved:
+                    search_triples(task)
         elif frame.phase == CHOOSE:
             f = choose_feature(task, v)
             if f < 0:

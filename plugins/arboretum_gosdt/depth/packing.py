@@ -32,13 +32,14 @@ PART = 16
 
 
 @lanes_kernel()
-def pack_rows(lanes, words, layout, bits, rows, low, high):
+def pack_rows(lanes, words, layout, bits, rows, low, high, begin):
     """Write the words ``low`` … ``high`` − 1, of as many rows each as a lane has bits.
 
     words : out, [words · stride].
     layout : Layout; lanes up to its ring behind the last feature are written.
     bits : int32, flat, outcomes of all features by row.
     rows : int32[words · width], where in it a row begins; an empty row is at a place with zeros.
+    begin : of the 32 features each, the first that are written.
     """
     build, index = lanes.builder, lanes.index
     width, i1 = lanes.word.width, ir.VectorType(ir.IntType(1), lanes.count)
@@ -50,7 +51,7 @@ def pack_rows(lanes, words, layout, bits, rows, low, high):
             build.sext(lanes.element(rows, build.add(place, index(k))), ir.IntType(64))
             for k in range(width)
         ]
-        with lanes.loop(index(0), layout.chunks) as chunk:
+        with lanes.loop(begin, layout.chunks) as chunk:
             found = [lanes.all(0)] * pieces
             for k in range(width):
                 outcomes = lanes.element(bits, build.add(places[k], chunk.i))

@@ -287,7 +287,7 @@ def _raise_greatest_counts(
     return following
 
 
-def _cells_of_pair(
+def cells_of_pair(
     lanes: Lanes, n11: Value, of_g: Value, of_lanes: Value, whole: Value
 ) -> tuple[Value, ...]:
     """Return the four cells (n11, n10, n01, n00) of features g and h of the lanes, by n11, what g
@@ -298,7 +298,7 @@ def _cells_of_pair(
     return n11, n10, n01, build.sub(build.sub(whole, of_g), n01)
 
 
-def _count_signed_cells(
+def count_signed_cells(
     lanes: Lanes,
     packed: Packed,
     pairs: Pairs,
@@ -359,7 +359,7 @@ def _count_signed_cells(
     return made
 
 
-def _count_class_cells(
+def count_class_cells(
     lanes: Lanes,
     packed: Packed,
     pairs: Pairs,
@@ -372,7 +372,7 @@ def _count_class_cells(
     """Count the classes in the four cells of the pairs on each side; of a set that is not split,
     store the classes' counts and the weight in ``pairs``.
 
-    Arguments as of ``_count_signed_cells``; places : within the counts of a class.
+    Arguments as of ``count_signed_cells``; places : within the counts of a class.
     Returns, per side and g, the greatest count of a class in each cell (n11, n10, n01, n00).
     """
     build, index, split = lanes.builder, lanes.index, len(sides) == 2
@@ -398,7 +398,7 @@ def _count_class_cells(
             whole = lanes.spread(lanes.element(side.whole, loop.i))
             for n11, one in zip(values, g, strict=True):
                 of_g = lanes.spread(lanes.element(side.margin, build.add(row, one)))
-                following += _cells_of_pair(lanes, n11, of_g, of_lanes, whole)
+                following += cells_of_pair(lanes, n11, of_g, of_lanes, whole)
         loop.next = [
             lanes.call("umax", now, cell) for now, cell in zip(loop.now, following, strict=False)
         ]
@@ -447,10 +447,10 @@ def _count_windows(
                 build.add(build.mul(index(k), stride), inner.i) for k in range(each * len(sides))
             ]
             if signed:
-                cells = _count_signed_cells(lanes, packed, pairs, sides, inner.i, g, places, stride)
+                cells = count_signed_cells(lanes, packed, pairs, sides, inner.i, g, places, stride)
                 inner.next = _raise_extremes(lanes, cells, inner.now, pairs, rows)
             else:
-                cells = _count_class_cells(lanes, packed, pairs, sides, inner.i, g, places, layout)
+                cells = count_class_cells(lanes, packed, pairs, sides, inner.i, g, places, layout)
                 inner.next = _raise_greatest_counts(lanes, cells, inner.now, pairs, rows)
         name = "smax" if signed else "umax"
         for number, side in enumerate(sides):

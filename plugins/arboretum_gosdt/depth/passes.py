@@ -8,7 +8,8 @@ classes, the weight of each class)::
         lay the rows of S group by group, each group from a new word on        (list_places_of_rows)
         words[w · stride + f] = outcomes of feature f in the rows of word w          (pack_rows)
         whole = D(S);  margin[h] = D(S ∧ h);  total[h] = weight(S ∧ h)
-        sums[h] = fingerprint of S ∧ h;  scratch.lanes = 0
+        scratch.lanes = 0
+    sum_fingerprints(v):    sums[h] = fingerprint of S ∧ h
     count_pairs_of_set(v):      for a stretch of g, all h of g's window:
         count[g, h] = D(S ∧ g ∧ h);  weight[g, h] = weight(S ∧ g ∧ h)           (count_pairs)
         keep the best split below g, ¬g, h and ¬h
@@ -116,9 +117,9 @@ def list_places_of_rows(task, rows, number, start, entries):
 
 
 @inner
-def pack_set(words, layout, bits, entries, number):
-    """Pack ``number`` words; a kernel of its own, as it is long and used twice."""
-    pack_rows(words, layout, bits, entries, 0, number)
+def pack_set(words, layout, bits, entries, number, begin):
+    """Pack ``number`` words; a kernel of its own, as it is long and used thrice."""
+    pack_rows(words, layout, bits, entries, 0, number, begin)
 
 
 @inner
@@ -142,11 +143,11 @@ def correct_of_depth_two(task, v, side, number):
 
 @inner
 def open_set(task, v):
-    """Pack the rows of level v, count its features, sum fingerprints.
+    """Pack the rows of level v, and count its features.
 
     ``rows`` of level v and ``frame.rows`` must be there.  Writes ``words``, ``entries``, ``start``,
-    ``margin``, ``whole``, ``total`` and ``sums`` of level v, and clears ``scratch.lanes``; the
-    phase becomes PAIRS.
+    ``margin``, ``whole`` and ``total`` of level v, and clears ``scratch.lanes``; the phase becomes
+    PAIRS.
     """
     table = task.table
     layout = task.layout
@@ -155,7 +156,7 @@ def open_set(task, v):
     setting = task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
     words = list_places_of_rows(task, levels.rows[v], frame.rows, start, levels.entries[v])
-    pack_set(levels.words[v], layout, table.bits, levels.entries[v], words)
+    pack_set(levels.words[v], layout, table.bits, levels.entries[v], words, 0)
     packed = Packed(levels.words[v], scratch.flip, start, table.first, setting.classes, 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
     weight = np.int64(0)
@@ -189,18 +190,30 @@ def open_set(task, v):
             total[h] = 0
             for k in range(setting.classes):
                 total[h] += np.int64(margin[k * stride + h])
+    fill_array(scratch.lanes, 0, 8 * stride, 0)
+    frame.weight, frame.words, frame.at, frame.phase = weight, words, 0, PAIRS
+    task.state[0].opened += 1
+
+
+@inline
+def asks_memory(setting, depth):
+    """Return whether a set of that depth has literals that the memory may know."""
+    return depth > 3 or setting.keep_cells
+
+
+@inner
+def sum_fingerprints(task, v):
+    """Write ``sums`` of level v, whose rows are there."""
+    table, levels = task.table, task.levels
     sum_hashes(
         table.hashes,
         table.bits,
         table.place,
         levels.rows[v],
-        frame.rows,
-        layout.chunks,
+        levels.frame[v].rows,
+        task.layout.chunks,
         levels.sums[v],
     )
-    fill_array(scratch.lanes, 0, 8 * stride, 0)
-    frame.weight, frame.words, frame.at, frame.phase = weight, words, 0, PAIRS
-    task.state[0].opened += 1
 
 
 @inline
@@ -327,7 +340,7 @@ def start_split(task, v, f):
     frame, stride = levels.frame[v], layout.stride
     smaller = np.int64(2 * levels.total[v, f] <= frame.weight)
     words, less = collect_rows_of_side(task, v, f, smaller)
-    pack_set(scratch.words, layout, table.bits, scratch.entries, words)
+    pack_set(scratch.words, layout, table.bits, scratch.entries, words, 0)
     mine, other = scratch.margins[0], scratch.margins[1]
     for k in range(setting.classes):
         row, base = k * stride, k * layout.features * stride

@@ -16,11 +16,18 @@ from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
 from arboretum_gosdt.depth import arrays
 from arboretum_gosdt.problem.prepared import unpack_bits
 from arboretum_gosdt.problem.tree_kernels import best_test
+from arboretum_gosdt.simd.lanes import VECTOR_BYTES
 
 FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
 SLICE = 12_000_000
 """Vectors · words between two looks at the clock: about 20 to 40 ms."""
+MANY, COST_OF_TRIPLE = 50, 12
+"""With more features triples are counted; what a vector of them costs besides its words, in words.
+
+At depth 3 bounds leave few features out; triples take .48 of the time for splice (255 features),
+.54 for dna (180), .61 for german-credit (86), 1.2 for anneal (49).
+"""
 CELLS_SHARE = 0.5
 """Of the bytes left, for losses of depth 2; without a budget, CELLS_BYTES."""
 CELLS_BYTES = 1 << 30
@@ -36,7 +43,9 @@ class LimitedSearch:
     Switches, which change the time and nothing else: similarity (bounds between literals of a set),
     cells (losses of depth 2 are remembered), greedy (a first tree, by the best first feature of
     depth 2), ring (windows of pairs half way round, see pair_counts; None: whichever is shorter),
-    word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
+    triples (depth 3 by counts of all triples, which needs windows that end at the last feature;
+    None: where they are few enough for one slice, and features more than MANY), word (bits of a
+    lane: 16, 32 or 64; None: the least that holds all weights).
 
     lower, upper : proven bound, loss of ``tree()``.
     subproblems : sets whose pairs have been counted.
@@ -53,6 +62,7 @@ class LimitedSearch:
         cells: bool = True,
         greedy: bool = True,
         ring: bool | None = None,
+        triples: bool | None = None,
         word: int | None = None,
     ) -> None:
         self.bits = np.ascontiguousarray(bits, np.uint32)
@@ -75,7 +85,7 @@ class LimitedSearch:
             return
         self._cells_kept = cells and depth > 3 and total < (1 << 32) - 1
         self._similarity = similarity
-        self._ring, self._greedy = ring, greedy and depth > 3
+        self._ring, self._greedy, self._triples = ring, greedy and depth > 3, triples
         self._allocate(total, sizes, word)
 
     def memo_for_proof(self) -> tuple[Any, ...] | None:
@@ -83,7 +93,11 @@ class LimitedSearch:
         if self._task is None:
             return None
         memory, words = self._task.memory, np.zeros((len(self.bits), 2), np.uint64)
-        np.add.at(words, self._rows, self.table.hashes.reshape(-1, 2))
+        hashes = self.table.hashes
+        if not len(hashes):  # the search has remembered all rows alone
+            hashes = random_words(len(self._rows)).reshape(-1)
+            enter(memory.slots, *_key_of_set(hashes, self.depth), 0)
+        np.add.at(words, self._rows, hashes.reshape(-1, 2))
         has = unpack_bits(self.bits, self.features).astype(bool)
         return has, words, memory.slots, memory.lower, int(arrays.TURN), 0
 
@@ -177,7 +191,10 @@ class LimitedSearch:
 
         two = self.weights.shape[1] == 2
         self.word = word or next(bits for bits in (16, 32, 64) if total < 1 << (bits - two))
-        self.layout = layout = choose_layout(self.features, self.word, self._ring)
+        triples = self.depth == 3 and self._ring is not True and self._counts_triples(sizes)
+        self.layout = layout = choose_layout(
+            self.features, self.word, False if triples else self._ring
+        )
         self.table = table = self._build_table(two, sizes)
         setting = arrays.Setting(
             depth=self.depth,
@@ -185,6 +202,7 @@ class LimitedSearch:
             two=int(two),
             similarity=int(self._similarity),
             keep_cells=int(self._cells_kept),
+            triples=int(triples),
             width=self.word,
             groups=len(table.power),
         )
@@ -205,11 +223,24 @@ class LimitedSearch:
             setting=setting,
             state=state,
         )
-        levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
-        enter(memory.slots, *_key_at_depth(levels.own[0], self.depth), 0)
+        if len(table.hashes):
+            levels.own[0] = _key_of_set(table.hashes)
+            enter(memory.slots, *_key_of_set(table.hashes, self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
-        state[["nodes", "mode"]] = 1, arrays.GREEDY if self._greedy else arrays.FULL
+        state["nodes"], state["mode"] = 1, arrays.GREEDY if self._greedy else arrays.FULL
         self._restart_at_root()
+
+    def _counts_triples(self, sizes: np.ndarray) -> bool:
+        """Return whether a search of depth 3 counts all triples at once.
+
+        sizes : as in ``_allocate``.
+        """
+        if self._triples is not None:
+            return self._triples
+        # of each f a third of the rows, or less, with half of the pairs
+        words = int(sizes.sum()) / (3 * self.word) + COST_OF_TRIPLE
+        vectors = self.features**2 / 2 * (1 + self.features * self.word / (24 * VECTOR_BYTES))
+        return self.features > MANY and words * vectors < SLICE
 
     def _restart_at_root(self) -> None:
         """Begin again at the root: level 0 holds all rows, and no feature has been tried; the
@@ -232,7 +263,7 @@ class LimitedSearch:
         """
         bits_of = sizes.tolist()
         highest = [
-            max((b + 1 for b, number in enumerate(row) if number), default=0) for row in bits_of
+            max([b + 1 for b, number in enumerate(row) if number], default=0) for row in bits_of
         ]
         if two:
             groups = [(b, k) for b in reversed(range(max(highest))) for k in (0, 1)]
@@ -240,7 +271,7 @@ class LimitedSearch:
         else:
             groups = [(b, k) for k, top in enumerate(highest) for b in reversed(range(top))]
             first = [0, *accumulate(highest)]
-        begin, at = np.zeros_like(sizes), 0
+        begin, at = np.zeros(sizes.shape, np.int64), 0
         for b, k in groups:
             begin[k, b] = at
             at += bits_of[k][b]
@@ -256,7 +287,7 @@ class LimitedSearch:
             kind=kind,
             first=np.array(first),
             mixed=np.array([0, len(groups) // 2]),
-            hashes=random_words(at).reshape(-1),
+            hashes=random_words(at if self.depth > 3 else 0).reshape(-1),
         )
         table.place[at] = empty
         self._rows = np.empty(at, np.int32)
@@ -321,12 +352,12 @@ class LimitedSearch:
             levels.words[0], scratch.flip, levels.start[0], table.first, setting.classes, 0
         )
         made = np.array(nodes, np.int64)
-        parts = np.empty((self.depth, len(scratch.flip)), levels.words.dtype)
+        parts = np.full((self.depth, len(scratch.flip)), ~levels.words.dtype.type(0))
         whole = np.empty((len(nodes), setting.classes), levels.whole.dtype)
         whole[0] = levels.whole[0]
         last_tests.find_last_tests(
-            *(table, task.layout, setting, packed, levels.entries[0]),
-            *(made, parts, whole, np.empty_like(scratch.margins), self.features),
+            *(task.layout, setting, packed, made, parts, whole),
+            *(np.empty_like(scratch.margins), self.features),
         )
         return _nodes_of_tree(made.tolist(), nodes)
 
@@ -407,8 +438,8 @@ class LimitedSearch:
         if depth >= 3:
             node, feature = 0, arrays.PAIR  # the number of all rows
             if mine is not None:
-                words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
-                node = int(find(task.memory.slots, *_key_at_depth(words, depth)))
+                hashes = task.table.hashes.reshape(-1, 2)[mine].reshape(-1)
+                node = int(find(task.memory.slots, *_key_of_set(hashes, depth)))
             if node == 0 and levels.frame["ub"][0] < task.memory.upper[0]:
                 feature = int(levels.frame["feature"][0])
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
@@ -454,9 +485,10 @@ def _nodes_of_tree(found: list[list[int]], asked: list[list[int]]) -> np.ndarray
     return np.array(nodes, np.int64)
 
 
-def _key_at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
-    """Return the key of a set together with the depth of its trees.
+def _key_of_set(hashes: np.ndarray, depth: int = 0) -> tuple[np.uint64, np.uint64]:
+    """Return the key of a set together with the depth of its trees; of depth 0, its fingerprint.
 
-    words : uint64[2], the set's fingerprint.
+    hashes : uint64[2 · rows], of its rows.
     """
-    return np.uint64((int(words[0]) + depth * int(arrays.TURN)) % 2**64), words[1]
+    one, two = int(hashes[::2].sum()), hashes[1::2].sum()
+    return np.uint64((one + depth * int(arrays.TURN)) % 2**64), two

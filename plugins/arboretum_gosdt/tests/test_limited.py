@@ -61,22 +61,25 @@ def least(outcomes, weights, depth: int) -> int:
 
 
 def loss(tree, outcomes, weights, depth: int) -> int:
-    """Of a tree, replayed; every path is short enough."""
+    """Of a tree, replayed; every path is short enough, and every test saves something."""
 
     def below(node: int, rows, left: int) -> int:
         feature, cut, one, other = tree[node]
+        whole = weights[rows].sum(axis=0)
+        leaf = int(whole.sum() - whole.max(initial=0))
         if feature < 0:
-            whole = weights[rows].sum(axis=0)
-            return int(whole.sum() - whole.max(initial=0))
+            return leaf
         assert (left > 0, cut) == (True, 0)
         inside = outcomes[rows, feature] == 1
-        return below(one, rows[inside], left - 1) + below(other, rows[~inside], left - 1)
+        found = below(one, rows[inside], left - 1) + below(other, rows[~inside], left - 1)
+        assert found < leaf
+        return found
 
     return below(0, np.arange(len(weights)), depth)
 
 
-def check(seed: int, depth: int, **switches) -> None:
-    outcomes, weights = table(seed)
+def check(seed: int, depth: int, features: int | None = None, **switches) -> None:
+    outcomes, weights = table(seed, features=features)
     search = searched(outcomes, weights, depth, **switches)
     expected = least(outcomes, weights, depth)
     assert (search.run(), search.lower, search.upper) == ("", expected, expected), (
@@ -91,7 +94,8 @@ def drawn(seed: int) -> dict:
     """Switches, each of them on or off."""
     rng = np.random.default_rng([seed, 78])
     switches = {name: bool(rng.integers(0, 2)) for name in ("similarity", "cells", "greedy")}
-    return switches | {"ring": (None, True, False)[rng.integers(0, 3)]}
+    ways = {name: (None, True, False)[rng.integers(0, 3)] for name in ("ring", "triples")}
+    return switches | ways
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 5])
@@ -140,12 +144,30 @@ def test_without_bounds_and_memory_the_loss_is_the_same(classes, features):
         plain,
         {"similarity": False},
         {"cells": False},
+        {"triples": True},
+        {"triples": False},
     ):
         search = searched(outcomes, weights, 4 if features < 60 else 3, **switches)
         search.run()
         found.append(search.upper)
         assert loss(search.tree(), outcomes, weights, 4) == search.upper
     assert len(set(found)) == 1, found
+
+
+@pytest.mark.parametrize(("classes", "features", "heaviest"), [(2, 51, 1), (2, 90, 5), (4, 67, 3)])
+def test_triples_are_counted_as_pairs_of_both_sides_are(classes, features, heaviest):
+    for seed in range(features, features + 20):
+        check(seed, 3, triples=True)
+        check(seed, 3, 8 + features % 9, triples=True, word=64)  # of two vectors
+    outcomes, weights = wide(features, 250, features, classes, heaviest)
+    losses = set()
+    for triples in (None, True, False):
+        search = searched(outcomes, weights, 3, triples=triples)
+        assert search._task.setting.triples == (triples is not False)
+        assert search.run() == ""
+        assert loss(search.tree(), outcomes, weights, 3) == search.upper == search.lower
+        losses.add(search.upper)
+    assert len(losses) == 1, losses
 
 
 @pytest.mark.slow
