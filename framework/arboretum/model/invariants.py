@@ -70,12 +70,13 @@ def _check_nodes(tree: Tree) -> None:
             _refuse(
                 f"test must be -1 or below {last + 1}, the number of rules; node {node} has {test}"
             )
-        if end - begin != arity[test] or offset[0] != 0:
+        slots = arity[test]
+        if end - begin != slots or offset[0] != 0:
             _refuse(
                 f"child_offset gives node {node} {end - begin} child slots; an inner node has one "
                 f"per outcome of its test, a leaf none"
             )
-        if not -2 <= lost < max(arity[test], 1):
+        if not -2 <= lost < (slots or 1):
             _refuse(
                 f"missing_child of node {node} is {lost}; it must be an outcome of the node's "
                 "test, -1 (stops) or -2 (splits)"
@@ -85,7 +86,8 @@ def _check_nodes(tree: Tree) -> None:
                 f"node {node} is out of order: every node but the root is the child of exactly one "
                 "node, and nodes are numbered in depth-first preorder"
             )
-        waiting += sorted([one for one in child[begin:end] if one != -1], reverse=True)
+        if slots:
+            waiting += sorted([one for one in child[begin:end] if one != -1], reverse=True)
         begin = end
     if waiting or begin != len(child):
         _refuse("child names nodes that do not exist, or has more slots than child_offset gives")

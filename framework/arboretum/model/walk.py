@@ -86,7 +86,10 @@ def keeps_rows(tree: Tree) -> np.ndarray:
     """Return bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as
     weights may be smaller than the rounding of others.
     """
-    kept = tree.counts - np.bincount(tree.parent[1:], tree.counts[1:], tree.n_nodes)
+    child, owner = tree.child, tree.owner
+    if child.min(initial=0) < 0:  # of an outcome that no row had
+        child, owner = child[child >= 0], owner[child >= 0]
+    kept = tree.counts - np.bincount(owner, tree.counts[child], tree.n_nodes)
     return np.asarray(~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0]))
 
 

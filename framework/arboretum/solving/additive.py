@@ -23,7 +23,7 @@ from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.tree import Tree
-from arboretum.model.whole import WHOLE, common_unit, in_common_unit, whole_numbers
+from arboretum.model.whole import WHOLE, common_unit, exact_sum, in_common_unit, whole_numbers
 
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""
@@ -211,11 +211,11 @@ class AdditiveObjective:
 
         weights : of the classes.
         """
-        return [Fraction(1) / sum(weights)] * len(weights)
+        return [1 / exact_sum(weights)] * len(weights)
 
     def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
         """errors[y][k] : cost of saying k of an object of class y; an error costs 1."""
-        return [[int(k != y) for k in range(n_classes)] for y in range(n_classes)]
+        return [[1] * y + [0] + [1] * (n_classes - y - 1) for y in range(n_classes)]
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """Return float64[nodes, classes]: the loss of nodes by the class they predict, where costs
@@ -225,13 +225,13 @@ class AdditiveObjective:
             problem's.
         """
         factors = self.factors(problem.objects.class_weights)
-        errors = self.errors(weights.shape[1])
-        found: np.ndarray = weights @ np.array(
-            [
-                [float(factor if one == 1 else factor * one) if one else 0.0 for one in row]
-                for factor, row in zip(factors, errors, strict=True)
-            ]
-        )
+        errors, costs = self.errors(weights.shape[1]), []
+        for factor, row in zip(factors, errors, strict=True):
+            of_one = float(factor)
+            costs.append(
+                [(of_one if one == 1 else float(factor * one)) if one else 0.0 for one in row]
+            )
+        found: np.ndarray = weights @ np.array(costs)
         return found
 
     def value(self, tree: Tree, problem: Problem) -> float:

@@ -119,12 +119,13 @@ class AdditiveSearch:
         The slack is ``units.slack`` and for each leaf ``slack_per_leaf``, of as many leaves as a
         tree within the limits can have.
         """
-        units, limits, most = self.units, self.limits, sure(self.chosen).objects
-        deepest = most if limits.depth is None else limits.depth
-        leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)
-        slack = float(units.slack + units.slack_per_leaf * leaves) if self.rounded else 0.0
-        least = units.p - sure(self.chosen).leaf
-        return self.value(max(sure(self.chosen).search.lower, least)) - slack
+        units, limits, chosen = self.units, self.limits, sure(self.chosen)
+        found = self.value(max(chosen.search.lower, units.p - chosen.leaf))
+        if not self.rounded:
+            return found
+        deepest = chosen.objects if limits.depth is None else limits.depth
+        leaves = min(chosen.objects, 2 ** min(62, deepest), limits.leaves or chosen.objects)
+        return found - float(units.slack + units.slack_per_leaf * leaves)
 
     @property
     def rounded(self) -> str:
