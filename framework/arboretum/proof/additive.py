@@ -23,10 +23,9 @@ limits of a record ("looser" limits allow all that tighter ones allow):
    the objects of S cost apart, each by its own best label.  With three or more leaves, some test i
    of the set has either one leaf A beside a subtree of B: at least 3p + loss(A) + π_i(S) + e(B),
    and the cheapest test on B, which is divided; or two subtrees: at least 4p + π_i(S) + e(S), and
-   the cheapest test on S.  Where there are two labels and tests are free, trees of three leaves,
-   and those of four that are divided in two and two, are counted on a side as well: three tests on
-   a path of S.  A leaf beside three costs p + its loss + what three leaves cost at least; what has
-   five leaves costs 5p.
+   the cheapest test on S.  Where there are two labels and tests are free, trees of three and of
+   four leaves are counted on a side as well: up to four tests on a path of S.  What has five leaves
+   costs 5p.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
    object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
 5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥
@@ -181,8 +180,8 @@ class Additive:
         words = np.empty(self.most_words * columns, np.uint64)
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
-        of_columns = (*np.empty((2, columns), np.int64), np.empty(columns, np.uint64))
-        of_labels = np.empty((4, 2 * columns), np.int32)
+        of_columns = (*np.empty((3, columns), np.int64), np.empty(columns, np.uint64))
+        of_labels = np.empty((6, 2 * columns), np.int32)
         masks = np.empty((2, width), np.uint64)
         return sets.CountingScratch(
             rows, block, words, both, *cells, *of_columns, *masks, *of_labels

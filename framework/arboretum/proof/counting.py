@@ -16,8 +16,8 @@ objects, counted by its columns (:mod:`.sets`)::
             if a column is left to be counted: the one of the highest rank
                 count it against all: cells, and low of its sides (rule 3)
             else a side of an open column that might suffice if its trees of three leaves, or of
-                    three and four, are counted, too (:mod:`.few_leaves`); refuse the record if
-                    there is none
+                    three and four, are counted, too, up to what suffices (:mod:`.few_leaves`);
+                    refuse the record if there is none
             raise low of other columns' sides by what is shown of these (rules 4 and 5)
                                                                               (propagate_to_sides)
         the record is known from now on, in place of those that say less of S; refuse it if
@@ -29,16 +29,17 @@ Invariants:
   only rise once a set is entered.  What is propagated to a side is in ``low`` alone, and goes no
   further.
 
-Records, and processor milliseconds of writing and of checking them; without few leaves, and with
-them, with plain tables in 32 bits, and with kernels that are compiled as a whole:
+Records, and processor milliseconds of writing and of checking them; without few leaves; with trees
+of three leaves and of two and two; and with all of four, counted up to what suffices, in tests that
+may matter alone:
 
-==================== ====================== =====================
-tic-tac-toe .01      16,141; 188, 157       5,100; 73, 65
-monk2 .01            2,091; 15, 13          910; 8.4, 7.8
-anneal .01           232,141; 3,425, 2,107  112,463; 1,569, 1,214
-heart-cleveland .02  39,156; 574, 452       6,561; 218, 206
-heart-cleveland .01  1,122,043              282,648; 7,727, 6,584
-==================== ====================== =====================
+==================== ====================== ====================== =====================
+tic-tac-toe .01      16,141; 188, 157       5,100; 72, 62          3,383; 69, 64
+heart-cleveland .02  39,156; 574, 452       6,561; 211, 197        2,742; 144, 137
+heart-cleveland .01  1,122,043              282,648; 7,460, 6,380  132,603; 6,368, 5,300
+coupon_carryout .025                        23,978; 5,820, 5,429   11,929; 1,548, 1,434
+german-credit .03                           8,949; 1,046, 1,022    4,432; 396, 386
+==================== ====================== ====================== =====================
 """
 
 import numpy as np
@@ -76,7 +77,8 @@ def count_column(ground, node, scratch, c):
     node.state[c] |= COUNTED
     if ground.plain:
         n = node.numbers.columns
-        count_pairs(ground, node, np.int64(-1), c, np.int64(1), scratch.pairs)
+        all_objects = np.int64(-1), np.int64(0)
+        count_pairs(ground, node, *all_objects, *all_objects, c, scratch.pairs)
         losses = losses_of_sides(
             n,
             node.weights,
@@ -347,7 +349,7 @@ def side_of_few_leaves(ground, node, scratch, goal, thorough):
     """(column, side, bound): of which side trees of three leaves, or of three and four, are to be
     counted next, and which bound of it suffices for the goal; column −1 where there is none.
 
-    thorough : where none suffices, what can be known at all.
+    thorough : where none suffices, what can be known at all (a bound of NEVER).
     """
     n, p, best = node.numbers.columns, ground.p, np.int64(-1)
     column, side_there, needed_there = np.int64(-1), np.int64(0), np.int64(0)
@@ -366,28 +368,36 @@ def side_of_few_leaves(ground, node, scratch, goal, thorough):
         for place in range(2 * n):
             if node.low[place] < min(node.few[place], node.high[place]):
                 side = np.int64(place >= n)
-                return place - side * n, side, node.low[place] + 1
+                return place - side * n, side, NEVER
     return column, side_there, needed_there
+
+
+@inner
+def few_leaves_may_show(ground, node, c, s, bound):
+    """Whether counting trees of few leaves may show a bound of side s of column c."""
+    place = s * node.numbers.columns + c
+    if node.numbers.leaves >= 0 or not ground.plain or bound > min(node.few[place], 5 * ground.p):
+        return False
+    return node.low[place] < min(node.high[place], bound)
 
 
 @inner
 def raise_by_few_leaves(ground, node, scratch, c, s, needed):
     """Raise ``own`` and ``low`` of side s of column c, which was counted last, by what its trees of
-    few leaves cost; False where that is less than ``needed``.
+    few leaves cost, up to ``needed``; False where that says nothing new.
     """
     place, p = s * node.numbers.columns + c, ground.p
-    most = 5 * p if needed > 4 * p else 4 * p
-    bound, found = bound_few_leaves(ground, node, scratch, c, s, needed, most)
+    most = max(4 * p, min(needed, 5 * p))
+    bound, found = bound_few_leaves(ground, node, scratch, c, s, most)
     if bound < most:
         node.few[place] = bound
     if node.numbers.depth < 0:
         node.high[place] = min(node.high[place], found)
-    if bound < needed:
-        return False
     bound = min(bound, node.high[place])
+    raised = bound > node.own[place]
     node.own[place] = max(node.own[place], bound)
     node.low[place] = max(node.low[place], bound)
-    return True
+    return raised
 
 
 FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN, MANY = range(6)

@@ -10,15 +10,25 @@ test m on X, and t the most that a leaf saves which does not pay for itself::
         beside ← least loss of a leaf beside one that loses more than t, over these
         both ← whether both sides of one of these lose more than t
         (trees of three leaves and more cost 3p + beside, or 4p if ``both``)
-    bound_few_leaves(X, most):                                             most: 4p or 5p
+    bound_few_leaves(X, most):                                             most: 4p, or up to 5p
         low ← most
         for each test m of which both sides save more than t:
-            if that may be less than low by what A and B lose as leaves:         (open_bound)
+            if trees that begin with m may cost less than low:              (bound_first_tests)
                 count X with m and each test f; least_losses of A and of B     (losses_of_sides)
-                low ← min(low, 3p + loss(A) + two(B), p + loss(A) + trees of three leaves of B
-                               and more, where B loses more than t; the same of B and A;
-                               4p + two(A) + two(B))
+                low ← min(low, 4p + two(A) + two(B), 3p + loss(A) + two(B), the same of B and A)
+                of B, if it loses more than t and trees of three leaves may cost less than
+                        low − p − loss(A):
+                    low ← min(low, p + loss(A) + its best tree of three leaves)
+                                                                            (cost_of_three_leaves)
+                the same of B and A
         no tree of X of three leaves or more costs less than low: what is left out has five
+    bound_first_tests(X):  for each test m, with T the side of m on S of which A is a part
+        trees of A cost at least low(T) − w(T ∖ A), and of two leaves what T and X cost with two,
+        less w(T ∖ A) and w(X ∖ A); those of three leaves 3p; the same of B
+    cost_of_three_leaves(B):
+        for each test f and both sides D, E of it on B that may be a leaf beside two:
+            if 3p + loss(D) + two(B) − w(D) may be less: count B with f and each test; it costs
+                3p + loss(D) + two(E)
 
 Invariants: losses and weights are multiples of what a saving of 1 is worth, and int32: eight
 columns are counted at once.  All weights of the table stay below HALF.  The loops that count write
@@ -30,15 +40,16 @@ import numpy as np
 
 from arboretum.kernels.bits import popcount
 from arboretum.kernels.jit import inner
+from arboretum.proof.sets import COUNTED, NEVER
 
 HALF = np.int32(1 << 29)
 """The loss of what does not exist; two of them still add up in 32 bits."""
 
 
 @inner
-def count_pairs(ground, node, c, m, s, pairs):
-    """Write into ``pairs``, int32[2 · columns], what each label weighs where test m of side s of
-    column c is 1, with each column; c = −1: of the whole node.
+def count_pairs(ground, node, c, s, m, t, f, pairs):
+    """Write into ``pairs``, int32[2 · columns], what each label weighs where test f of sides s of
+    column c and t of column m is 1, with each column; c or m = −1: of all objects.
     """
     n, first = node.numbers.columns, np.int64(0)
     pairs[: 2 * n] = 0
@@ -47,12 +58,14 @@ def count_pairs(ground, node, c, m, s, pairs):
         both = pairs[plane * n : (plane + 1) * n]
         for w in range(first, node.ends[g]):
             words = node.words[w * n : (w + 1) * n]
-            word = words[m]
+            word = words[f]
             if c >= 0:
                 word &= words[c] if s == 1 else ~words[c]
+            if m >= 0:
+                word &= words[m] if t == 1 else ~words[m]
             if word != 0:
-                for f in range(n):
-                    both[f] += np.int32(popcount(words[f] & word) << shift)
+                for k in range(n):
+                    both[k] += np.int32(popcount(words[k] & word) << shift)
         first = node.ends[g]
 
 
@@ -137,60 +150,124 @@ def raise_similar(ground, node, scratch, c, s, bound, dear, t, low):
 
 
 @inner
-def open_bound(p, loss_a, loss_b):
-    """What trees of three leaves and more cost at least that begin with a test, by what its sides
-    cost as leaves without the leaf: one side, or both, are divided.
+def bound_first_tests(ground, node, scratch, whole_0, whole_1, most):
+    """Write into ``scratch.first`` what trees of three leaves and more of X cost at least that
+    begin with each test; ``most`` where that is no less, or the test is idle.
+
+    whole_0, whole_1 : int32, what the labels weigh in X; ``scratch.side``: with each column.
     """
-    bound = 4 * p if (loss_a > p) & (loss_b > p) else 5 * p
-    if loss_b > p:
-        bound = min(bound, 3 * p + loss_a)
-    if loss_a > p:
-        bound = min(bound, 3 * p + loss_b)
-    return bound
+    n, p, unit, first = node.numbers.columns, ground.p, ground.unit, scratch.first
+    pays, side = p // unit, scratch.side
+    ones_0, ones_1, side_0, side_1 = node.weights[:n], node.weights[n:], side[:n], side[n : 2 * n]
+    high_0, high_1 = node.high[:n], node.high[n : 2 * n]
+    low_0, low_1 = node.low[:n], node.low[n : 2 * n]
+    two = np.int64(least_losses(n, side, whole_0, whole_1, np.int32(pays))[0])
+    total, whole = node.totals[0] + node.totals[1], np.int64(whole_0) + np.int64(whole_1)
+    for m in range(n):
+        a_0, a_1 = np.int64(side_0[m]), np.int64(side_1[m])
+        b_0, b_1 = np.int64(whole_0) - a_0, np.int64(whole_1) - a_1
+        weight_a, with_m = a_0 + a_1, np.int64(ones_0[m]) + np.int64(ones_1[m])
+        loss_a, loss_b = unit * min(a_0, a_1), unit * min(b_0, b_1)
+        gone_a, gone_b = unit * (with_m - weight_a), unit * (total - with_m - whole + weight_a)
+        any_a, any_b = low_1[m] - gone_a, low_0[m] - gone_b
+        two_a = max(2 * p + unit * (two - whole + weight_a), any_a, 2 * p)
+        two_b = max(2 * p + unit * (two - weight_a), any_b, 2 * p)
+        if node.state[m] & COUNTED != 0:  # two leaves cost ``high`` at least
+            two_a, two_b = max(two_a, high_1[m] - gone_a), max(two_b, high_0[m] - gone_b)
+        bound = most
+        if loss_a > p:
+            bound = min(bound, p + loss_b + max(min(two_a, 3 * p), any_a))
+        if loss_b > p:
+            bound = min(bound, p + loss_a + max(min(two_b, 3 * p), any_b))
+        if (loss_a > p) & (loss_b > p):
+            bound = min(bound, two_a + two_b)
+        first[m] = most if min(max(a_0, a_1), max(b_0, b_1)) <= pays else bound
 
 
 @inner
-def bound_few_leaves(ground, node, scratch, c, s, needed, most):
-    """(bound, found): what no tree of three leaves or more costs less than, on side s of the node's
-    column c, which was counted last, and at most ``most``; what a tree costs that was found.
+def cost_of_three_leaves(ground, node, scratch, c, s, m, t, counts, whole_0, whole_1, two, most):
+    """What the best tree of three leaves costs on side t of test m on side s of column c, at most
+    ``most``.
 
-    needed : a bound that is less says only that there is no better one.
-    most : 4p or 5p, at least ``needed``.
+    counts : int32[2 · n], what the labels weigh there, with each column.
+    whole_0, whole_1, two : int32, and in all; the least loss of two leaves there.
     """
-    n, p, unit, pays = (
-        node.numbers.columns,
-        ground.p,
-        ground.unit,
-        np.int32(ground.p // ground.unit),
-    )
-    ones, pairs, side = node.weights, scratch.pairs, scratch.side
-    low, found, never = most, 5 * p, np.int64(1) << 60
+    n, p, unit = node.numbers.columns, ground.p, ground.unit
+    pays = np.int32(p // unit)
+    for f in range(n):
+        d_0, d_1 = counts[f], counts[n + f]
+        e_0, e_1 = np.int32(whole_0 - d_0), np.int32(whole_1 - d_1)
+        if min(max(d_0, d_1), max(e_0, e_1)) <= pays:
+            continue
+        beside_d, beside_e = 3 * p + unit * min(d_0, d_1), 3 * p + unit * min(e_0, e_1)
+        leaf_d = unit * min(e_0, e_1) > p
+        leaf_d &= beside_d + unit * max(two - d_0 - d_1, 0) < most
+        leaf_e = unit * min(d_0, d_1) > p
+        leaf_e &= beside_e + unit * max(two - e_0 - e_1, 0) < most
+        if leaf_d | leaf_e:
+            count_pairs(ground, node, c, s, m, t, np.int64(f), scratch.third)
+            losses = losses_of_sides(
+                n, counts, scratch.third, scratch.fourth, d_0, d_1, whole_0, whole_1, pays
+            )
+            most = min(most, beside_e + unit * losses[0]) if leaf_e else most
+            most = min(most, beside_d + unit * losses[3]) if leaf_d else most
+    return most
+
+
+@inner
+def bound_few_leaves(ground, node, scratch, c, s, most):
+    """(bound, found): what no tree of three leaves or more costs less than, on side s of the node's
+    column c, which was counted last, and at most ``most``; what a tree costs that was found, NEVER
+    where none was.
+
+    most : 4p, or more, up to 5p.
+    """
+    n, p, unit, side = node.numbers.columns, ground.p, ground.unit, scratch.side
+    pays, low, found = np.int32(p // unit), most, NEVER
     # what X has of each column
     rest = np.int32(0) if s == 1 else np.int32(-1)
-    whole_0 = ones[c] if s == 1 else np.int32(node.totals[0] - ones[c])
-    whole_1 = ones[n + c] if s == 1 else np.int32(node.totals[1] - ones[n + c])
+    whole_0 = node.weights[c] if s == 1 else np.int32(node.totals[0] - node.weights[c])
+    whole_1 = node.weights[n + c] if s == 1 else np.int32(node.totals[1] - node.weights[n + c])
     for f in range(2 * n):
-        side[f] = np.int32((ones[f] & rest) + (pairs[f] ^ rest) - rest)
+        side[f] = np.int32((node.weights[f] & rest) + (scratch.pairs[f] ^ rest) - rest)
+    bound_first_tests(ground, node, scratch, whole_0, whole_1, most)
     for m in range(n):
+        if scratch.first[m] >= low:
+            continue
         a_0, a_1 = side[m], side[n + m]
         b_0, b_1 = np.int32(whole_0 - a_0), np.int32(whole_1 - a_1)
         loss_a, loss_b = unit * min(a_0, a_1), unit * min(b_0, b_1)
-        if min(max(a_0, a_1), max(b_0, b_1)) <= pays or open_bound(p, loss_a, loss_b) >= low:
-            continue
-        count_pairs(ground, node, c, m, s, scratch.few)
+        count_pairs(ground, node, np.int64(-1), np.int64(0), c, s, np.int64(m), scratch.few)
         losses = losses_of_sides(
             n, side, scratch.few, scratch.rest, a_0, a_1, whole_0, whole_1, pays
         )
-        two_a = losses[0] * unit if (loss_a > p) & (losses[0] < HALF) else never
-        two_b = losses[3] * unit if (loss_b > p) & (losses[3] < HALF) else never
-        if loss_a > p:
-            found = min(found, 3 * p + loss_b + two_a)
-            low = min(low, p + loss_b + cost_of_more(ground, losses[1], losses[2], never))
-        if loss_b > p:
-            found = min(found, 3 * p + loss_a + two_b)
-            low = min(low, p + loss_a + cost_of_more(ground, losses[4], losses[5], never))
-        found = min(found, 4 * p + two_a + two_b)
+        two_a = losses[0] * unit if (loss_a > p) & (losses[0] < HALF) else NEVER
+        two_b = losses[3] * unit if (loss_b > p) & (losses[3] < HALF) else NEVER
+        found = min(found, 4 * p + two_a + two_b, 3 * p + loss_b + two_a, 3 * p + loss_a + two_b)
         low = min(low, found)
-        if low < needed:
-            break
+        for t in range(2):
+            leaf, open_side = (loss_b, loss_a) if t == 1 else (loss_a, loss_b)
+            two, beside, both = losses[:3] if t == 1 else losses[3:]
+            if open_side <= p or p + leaf + cost_of_more(ground, beside, both, NEVER) >= low:
+                continue
+            cost = (
+                p
+                + leaf
+                + cost_of_three_leaves(
+                    ground,
+                    node,
+                    scratch,
+                    c,
+                    s,
+                    np.int64(m),
+                    np.int64(t),
+                    scratch.few if t == 1 else scratch.rest,
+                    a_0 if t == 1 else b_0,
+                    a_1 if t == 1 else b_1,
+                    two,
+                    low - p - leaf,
+                )
+            )
+            if cost < low:
+                low = found = cost
     return low, found

@@ -14,6 +14,7 @@ of a column of frame d::
         goal ← min(goal, highest), and count again if that is less
         if columns are open, and S was not to be counted alone:
             choose a side of one, and a bound of it: what memory tells, or what is needed
+            if trees of few leaves may show that: count them; next           (raise_by_few_leaves)
             frame d + 1 ← that side; work at it; next
         if columns are open: goal ← min(goal, the least that a column costs)
         write S's record, if its goal is above what records say
@@ -49,8 +50,10 @@ from arboretum.proof.counting import (
     cheapest,
     count_column,
     count_columns,
+    few_leaves_may_show,
     join_sides,
     propagate_to_sides,
+    raise_by_few_leaves,
 )
 from arboretum.proof.records import HEAD, known_of, learn, mark_of, part
 from arboretum.proof.sets import NEVER, Node, enter, fewer, levels_of
@@ -343,6 +346,11 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                     column, level, side, how, wanted = choose(ground, node, frame.goal)
                 if column < 0:
                     frame.goal = min(frame.goal, cheapest(node, scratch)[0])
+            if column >= 0 and few_leaves_may_show(ground, node, column, side, wanted):
+                count_column(ground, node, scratch, column)
+                if raise_by_few_leaves(ground, node, scratch, column, side, wanted):
+                    propagate_to_sides(ground, node, scratch, column)
+                continue
             if column >= 0:
                 frame.column, frame.level, frame.side = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])

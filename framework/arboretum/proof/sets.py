@@ -106,8 +106,8 @@ numbers : NUMBERS.
 
 CountingScratch = namedtuple(
     "CountingScratch",
-    "rows block words both most loss mass least busy joined order marks mask path pairs side few "
-    "rest",
+    "rows block words both most loss mass least busy joined order first marks mask path pairs side "
+    "few rest third fourth",
 )
 """rows : int64[objects].
 
