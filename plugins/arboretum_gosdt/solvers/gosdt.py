@@ -166,8 +166,9 @@ class Gosdt:
         return AdditiveSearch.read(problem, self.limits, context)
 
     def _kind(self, of: AdditiveSearch) -> Which:
-        # what intervals leave for a proof is of one level of cuts
-        deep = of.limits.depth is None or of.limits.depth > PROVEN_BY_INTERVALS or self.resumable
+        # what intervals leave for a proof is of one level of cuts, and only with a price of leaves
+        depth = of.limits.depth if of.units.p else None
+        deep = depth is None or depth > PROVEN_BY_INTERVALS or self.resumable
         with_memo = bool((self.proof and deep) or self.resume or self.without)
         return search_kind(self.search, of.limits, of.tests, of.units, with_memo)
 

@@ -466,3 +466,18 @@ def test_what_is_known_of_a_priced_search_over_intervals_holds_at_any_time(monke
         assert all(low <= found.value + 1e-12 <= value + 2e-12 for low, value in bounds)
         told += bounds
     assert sum(low < value for low, value in told) > 20
+
+
+def test_columns_of_many_cuts_are_searched_by_intervals_unless_a_proof_is_asked_for(tmp_path):
+    rng = np.random.default_rng(4)
+    for values, name in ((60, "LimitedSearch"), (200, "IntervalSearch")):
+        problem = tiny_problem(3, Accuracy(lam=0.0), raw=True, n_rows=400, n_columns=2)
+        raw = rng.integers(0, values, (400, 2)).astype(np.float64)
+        problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, raw=raw))
+        problem = limited(problem, stopping=(Standard(max_depth=2),))
+        attempt = Gosdt().begin(problem)
+        other = Gosdt(search=Which.limited).solve(problem, Context())
+        assert search_of(attempt) == name
+        assert attempt.go_on(Context()).value == pytest.approx(other.value, abs=1e-12)
+        proven = Gosdt(proof=str(tmp_path / "proof")).begin(problem)
+        assert search_of(proven) == "LimitedSearch"
