@@ -5,6 +5,7 @@ tiny tables, in floats of its own.
 from __future__ import annotations
 
 import itertools
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -254,9 +255,9 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
             )
             if not loss.curves:  # what was kept for ``next_cost`` is of one line less
                 below = values[worst] + 0.01
-                np.testing.assert_array_equal(
-                    loss._room_below(below), loss._region_below(below).room_below(loss.lines)
-                )
+                kept, loss._last = loss._cells_below(below), (math.nan, None)
+                for one, anew in zip(kept, loss._cells_below(below), strict=True):
+                    np.testing.assert_array_equal(one, anew)
             assert loss.lower_bound(9.0) <= min(values) + 1e-8
             for value in values:
                 chosen, most, room = loss.tightest_room(value + 1e-6)
@@ -278,11 +279,13 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
 def test_stairs_end_where_the_loss_reaches_the_value(kind, value):
     of_class = np.random.default_rng(kind).integers(0, 30, (9, 2))
     loss = MonotoneLoss(OBJECTIVES[kind](lam=0.07), of_class, 0.5, 9)
-    region, (n, p) = loss._region_below(value), of_class.sum(axis=0)
-    assert region.fp.tolist() == region.end.tolist() == list(range(n + 1))
+    cells, (n, p) = loss._cells_below(value), of_class.sum(axis=0)
+    assert cells.fp.tolist() == cells.end.tolist()
     losses = loss.loss(*np.broadcast_arrays(np.arange(n + 1.0)[:, None], np.arange(p + 1.0)))
-    for leaves, most in zip(region.leaves[:, 0], region.fn, strict=True):
-        assert most.tolist() == ((losses + 0.07 * leaves < value - 1e-9).sum(axis=1) - 1).tolist()
+    below = [(losses + 0.07 * leaves < value - 1e-9).sum(axis=1) for leaves in range(1, 11)]
+    there = np.argwhere(below)
+    assert there.tolist() == np.stack([cells.leaves - 1, cells.fp], axis=1).tolist()
+    assert cells.fn.tolist() == [below[row][fp] - 1 for row, fp in there]
 
 
 @pytest.mark.parametrize("kind", [0, 1, 5, 6])
