@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -318,16 +319,17 @@ class NonDominatedSearch:
         from arboretum_gosdt.sparse.search import SparseSearch
 
         costs, depth = cost.cost, self.limits.depth
-        most = costs.max(axis=1)
-        saves = most[:, None] - costs
-        kept = saves.any(axis=1)
+        # answers are few: column by column
+        most, least = (reduce(one, costs.T) for one in (np.maximum, np.minimum))
+        kept = most > least
         if (
             not cost.p
             or not kept.any()
             or not len(self.merged.tests)
-            or saves.max(axis=1).sum() * saves.shape[1] > SPARSE
+            or (most - least).sum() * costs.shape[1] > SPARSE
         ):
-            return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
+            return cost.q * int(least.sum()) + cost.p, None
+        saves = most[:, None] - costs
         room = self._bytes_left() - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(
             bits=self.merged.bits[kept],

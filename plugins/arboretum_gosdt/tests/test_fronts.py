@@ -245,6 +245,10 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
             searched
         ) < 8:
             searched.append(cost)
+            below = values[worst] + 0.01
+            if not loss.curves:
+                loss._trees = trees
+                expected = loss._room_expected(loss._cells_below(below), [cost])[0]
             loss.record_least_cost(
                 cost,
                 min(
@@ -254,8 +258,9 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                 ),
             )
             if not loss.curves:  # what was kept for ``next_cost`` is of one line less
-                below = values[worst] + 0.01
                 kept, loss._last = loss._cells_below(below), (math.nan, None)
+                assert kept.room.max(initial=-1.0) == max(expected, -1.0) or expected < 0
+                assert bool(len(kept.room)) == (expected >= 0)
                 for one, anew in zip(kept, loss._cells_below(below), strict=True):
                     np.testing.assert_array_equal(one, anew)
             assert loss.lower_bound(9.0) <= min(values) + 1e-8

@@ -29,7 +29,7 @@ SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's s
 UPPER = np.uint64(0xFFFFFFFF00000000)
 LOWER = np.uint64(0x00000000FFFFFFFF)
 FREE = np.uint64(0)
-KEPT = 1 << 12
+KEPT = 1 << 14
 """Objects whose words are kept."""
 STEP, LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(31)
 MIXING = (
