@@ -41,8 +41,8 @@ Planes = namedtuple("Planes", "planes kept words outcome signs slots")
 
 planes : uint32[ceil(tests / 32), rows], zeros.
 kept : int64[tests].
-words : uint64[rows], random.
-outcome : uint32[rows] and signs : uint64[tests], anything.
+words : uint32[rows], random.
+outcome : uint32[rows] and signs : uint32[tests], anything.
 slots : int64[2^k], −1, more than there are tests.
 """
 
@@ -54,11 +54,10 @@ def same_test(outcome, plane, bit):
     outcome : uint32[rows].
     plane : uint32[rows], whose bit ``bit`` is the kept test.
     """
-    flip = outcome[0] ^ ((plane[0] >> bit) & np.uint32(1))
-    for r in range(outcome.shape[0]):
-        if outcome[r] ^ flip != (plane[r] >> bit) & np.uint32(1):
-            return False
-    return True
+    flip, differs = outcome[0] ^ ((plane[0] >> bit) & np.uint32(1)), np.uint32(0)
+    for r in range(outcome.shape[0]):  # to the end: tests of one sign are hardly ever two
+        differs |= np.uint32(outcome[r] ^ flip ^ ((plane[r] >> bit) & np.uint32(1)))
+    return differs == np.uint32(0)
 
 
 @jit(wraps=True)
@@ -74,22 +73,28 @@ def pack_tests(coded, room):
     mask = room.slots.shape[0] - 1
     found = 0
     outcome = room.outcome
-    everything = room.words.sum()
+    everything = np.uint32(0)
+    for r in range(n):
+        everything = np.uint32(everything + room.words[r])
     for t in range(coded.column.shape[0]):
-        codes = coded.codes[coded.column[t]]
-        k = coded.index[t]
-        threshold = coded.family[coded.column[t]] == THRESHOLDS
-        ones, sign = np.int64(0), np.uint64(0)
+        codes, k = coded.codes[coded.column[t]], np.uint32(coded.index[t])
+        ones, sign = np.uint32(0), np.uint32(0)
+        # numbers of 32 bits, cut at every step, so that a vector holds sixteen of them
+        if coded.family[coded.column[t]] == THRESHOLDS:
+            for r in range(n):
+                outcome[r] = np.uint32(codes[r]) > k
+        else:
+            for r in range(n):
+                outcome[r] = np.uint32(codes[r]) != k
         for r in range(n):
-            outcome[r] = codes[r] > k if threshold else codes[r] != k
-        for r in range(n):
-            ones += outcome[r]
-            sign += room.words[r] & (np.uint64(0) - np.uint64(outcome[r]))
+            ones = np.uint32(ones + outcome[r])
+            chosen = np.uint32(np.uint32(0) - outcome[r])
+            sign = np.uint32(sign + (room.words[r] & chosen))
         if ones == 0 or ones == n:
             continue
         if outcome[0]:  # a test and its complement have one sign
-            sign = everything - sign
-        at = np.int64(sign & np.uint64(mask))
+            sign = np.uint32(everything - sign)
+        at = np.int64(sign) & mask
         while room.slots[at] >= 0:
             j = room.slots[at]
             if room.signs[j] == sign and same_test(

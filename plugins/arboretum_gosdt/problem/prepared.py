@@ -475,13 +475,13 @@ def pack_distinct_tests(
     context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
     planes = np.zeros((width, n), np.uint32)
     kept = np.empty(n_tests, np.int64)
-    words = random_words(n - n // 2).ravel()[:n]
+    words = random_words(-(-n // 4)).view(np.uint32).ravel()[:n]
     room = kernels.Planes(
         planes,
         kept,
         words,
         np.empty(n, np.uint32),
-        np.empty(n_tests, np.uint64),
+        np.empty(n_tests, np.uint32),
         np.full(_hash_slots(n_tests), -1),
     )
     column, index = tests.column, tests.index
