@@ -24,7 +24,13 @@ from arboretum.api import (
 )
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, decimal
-from arboretum_gosdt.problem.prepared import all_tests, merge_equal_rows, units_of, unpack_bits
+from arboretum_gosdt.problem.prepared import (
+    all_tests,
+    merge_equal_rows,
+    pack_distinct_tests,
+    units_of,
+    unpack_bits,
+)
 
 
 def prepare(problem):
@@ -158,6 +164,19 @@ def test_thresholds_told_apart_by_codes_are_those_told_apart_by_bits(seed, monke
     for column, (begin, size) in enumerate(zip(below, sizes, strict=True)):
         ones = np.arange(size) < found.codes[:, column, None]
         assert (outcome[:, begin : begin + size] == ones).all()
+
+
+def test_tests_of_one_sign_are_told_apart_by_their_rows(monkeypatch):
+    words = "arboretum.kernels.solving.fingerprints.random_words"
+    for seed in range(20):
+        problem = tiny_problem(seed, Accuracy(), n_rows=20, n_columns=6)
+        tests = all_tests(problem)
+        planes, kept = pack_distinct_tests(tests, Context())
+        with monkeypatch.context() as patch:
+            patch.setattr(words, lambda n: np.zeros((n, 2), np.uint64))
+            alike, of_all = pack_distinct_tests(tests, Context())
+        assert (kept.tolist(), planes.tolist()) == (of_all.tolist(), alike.tolist())
+        assert len(kept) > 3
 
 
 def test_of_equal_tests_the_cheapest_is_kept_where_prices_count():
