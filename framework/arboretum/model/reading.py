@@ -45,11 +45,11 @@ def parse(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def document(text: str, *schemas: str) -> Facts:
-    """Return a JSON object that says to be of one of these schemas; raises ValueError for anything
-    else.
+def document(text: str | Facts, *schemas: str) -> Facts:
+    """Return a JSON object, or one that was read, that says to be of one of these schemas; raises
+    ValueError for anything else.
     """
-    data = parse(text)
+    data = text if isinstance(text, dict) else parse(text)
     found = data.get("schema") if isinstance(data, dict) else type(data).__name__
     if found not in schemas or not isinstance(data, dict):
         raise ValueError(f"schema {found!r}, expected {' or '.join(schemas)}")
@@ -62,7 +62,7 @@ def fits(value: object, wanted: object) -> bool:
     """
     if type(value) is wanted:  # most of what is long
         return True
-    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    origin, inner = _parts(wanted)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, one) for one in inner)
     if origin is list or (origin is tuple and inner[1:] == (...,)):
@@ -77,6 +77,12 @@ def fits(value: object, wanted: object) -> bool:
     if not isinstance(wanted, type) or issubclass(wanted, enum.Enum):
         return True
     return isinstance(value, wanted)
+
+
+@functools.cache
+def _parts(wanted: object) -> tuple[object, tuple[object, ...]]:
+    """(origin, arguments) of a type as annotations write it."""
+    return typing.get_origin(wanted), typing.get_args(wanted)
 
 
 def refuse_misfits(values: Plain, wanted: Plain) -> None:

@@ -118,6 +118,20 @@ class ColumnSpec:
         """Whether its values are numbers."""
         return self.kind is ColumnKind.continuous
 
+    def to_json(self) -> dict[str, object]:
+        """Return the fields that say something; name and categories always."""
+        fields = {
+            "name": self.name,
+            "kind": self.kind.value,
+            "categories": list(self.categories),
+            "unit": self.unit,
+            "missing": self.missing,
+            "question": self.question,
+        }
+        return {
+            key: value for key, value in fields.items() if value or key in ("name", "categories")
+        }
+
     @staticmethod
     def of(column: Column) -> ColumnSpec:
         """Return the specification of a table's column."""
@@ -331,9 +345,11 @@ class Checksum:
             add(f"{what.name}\0{what.task.value}\0".encode())
             coded, words = what.is_classification, what.classes
         if coded:
-            order = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
-            add("\1".join(words[i] for i in order).encode())
-            self._place = np.argsort(order)
+            order = sorted(range(len(words)), key=words.__getitem__)
+            add("\1".join([words[i] for i in order]).encode())
+            # codes that stand for none count from the end
+            self._place = np.full(len(words) + 2, MISSING, "<i4")
+            self._place[order] = range(len(words))
 
     def add(self, values: np.ndarray) -> None:
         """Take in some rows' numbers, or codes into the schema's categories."""
@@ -341,8 +357,7 @@ class Checksum:
             _hash_floats(self._digest.update, values)
         else:
             # through a table that does not depend on the order of the categories
-            coded = by_code(self._place, values, MISSING, dtype="<i4")
-            self._digest.update(coded.tobytes())
+            self._digest.update(self._place[values].data)
 
     @property
     def sha256(self) -> str:

@@ -27,7 +27,6 @@ from arboretum.model.reading import (
     OBJECTS,
     built,
     document,
-    plain,
     plain_array,
     read_array,
     refuse_misfits,
@@ -502,14 +501,7 @@ class Tree(HasTask):
             "schema": SCHEMA,
             "task": self.task.value,
             "classes": list(self.classes),
-            "columns": [
-                {
-                    k: v
-                    for k, v in plain(attrs.asdict(c)).items()
-                    if v or k in ("name", "categories")
-                }
-                for c in self.columns
-            ],
+            "columns": [column.to_json() for column in self.columns],
             "rules": [rule.to_json() for rule in self.rules],
             **{name: plain_array(getattr(self, name)) for name in _ARRAYS},
         }
@@ -528,8 +520,10 @@ class Tree(HasTask):
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
-    def from_json(text: str) -> Tree:
-        """Rebuild a tree; raises DataError when the text is not one."""
+    def from_json(text: str | Facts) -> Tree:
+        """Rebuild a tree from JSON, or from what it was read as; raises DataError when that is no
+        tree.
+        """
         try:
             data = document(text, *READS)
         except ValueError as error:
