@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,6 +10,7 @@ import numpy as np
 
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
+from arboretum.model.plain import Facts
 from arboretum.model.tree import Tree
 from arboretum.proof.asked import beyond, refuse_unknown
 from arboretum.proof.format import BY_LINES, Proof, data_of
@@ -145,13 +145,13 @@ def _check_end(
     )
 
 
-def tree_of(data: Mapping[str, object], problem: Problem) -> Tree:
+def tree_of(data: Facts, problem: Problem) -> Tree:
     """The tree of a log.  Raises VerificationError where it is none of this table, or has other
     objects at its leaves, or some at no leaf.
     """
     objects = problem.objects
     try:
-        tree = Tree.from_json(json.dumps(data))
+        tree = Tree.from_json(data)
         if tree.classes != objects.table.target.classes:
             raise ValueError(f"its classes are {', '.join(tree.classes)}")
         weights, at = np.zeros(tree.weights.shape), tree.apply(objects.table)

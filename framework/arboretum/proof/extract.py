@@ -18,6 +18,7 @@ import numpy as np
 from arboretum.interfaces.method import Problem
 from arboretum.proof import finding
 from arboretum.proof.additive import Additive
+from arboretum.proof.ground import rows_as_bytes
 from arboretum.proof.sets import NEVER
 from arboretum.proof.writing import ProofWriter
 
@@ -89,10 +90,9 @@ class Extraction:
         with_test = np.array([sides[1] for sides in self.rules.literals])
         has = np.pad(self.rules.has, ((0, 0), (0, 1)))  # what no object has, for constant tests
         mine = np.packbits(has[:, with_test >> 1] == with_test & 1, axis=1)
-        number = {row.tobytes(): u for u, row in enumerate(mine)}
-        for row, word in zip(np.packbits(memo.has, axis=1), memo.words, strict=True):
-            if (u := number.get(row.tobytes())) is not None:
-                words[u] = word
+        number = {row: u for u, row in enumerate(rows_as_bytes(mine))}
+        at = np.array([number.get(row, -1) for row in rows_as_bytes(np.packbits(memo.has, axis=1))])
+        words[at[at >= 0]] = memo.words[at >= 0]
         return finding.Remembered(
             words,
             memo.slots,

@@ -88,6 +88,12 @@ def outcomes(objects: Encoded) -> np.ndarray:
     return np.array(found, np.int32).reshape(len(found), objects.n_objects)
 
 
+def rows_as_bytes(packed: np.ndarray) -> list[bytes]:
+    """The rows of uint8[n, bytes], each of one byte at least."""
+    rows: list[bytes] = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel().tolist()
+    return rows
+
+
 def merge_rows(packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the different rows of uint8[n, bytes], in their order as bytes, and int64[n], which
     each is.
@@ -164,35 +170,41 @@ class Columns:
                 f"proofs keep a byte for each test of each object, and here are {n_tests:,} tests "
                 f"of {objects.n_objects:,} objects; ask fewer tests (encoder=bins)"
             )
-        tests = [[codes == 1] for codes in fixed] + [
-            [rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks
-        ]
-        left_out = [without in objects.rule(test).columns for test in range(len(fixed))] + [
-            feature.column == without for feature in objects.raw_features
-        ]
         known: dict[bytes, int] = {}
-        literal, first, kept = list[int](), [0], list[np.ndarray]()
-        for number, parts in enumerate(tests):
-            for has in parts:
-                turned = bool(has[0])
-                has = (has ^ turned) & (not left_out[number])
-                column = (
-                    known.setdefault(np.packbits(has).tobytes(), len(kept)) if has.any() else -1
+        literal, kept = list[int](), list[np.ndarray]()
+        lengths = [0, *[2] * len(fixed), *(2 * int(rank.max()) + 2 for rank in ranks)]
+        for number, rank in enumerate([None, *ranks]):
+            tests: np.ndarray = (
+                np.equal(fixed, 1)
+                if rank is None
+                else np.greater(rank, np.arange(int(rank.max()) + 1)[:, None])
+            )
+            has, new = tests ^ tests[:, :1], list[int]()
+            if without is not None:
+                asks = (
+                    [without in objects.rule(test).columns for test in range(len(fixed))]
+                    if rank is None
+                    else objects.raw_features[number - 1].column == without
                 )
-                if column == len(kept):
-                    kept.append(has)
+                has &= np.reshape(np.logical_not(asks), (-1, 1))
+            some, rows = has.any(axis=1).tolist(), rows_as_bytes(np.packbits(has, axis=1))
+            for test, turned in enumerate(tests[:, 0].tolist()):
+                column = known.get(rows[test], len(known)) if some[test] else -1
+                if column == len(known):
+                    known[rows[test]] = column
+                    new.append(test)
                 sides = [2 * column + turned, 2 * column + (not turned)]  # without, with
-                literal += sides if number < len(fixed) else sides[::-1]
-            first.append(len(literal))
-        has = np.array(kept, np.uint8).reshape(len(kept), objects.n_objects).T
+                literal += sides if rank is None else sides[::-1]
+            kept.append(has[new])
+        has = np.concatenate(kept).T
         merged, group = merge_rows(np.packbits(has, axis=1))
         numbers = np.array(literal, np.int64)
-        numbers[numbers < 0] += 2 * (len(kept) + 1)
+        numbers[numbers < 0] += 2 * (len(known) + 1)
         return Columns(
-            np.unpackbits(merged, axis=1, count=len(kept)),
+            np.unpackbits(merged, axis=1, count=len(known)),
             group,
             numbers,
-            np.array(first),
+            np.cumsum(lengths),
             len(fixed),
         )
 
