@@ -54,12 +54,6 @@ def in_common_unit(numbers: Collection[Fraction]) -> tuple[list[int], Fraction]:
     return [one // shared for one in over], Fraction(shared, below)
 
 
-def exact_sum(numbers: Collection[Fraction]) -> Fraction:
-    """Return their sum, whose common divisor is looked for once."""
-    below = math.lcm(*(one.denominator for one in numbers))
-    return Fraction(sum(one.numerator * (below // one.denominator) for one in numbers), below)
-
-
 def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray, Fraction] | None:
     """Return (int64[n] without a common divisor, unit) whose products are the decimals that were
     written; None where these have too many digits.

@@ -23,7 +23,7 @@ from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import WeightedErrors, costs_by_object
 from arboretum.model.tree import Tree
-from arboretum.model.whole import WHOLE, common_unit, exact_sum, in_common_unit, whole_numbers
+from arboretum.model.whole import WHOLE, common_unit, in_common_unit, whole_numbers
 
 FINE = 34
 """Bits of the mean loss where losses of classes have to be rounded."""
@@ -211,7 +211,9 @@ class AdditiveObjective:
 
         weights : of the classes.
         """
-        return [1 / exact_sum(weights)] * len(weights)
+        below = math.lcm(*(one.denominator for one in weights))
+        total = sum(one.numerator * (below // one.denominator) for one in weights)
+        return [Fraction(below, total)] * len(weights)
 
     def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
         """errors[y][k] : cost of saying k of an object of class y; an error costs 1."""
