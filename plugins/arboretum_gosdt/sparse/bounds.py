@@ -63,7 +63,8 @@ def inherit_bounds_from_parent(data, levels, scratch, d):
     them, one level deeper (as in ``propagate_to_siblings``).
 
     d : at least 1; level d − 1 holds the parent, with its counts.  ``many`` of level d is set,
-        ``low`` only raised; ``scratch.cells`` is overwritten.
+        ``low`` only raised; ``scratch.cells`` and ``part`` are overwritten, and ``test_bound``,
+        which ``bound_by_pairs`` writes anew.
     """
     q = data.numbers.q
     p = data.numbers.p
@@ -80,24 +81,54 @@ def inherit_bounds_from_parent(data, levels, scratch, d):
     lane = levels.lane[d]
     upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
     never = np.int64(scratch.never[0])
+    less, part = levels.test_bound[d], scratch.part
     for side in range(2):
-        gone = 0 if side == 1 else 2 * wide
+        # each loop writes one array, so that it is made of vectors
+        mine, theirs = (
+            slice(side * stride, side * stride + n),
+            slice(side * wide, (side + 1) * wide),
+        )
+        gone = found[(1 - side) * 2 * wide :]
+        loss, saved = part[:n], part[stride : stride + n]
+        two, bound = levels.two[d, mine], many[mine]
+        move_lanes(gone, lane, stride == wide, loss)
+        move_lanes(gone[wide:], lane, stride == wide, saved)
+        move_lanes(levels.two[d - 1, theirs], lane, stride == wide, two)
+        move_lanes(levels.low[d - 1, theirs], lane, stride == wide, bound)
         for f in range(n):
-            old, place = lane[f], side * stride + f
-            loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
-            less = p + q * loss if saved >= support else q * (loss + saved)
-            two = levels.two[d - 1, side * wide + old]
-            levels.two[d, place] = two if two == never else max(two - (loss + saved), 0)
-            if has_prices(data.price):
-                less = q * (loss + saved) + path * scratch.gone[old if side == 1 else wide + old]
+            lost, kept = np.int64(loss[f]), np.int64(saved[f])
+            less[f] = p + q * lost if kept >= support else q * (lost + kept)
+        for f in range(n):
+            known, taken = np.int64(two[f]), np.int64(loss[f]) + np.int64(saved[f])
+            two[f] = known if known == never else max(known - taken, 0)
+        if has_prices(data.price):
+            for f in range(n):
+                lost, old = np.int64(loss[f]), side * wide + lane[f]
+                path_of_f = path * scratch.gone[lane[f] if side == 1 else wide + lane[f]]
+                less[f] = q * (lost + np.int64(saved[f])) + path_of_f
                 if support != NEVER:
-                    less = min(
-                        less,
-                        p + q * loss + data.price[tested] * levels.mass[d - 1, side * wide + old],
-                    )
-            bound = levels.low[d - 1, side * wide + old] - less
-            many[place] = bound
-            low[place] = max(low[place], min(bound, upper[place]))
+                    divided = data.price[tested] * levels.mass[d - 1, old]
+                    less[f] = min(less[f], p + q * lost + divided)
+        for f in range(n):
+            bound[f] = bound[f] - less[f]
+        lower, most = low[mine], upper[mine]
+        for f in range(n):
+            lower[f] = max(lower[f], min(bound[f], most[f]))
+
+
+@inner
+def move_lanes(values, lane, same, found):
+    """Write the values of the level above into the lanes of this one.
+
+    lane : of a feature on the level above; same : whether it is every feature's own.
+    found : out, by feature.
+    """
+    if same:
+        for f in range(found.shape[0]):
+            found[f] = values[f]
+    else:
+        for f in range(found.shape[0]):
+            found[f] = values[lane[f]]
 
 
 @inner

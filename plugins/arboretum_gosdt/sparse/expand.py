@@ -202,27 +202,60 @@ def raise_bounds_from_pairs(data, levels, scratch, d):
     low = levels.low[d]
     many = levels.many[d]
     never = np.int64(scratch.never[0])
+    shape = data.numbers.bounds & SHAPE != 0
+    if not priced:
+        for side in range(2):
+            here = slice(side * stride, (side + 1) * stride)
+            raise_bounds_of_side(
+                levels.seen[d],
+                (scratch.two[here], scratch.three[here], levels.two[d, here]),
+                (upper[here], low[here], many[here]),
+                (never, p, q, depth, shape),
+            )
+        return
     for place in range(2 * stride):
         f = place if place < stride else place - stride
         if levels.seen[d, f] & OPEN != 0:
             levels.two[d, place] = scratch.two[place]
             two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
-            floor = node.cheapest * levels.mass[d, place] if priced else 0
+            floor = node.cheapest * levels.mass[d, place]
             two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER
-            least = (
-                min(4 * p, q * three + 3 * p)
-                if data.numbers.bounds & SHAPE != 0 and three != never
-                else 3 * p
-            ) + floor
+            least = (min(4 * p, q * three + 3 * p) if shape and three != never else 3 * p) + floor
             more = max(many[place], least if depth >= 3 and three != never else NEVER)
-            if not priced:
-                upper[place] = min(upper[place], two)
-            elif two < upper[place]:
+            if two < upper[place]:
                 levels.more[d, place] = more
                 more = min(more, max(many[place], two))
                 levels.seen[d, f] |= TWO_1 if place >= stride else TWO_0
             low[place] = max(min(upper[place], more), min(upper[place], low[place]))
             many[place] = more
+
+
+@inner
+def raise_bounds_of_side(seen, losses, bounds, numbers):
+    """Write what the pairs say of one side's literals where tests cost nothing.
+
+    seen : of the features.   losses : two and three found, and two (out), by feature.
+    bounds : upper, low and many by feature, written.   numbers : never, p, q, depth, shape.
+    A loop writes one array, so that it is made of vectors.
+    """
+    found_two, found_three, two = losses
+    upper, low, many = bounds
+    never, p, q, depth, shape = numbers
+    for f in range(upper.shape[0]):
+        found, known = found_two[f], two[f]
+        two[f] = found if seen[f] & OPEN != 0 else known
+    for f in range(upper.shape[0]):
+        loss, known = np.int64(found_two[f]), upper[f]
+        cost = q * loss + 2 * p if depth >= 2 and loss != never else NEVER
+        upper[f] = min(known, cost) if seen[f] & OPEN != 0 else known
+    for f in range(upper.shape[0]):
+        loss, known = np.int64(found_three[f]), many[f]
+        least = min(4 * p, q * loss + 3 * p) if shape else 3 * p
+        cost = least if depth >= 3 and loss != never else NEVER
+        many[f] = max(known, cost) if seen[f] & OPEN != 0 else known
+    for f in range(upper.shape[0]):
+        most, more, known = upper[f], many[f], low[f]
+        low[f] = min(most, max(known, more)) if seen[f] & OPEN != 0 else known
 
 
 @inner

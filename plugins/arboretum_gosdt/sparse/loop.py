@@ -90,7 +90,11 @@ from arboretum_gosdt.sparse.node import (
     raise_bound_of_test,
     test_cost_of,
 )
-from arboretum_gosdt.sparse.pair_counts import has_prices, sum_numbers_where_feature
+from arboretum_gosdt.sparse.pair_counts import (
+    greatest_within,
+    has_prices,
+    sum_numbers_where_feature,
+)
 from arboretum_gosdt.sparse.rows import begin_root, enter_child
 
 
@@ -424,13 +428,9 @@ def most_balanced_feature(levels, d, limit):
     limit : a cost; features with a higher ``test_bound`` cannot be asked first in a tree that
         matters.
     """
-    stride = levels.node[d].stride
-    test_bound = levels.test_bound[d]
-    rank = levels.rank[d]
-    best = np.int64(0)
-    for f in range(levels.node[d].n_features):
-        best = max(best, rank[f] if test_bound[f] <= limit else np.int64(0))
-    return stride - best % RANK if best > 0 else np.int64(-1)
+    node = levels.node[d]
+    best = greatest_within(levels.rank[d], levels.test_bound[d], limit, node.n_features)
+    return node.stride - best % RANK if best > 0 else np.int64(-1)
 
 
 @inner

@@ -33,6 +33,7 @@ are lanes of features.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
@@ -117,7 +118,7 @@ def count_ones(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]
 
     Eight words at a time go through carry-save adders, so that one population count serves eight
     (from 500 rows on 1.7 to 2 times as fast as one count a word); those that are left over are
-    counted part by part, and summed once.
+    counted part by part, four, two and one at a time, and summed once.
     """
     b = v.builder
     by_eight = b.lshr(b.sub(high, low), v.index(3))
@@ -140,9 +141,14 @@ def count_ones(v: Lanes, low: Value, high: Value, word: Callable[[Value], Value]
         for bits in reversed(eights.after[:3]):
             few = b.add(b.add(few, few), count_ones_of_parts(v, bits))
         once.next = [b.shl(eights.after[3], v.all(3)), few]
-    with v.loop(b.add(low, b.shl(by_eight, v.index(3))), high, [once.after[1]]) as rest:
-        rest.next = [b.add(rest.now[0], count_ones_of_parts(v, word(rest.i)))]
-    return b.add(once.after[0], sum_parts_of_lanes(v, rest.after[0]))
+    at, few = b.add(low, b.shl(by_eight, v.index(3))), once.after[1]
+    left = b.sub(high, at)
+    for power in (2, 1, 0):
+        with v.loop(v.index(0), b.and_(b.lshr(left, v.index(power)), v.index(1)), [few]) as some:
+            ones = [count_ones_of_parts(v, word(b.add(at, v.index(k)))) for k in range(1 << power)]
+            some.next = [reduce(b.add, ones, some.now[0])]
+        at, few = b.add(at, b.and_(left, v.index(1 << power))), some.after[0]
+    return b.add(once.after[0], sum_parts_of_lanes(v, few))
 
 
 def weight_of_class(v: Lanes, node: Words, k: Value, word: Callable[[Value], Value]) -> Value:
@@ -634,6 +640,21 @@ def least_loss_of_two_leaves(v, node, mask, totals, least_saving):
             losses.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
         part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *losses))]
     return b.zext(v.reduce("umin", part.after[0]), INDEX)
+
+
+@lanes_kernel(types.int64)
+def greatest_within(v, values, bounds, limit, n):
+    """Return the greatest of the values whose bound is at most the limit, 0 where there is none.
+
+    values, bounds : int64, read to the end of the last vector; bounds behind the first ``n`` are
+        above the limit.
+    """
+    b, most = v.builder, v.spread(limit)
+    with v.loop(v.index(0), n, [v.all(0)], v.count) as part:
+        within = b.icmp_signed("<=", v.load(bounds, part.i), most)
+        value = b.select(within, v.load(values, part.i), v.all(0))
+        part.next = [v.call("smax", part.now[0], value)]
+    return v.reduce("smax", part.after[0])
 
 
 @lanes_kernel(types.boolean)
