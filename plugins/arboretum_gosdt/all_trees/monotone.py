@@ -29,7 +29,7 @@ CELLS = 6_000
 """Steps of all step functions together, at most; false positives within a step count as its end."""
 NEAR = 1e-4
 """Of a class: how far a loss is followed to see how fast it grows."""
-TRIED = 100
+TRIED = 200
 """Numbers of false positives, and of false negatives, at which it is tried that a loss is
 monotone.
 """
