@@ -166,8 +166,7 @@ class Front:
             },
         )
         trees = [
-            one and Tree.from_json(one)
-            for one in data.get("trees") or [None] * len(data["points"])
+            one and Tree.from_json(one) for one in data.get("trees") or [None] * len(data["points"])
         ]
         points = [Point(values, tree) for values, tree in zip(data["points"], trees, strict=True)]
         return Front(
