@@ -22,9 +22,10 @@ test m on X, and t the most that a leaf saves which does not pay for itself::
                                                                             (cost_of_three_leaves)
                 the same of B and A
         no tree of X of three leaves or more costs less than low: what is left out has five
-    bound_first_tests(X):  for each test m, with T the side of m on S of which A is a part
-        trees of A cost at least low(T) − w(T ∖ A), and of two leaves what T and X cost with two,
-        less w(T ∖ A) and w(X ∖ A); those of three leaves 3p; the same of B
+    bound_first_tests(X):
+        for each test m, with T the side of m on S that A is a part of:
+            a tree of A costs at least low(T) − w(T ∖ A); one of two leaves also two(T) − w(T ∖ A)
+            and two(X) − w(X ∖ A), with 2p; one of three leaves also 3p; B likewise
     cost_of_three_leaves(B):
         for each test f and both sides D, E of it on B that may be a leaf beside two:
             if 3p + loss(D) + two(B) − w(D) may be less: count B with f and each test; it costs
