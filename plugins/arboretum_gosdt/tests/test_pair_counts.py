@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from arboretum_gosdt.sparse import pair_counts
+from arboretum_gosdt.sparse import bounds, pair_counts
 
 pytestmark = pytest.mark.compiled
 
@@ -22,6 +22,22 @@ def sum_weights(node, counts):
 @numba.njit
 def greatest(values, bounds, limit, n):
     return greatest_within(values, bounds, limit, n)
+
+
+move_lanes = bounds.move_lanes
+
+
+@numba.njit
+def move(values, lane, same, found):
+    move_lanes(values, lane, same, found)
+
+
+def test_values_of_the_level_above_follow_their_features():
+    values, lane, found = np.arange(10, 50), np.array([0, 2, 3, 17, 39]), np.empty(5, np.int64)
+    move(values, lane, False, found)
+    assert found.tolist() == [10, 12, 13, 27, 49]
+    move(values, np.arange(5), True, found)
+    assert found.tolist() == [10, 11, 12, 13, 14]
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.uint32])
@@ -49,7 +65,7 @@ def test_weights_are_those_of_the_rows_however_many_words_a_group_has(seed, kind
 def test_the_greatest_value_within_a_limit_is_found_as_in_numpy(seed):
     rng = np.random.default_rng(seed)
     n, limit = int(rng.integers(0, 33)), int(rng.integers(-1, 10))
-    values, bounds = rng.integers(1, 1 << 40, 40), rng.integers(0, 10, 40)
-    bounds[n:] = 10
-    within = values[bounds <= limit]
-    assert greatest(values, bounds, limit, n) == (within.max() if len(within) else 0)
+    values, bound = rng.integers(1, 1 << 40, 40), rng.integers(0, 10, 40)
+    bound[n:] = 10
+    within = values[bound <= limit]
+    assert greatest(values, bound, limit, n) == (within.max() if len(within) else 0)

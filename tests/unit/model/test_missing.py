@@ -16,7 +16,7 @@ from arboretum.model.missing import (
     missing_among,
     to_bins,
 )
-from arboretum.model.table import Column, ColumnKind
+from arboretum.model.table import Checksum, Column, ColumnKind
 
 CODES = st.lists(st.integers(UNSEEN, 4), max_size=20).map(lambda codes: np.array(codes, np.int64))
 
@@ -62,3 +62,17 @@ def test_a_column_of_numbers_or_codes_as_numbers():
     for column, wanted in ((number, [-1.0, None, 2.0]), (code, [0.0, None, 1.0])):
         found = column.as_numbers().tolist()
         assert [None if math.isnan(one) else one for one in found] == wanted
+
+
+def test_a_checksum_tells_missing_from_every_category_whatever_their_order():
+    def checksum(categories, codes):
+        column = Column("a", ColumnKind.categorical, np.array(codes, np.int32), categories)
+        found = Checksum()
+        found.begin(column)
+        found.add(column.values)
+        return found.sha256
+
+    codes = [[0, 1, MISSING], [0, 1, 0], [0, 1, 1], [1, 0, MISSING]]
+    assert len({checksum(("x", "y"), one) for one in codes}) == 4
+    assert checksum(("y", "x"), [1, 0, MISSING]) == checksum(("x", "y"), [0, 1, MISSING])
+    assert checksum(("x", "y"), [0, 1, UNSEEN]) == checksum(("x", "y"), [0, 1, MISSING])

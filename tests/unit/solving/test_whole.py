@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from arboretum.api import common_unit, decimal, rational, whole_numbers
 from arboretum.proof import ground
+from arboretum.solving.additive import AdditiveObjective
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(0, 6))
@@ -58,3 +59,9 @@ def test_what_they_may_add_up_to_can_be_said():
 def test_the_common_unit_is_the_greatest():
     assert common_unit([Fraction(1, 6), decimal(0.1)]) == Fraction(1, 30)
     assert common_unit([Fraction(0)]) == 1
+
+
+@given(st.lists(st.fractions(Fraction(1, 10**6), 10**6), min_size=1, max_size=5))
+def test_an_error_on_every_object_adds_one_to_the_loss(weights):
+    factors = AdditiveObjective().factors(weights)
+    assert sum(weight * factor for weight, factor in zip(weights, factors, strict=True)) == 1
