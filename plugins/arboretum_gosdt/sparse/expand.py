@@ -250,8 +250,8 @@ def raise_bounds_of_side(seen, losses, bounds, numbers):
         upper[f] = min(known, cost) if seen[f] & OPEN != 0 else known
     for f in range(upper.shape[0]):
         loss, known = np.int64(found_three[f]), many[f]
-        least = min(4 * p, q * loss + 3 * p) if shape else 3 * p
-        cost = least if depth >= 3 and loss != never else NEVER
+        least = min(p, q * (loss if loss != never else 0)) if shape else 0
+        cost = least + 3 * p if depth >= 3 and loss != never else NEVER
         many[f] = max(known, cost) if seen[f] & OPEN != 0 else known
     for f in range(upper.shape[0]):
         most, more, known = upper[f], many[f], low[f]

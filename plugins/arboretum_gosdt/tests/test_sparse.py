@@ -4,12 +4,14 @@ bounds.
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from functools import cache
 
 import numpy as np
 import pytest
 
+from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
@@ -192,6 +194,21 @@ def test_numbers_as_large_as_units_may_be(seed):
         assert cost_of(search.tree(), has, weights, scale * p, scale * q)[0] == search.upper
         costs.append(search.upper)
     assert costs[1] == largest * costs[0]
+
+
+def test_python_too_keeps_its_numbers_in_their_types():
+    """A loss that none has, times q, is not in any: a run would compile all of it anew."""
+    with interpreted(math.inf):
+        for seed in range(6):
+            check(seed, (), priced=seed % 3 == 0)
+        bits, weights, has = noise(0)
+        bits, weights, has = bits[:12], weights[:12], has[:12]
+        most = (MOST - 1) // (4 * (int(weights.sum()) + 1))
+        for word, scale in ((32, 1), (64, 1), (64, most)):
+            search = SparseSearch(bits, weights, 10, scale * 9, scale * 4, word=word)
+            assert search.run(None, None, lambda low, value: None) == ""
+            cost, _ = cost_of(search.tree(), has, weights, scale * 9, scale * 4)
+            assert cost == search.lower == search.upper
 
 
 @pytest.mark.slow
