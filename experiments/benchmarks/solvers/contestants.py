@@ -88,7 +88,8 @@ def problem_of(
     objects = Encoded(
         table,
         features,
-        x if binary else nothing.astype(np.uint8),
+        # by column, as encoders lay codes out
+        np.asfortranarray(x if binary else nothing.astype(np.uint8)),
         raw,
         nothing if binary else x,
         label=y.astype(np.int32),
