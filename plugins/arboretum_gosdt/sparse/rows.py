@@ -115,33 +115,35 @@ def count_rows_of_groups(planes, sizes):
 
 
 @jit(borrow=True, wraps=True)
-def write_root_rows(bits, planes, group_class, data, random, level, virtual):
+def write_root_rows(bits, planes, next_row, word_bits, random, level, virtual):
     """Write rows, their random words and their bits of ``full`` into the root's level, group by
     group.
 
     bits : uint32[rows, parts].
-    group_class : int64[groups].
-    data : shifts of the groups, bits of a word.
-    random : uint64[·, 2].
-    level : starts (there), rows, sums and full (out), as in ``SparseLevels``.
-    virtual : out, the row that each of them is.
     planes : int64[rows, planes], the weights, each plane divided by its common divisor.
+    next_row : int64[planes, BITS, 2], where the rows of a group begin, of all rows and among the
+        level's bits; behind it, where they end.
+    random : uint64[·, 2].
+    level : rows, sums and full, written, as in ``SparseLevels``.
+    virtual : out, the row that each of them is.
     """
-    (shifts, word_bits), (starts, rows, sums, full) = data, level
+    rows, sums, full = level
     parts, positions = bits.shape[1], sums.shape[0] // 2
     rows[:], sums[:], full[:] = 0, 0, 0
-    found = 0
-    for g in range(group_class.shape[0]):
-        at = starts[g] * word_bits
-        for r in range(planes.shape[0]):
-            if planes[r, group_class[g]] >> shifts[g] & 1:
-                for part in range(parts):
-                    rows[part * positions + at] = bits[r, part]
-                sums[at], sums[positions + at] = random[found, 0], random[found, 1]
-                full[at // word_bits] |= np.int64(1) << at % word_bits
-                virtual[found] = r
-                at += 1
-                found += 1
+    for r in range(planes.shape[0]):
+        for k in range(planes.shape[1]):
+            left, power = planes[r, k], 0
+            while left != 0:
+                if left & 1:
+                    found, at = next_row[k, power, 0], next_row[k, power, 1]
+                    next_row[k, power, 0], next_row[k, power, 1] = found + 1, at + 1
+                    for part in range(parts):
+                        rows[part * positions + at] = bits[r, part]
+                    sums[at], sums[positions + at] = random[found, 0], random[found, 1]
+                    full[at // word_bits] |= np.int64(1) << at % word_bits
+                    virtual[found] = r
+                left >>= 1
+                power += 1
 
 
 @inner(wraps=True)

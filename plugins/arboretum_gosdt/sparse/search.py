@@ -196,7 +196,8 @@ class SparseSearch:
         numbers = np.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS).view(np.recarray)[0]
         # no path asks more than there are rows
         max_path_cost = np.zeros(1 + min(len(price), len(bits)), np.int64)
-        np.cumsum(np.sort(price)[::-1][: len(bits)], out=max_path_cost[1:])
+        if len(price):
+            np.cumsum(np.sort(price)[::-1][: len(bits)], out=max_path_cost[1:])
         shapes = shapes_of_level(
             kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         )
@@ -224,10 +225,11 @@ class SparseSearch:
         np.cumsum(words_of, out=made.starts[0, 1:])
         self._random = random_words(int(sizes.sum()))
         self._virtual = np.empty(int(sizes.sum()), np.int64)
-        level_0 = made.starts[0], made.rows[0], made.sums[0], made.full[0]
-        write_root_rows(
-            bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual
-        )
+        next_row = np.zeros((n_planes, BITS, 2), np.int64)
+        next_row[group_class, shifts, 0] = sizes.cumsum() - sizes
+        next_row[group_class, shifts, 1] = made.starts[0, :-1] * word_bits
+        level_0 = made.rows[0], made.sums[0], made.full[0]
+        write_root_rows(bits, planes, next_row, word_bits, self._random, level_0, self._virtual)
         made.totals[0] = totals
         self._restart_with_costs(p, q)
 
