@@ -357,7 +357,7 @@ class Checksum:
             _hash_floats(self._digest.update, values)
         else:
             # through a table that does not depend on the order of the categories
-            self._digest.update(self._place[values].data)
+            self._digest.update(self._place.take(values).data)
 
     @property
     def sha256(self) -> str:

@@ -133,8 +133,9 @@ class Additive:
             np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n)
         )
         plane, bit = np.array(groups, np.int64).reshape(-1, 2).T.copy()
-        packed = words_of(np.pad(self.has.T, ((0, 1), (0, 0))))
         everything = words_of(np.ones((1, n), np.uint8))[0]
+        nothing = np.zeros((1, len(everything)), np.uint64)
+        packed = np.concatenate([words_of(np.ascontiguousarray(self.has.T)), nothing])
         # unknown to who writes a log, so that nobody can choose sets with the same fingerprint
         mixer = np.random.default_rng().integers(
             0, 1 << 63, len(everything), np.uint64

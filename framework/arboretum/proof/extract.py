@@ -89,7 +89,8 @@ class Extraction:
             )
         with_test = np.array([sides[1] for sides in self.rules.literals])
         has = np.pad(self.rules.has, ((0, 0), (0, 1)))  # what no object has, for constant tests
-        mine = np.packbits(has[:, with_test >> 1] == with_test & 1, axis=1)
+        side = (with_test & 1).astype(np.uint8)
+        mine = np.packbits(has.take(with_test >> 1, axis=1) == side, axis=1)
         number = {row: u for u, row in enumerate(rows_as_bytes(mine))}
         at = np.array([number.get(row, -1) for row in rows_as_bytes(np.packbits(memo.has, axis=1))])
         words[at[at >= 0]] = memo.words[at >= 0]

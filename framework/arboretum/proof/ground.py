@@ -73,7 +73,7 @@ def outcomes(objects: Encoded) -> np.ndarray:
     CapabilityError where a test has no outcome for some object.
     """
     found = []
-    for feature, codes in zip(objects.features, objects.codes.T.astype(np.int32), strict=True):
+    for feature, codes in zip(objects.features, objects.codes.T, strict=True):
         if feature in objects.incomplete:
             raise CapabilityError(
                 f"column {feature.column!r} has missing values, of which proofs know nothing"
@@ -99,13 +99,15 @@ def merge_rows(packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     each is.
     """
     n, width = packed.shape
-    padded = np.zeros((n, -(-width // 8) * 8), np.uint8)
+    padded = np.zeros((n, -(-max(1, width) // 8) * 8), np.uint8)
     padded[:, :width] = packed
-    group = np.zeros(n, np.int64)
-    for word in padded.view(">u8").astype(np.uint64).T:  # word by word: 64 outcomes at once
-        rank = np.unique(word, return_inverse=True)[1]
-        group = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)[1]
-    return packed[np.unique(group, return_index=True)[1]], group
+    words = padded.view(">u8").astype(np.uint64)  # 64 outcomes at once
+    order = np.lexsort(words.T[::-1])
+    ordered, new = words[order], np.ones(n, np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    group = np.empty(n, np.int64)
+    group[order] = new.cumsum() - 1
+    return packed[order[new]], group
 
 
 def one_price_each(problem: Problem) -> bool:
@@ -196,7 +198,7 @@ class Columns:
                 sides = [2 * column + turned, 2 * column + (not turned)]  # without, with
                 literal += sides if rank is None else sides[::-1]
             kept.append(has[new])
-        has = np.concatenate(kept).T
+        has = np.ascontiguousarray(np.concatenate(kept).T)  # bits are packed row by row
         merged, group = merge_rows(np.packbits(has, axis=1))
         numbers = np.array(literal, np.int64)
         numbers[numbers < 0] += 2 * (len(known) + 1)
@@ -276,16 +278,18 @@ class Costs:
         lam, by_object = rational(objective.lam), hasattr(objective, "costs")
         p = Fraction(lam // unit) if by_object else lam / unit
         rounded = rounded or p != lam / unit
-        summed = np.zeros((int(group.max()) + 1, own.shape[1]), np.int64)
-        np.add.at(summed, group, own)
-        least = summed.min(axis=1)
-        loss = summed - least[:, None]
+        summed = np.zeros((own.shape[1], int(group.max()) + 1), np.int64)  # label by label
+        for of_label, cost in zip(summed, own.T, strict=True):
+            np.add.at(of_label, group, cost)
+        least = summed.min(axis=0)
+        loss = summed - least
         if (loss % scale).any() or p.denominator != 1:
             raise VerificationError(
                 f"the log's unit {_spelled(unit)} does not divide λ = {lam} and the losses "
                 "of the table"
             )
-        saved = (loss.max(axis=1, keepdims=True) - loss) // scale
+        by_label = (loss.max(axis=0) - loss) // scale
+        saved = np.ascontiguousarray(by_label.T)
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if mu := getattr(objective, "mu", 0):
             own_mass, price = _whole_prices(problem, rational(mu), unit)
@@ -297,7 +301,7 @@ class Costs:
             raise VerificationError(
                 f"costs in units of {_spelled(unit)} exceed 2^53, or prices 2^58"
             )
-        more = int(saved.sum() - saved.max(axis=1).sum())
+        more = int(saved.sum() - by_label.max(axis=0).sum())
         return Costs(
             saved=saved,
             mass=mass,

@@ -16,3 +16,8 @@ def test_rows_are_merged_by_all_of_their_bytes_and_stand_in_their_order(width):
     expected, which = np.unique(packed, axis=0, return_inverse=True)
     assert np.array_equal(merged, expected)
     assert np.array_equal(group, which.ravel())
+
+
+def test_rows_without_any_test_are_one():
+    merged, group = merge_rows(np.zeros((3, 0), np.uint8))
+    assert merged.shape == (1, 0) and group.tolist() == [0, 0, 0]
