@@ -159,8 +159,8 @@ support, between children or from the parent; with a subset's bound under a limi
 table in five hundred, or in thousands, is such a one.
 """
 TELLING_WITH_PRICES = (100, 983, 2722)
-"""The same, where the price of the rest of a path is left out of what a leaf must save; one table in
-a thousand.
+"""The same, where the price of the rest of a path is left out of what a leaf must save; one table
+in a thousand.
 """
 
 
