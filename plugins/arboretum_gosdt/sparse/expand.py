@@ -250,6 +250,7 @@ def raise_bounds_of_side(seen, losses, bounds, numbers):
         upper[f] = min(known, cost) if seen[f] & OPEN != 0 else known
     for f in range(upper.shape[0]):
         loss, known = np.int64(found_three[f]), many[f]
+        # q times the largest number of a lane leaves its type
         least = min(p, q * (loss if loss != never else 0)) if shape else 0
         cost = least + 3 * p if depth >= 3 and loss != never else NEVER
         many[f] = max(known, cost) if seen[f] & OPEN != 0 else known

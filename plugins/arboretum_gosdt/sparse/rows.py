@@ -121,8 +121,8 @@ def write_root_rows(bits, planes, next_row, word_bits, random, level, virtual):
 
     bits : uint32[rows, parts].
     planes : int64[rows, planes], the weights, each plane divided by its common divisor.
-    next_row : int64[planes, BITS, 2], where the rows of a group begin, of all rows and among the
-        level's bits; behind it, where they end.
+    next_row : int64[planes, BITS, 2], written: the place of a group's next row in ``virtual``, and
+        in the level, where each group begins with a word.
     random : uint64[·, 2].
     level : rows, sums and full, written, as in ``SparseLevels``.
     virtual : out, the row that each of them is.

@@ -201,7 +201,7 @@ def test_numbers_as_large_as_units_may_be(seed):
 
 
 def test_python_too_keeps_its_numbers_in_their_types():
-    """A loss that none has, times q, is not in any: a run would compile all of it anew."""
+    """A number that leaves its type ends an interpreted run, which is then compiled anew."""
     with interpreted(math.inf):
         for seed in range(6):
             check(seed, (), priced=seed % 3 == 0)
