@@ -173,7 +173,9 @@ def read(path: str | os.PathLike[str]) -> Proof:
     try:
         path = Path(path).expanduser()
         if path.exists() and not path.is_file():
-            raise StoreError(f"{str(path)!r} is no proof: it is no regular file")
+            kind = "a folder" if path.is_dir() else "no regular file"
+            way_out = "name the file that solver.proof=FILE wrote"
+            raise StoreError(f"{str(path)!r} is no proof: it is {kind}; {way_out}")
         data = path.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         raise StoreError(
