@@ -8,7 +8,8 @@ idle, as rows of one label and one power of two each, 64 of them a word::
         columns ← the tests of which both sides save enough (rule 1)
         for each side of each column:                                                (bound_sides)
             low ← cost as a leaf, or of two leaves, the cheapest test and what objects cost apart if
-                that is less; at least what a record says of the side
+                that is less, but no less than of its labels (rule 3); at least what a record says
+                of the side
 
 Invariants:
 
@@ -314,6 +315,23 @@ def cost_leaves(ground, node, s, cost, best):
         cost[c] = (cost[c] - best[c]) * ground.unit + ground.p
 
 
+@inner
+def raise_by_labels(ground, node, s, two, cost):
+    """Raise ``two``, what side s of each column costs at least when it is divided, to what its
+    labels cost (rule 3).   cost : written.
+    """
+    n = node.numbers.columns
+    for c in range(n):
+        cost[c] = 0
+    for k in range(ground.labels):
+        ones, total = node.ones[k * n : (k + 1) * n], node.totals[k]
+        for c in range(n):
+            one = ones[c] if s == 1 else total - ones[c]
+            cost[c] += min(one * ground.unit, ground.p)
+    for c in range(n):
+        two[c] = max(two[c], cost[c])
+
+
 @inner(wraps=True)
 def bound_sides(ground, log, node, scratch):
     """Write into ``low``, ``own``, ``tried`` and ``state`` what the sides of the columns cost by
@@ -336,6 +354,8 @@ def bound_sides(ground, log, node, scratch):
         for c in range(n):
             high[c], few[c] = leaf[c], 5 * ground.p
             two[c] = 2 * ground.p + floor_of(ground, node, c, s)
+        if ground.labels > 2:
+            raise_by_labels(ground, node, s, two, scratch.loss[2 * n : 3 * n])
         for level in range(levels_of(leaves)):
             first = (2 * level + s) * n
             low, own = node.low[first : first + n], node.own[first : first + n]

@@ -11,6 +11,8 @@ where tests cost nothing)::
             upper[ℓ] = q · loss(ℓ as a leaf) + p
             low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
         raise low, set many by the bounds of the parent's children    (inherit_bounds_from_parent)
+        if ∑ min(q · n_k(s), p) > 3 p: raise both by ∑ min(q · n_k(ℓ), p)
+            (raise_bounds_by_labels)
         within = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
         for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + test_cost(f))
     count_pairs(s), in stretches:
@@ -52,6 +54,7 @@ from arboretum_gosdt.sparse.node import (
     COUNTING,
     EXPANDED_NODE,
     INHERIT,
+    LABELS,
     NEVER,
     OPEN,
     RANK,
@@ -124,6 +127,7 @@ def bound_by_features(data, levels, scratch, d):
         levels.rank[d, f] = (min(has, weight - has) >> finest) * RANK + stride - f
     if d > 0 and data.numbers.bounds & INHERIT != 0:
         inherit_bounds_from_parent(data, levels, scratch, d)
+    raise_bounds_by_labels(data, levels, d)
     # more than the limit: bounds that only just suffice here say too little about other nodes.
     # Most nodes of less than five leaves are closed at once: they take a quarter less time with a
     # quarter of a leaf (carryout; as many nodes)
@@ -151,6 +155,38 @@ def bound_by_features(data, levels, scratch, d):
             node.best, node.best_feature = cost, levels.features[d, f]
         if priced:
             scratch.alive[f] = alive[f]
+
+
+@inner
+def raise_bounds_by_labels(data, levels, d):
+    """Raise ``low`` and ``many`` of the literals of level d by their labels: a tree has a leaf of a
+    label, or saves nothing with it.
+
+    Where that says no more of the node than three leaves, pairs say more, and nothing is done.
+    ``levels.test_bound[d]`` is overwritten.
+    """
+    q, p, classes, node = data.numbers.q, data.numbers.p, data.numbers.classes, levels.node[d]
+    least, stride, cost = np.int64(0), node.stride, levels.test_bound[d]
+    for k in range(classes):
+        least += min(q * np.int64(levels.totals[d, k]), p)
+    if least <= 3 * p or data.numbers.bounds & LABELS == 0:
+        return
+    for side in range(2):
+        for f in range(stride):
+            cost[f] = 0
+        for k in range(data.numbers.summed):
+            total, counts = np.int64(levels.totals[d, k]), levels.counts[d, k * stride :]
+            for f in range(stride):
+                has = np.int64(counts[f])
+                loss = q * (has if side == 1 else total - has)
+                # by what every label loses the classes weigh more than their rows
+                cost[f] += min(loss, p) if k < classes else -loss
+        here = slice(side * stride, (side + 1) * stride)
+        low, many = levels.low[d, here], levels.many[d, here]
+        for f in range(stride):
+            many[f] = max(many[f], cost[f])
+        for f in range(stride):
+            low[f] = max(low[f], cost[f])
 
 
 @inner

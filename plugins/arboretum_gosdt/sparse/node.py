@@ -93,6 +93,7 @@ NUMBERS = np.dtype(
 )
 SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 FOUR = 1 << 9
+LABELS = 1 << 10
 
 
 class SparseLevels(NamedTuple):

@@ -28,6 +28,7 @@ from arboretum_gosdt.sparse.node import (
     EXPANDED_NODE,
     FOUR,
     INHERIT,
+    LABELS,
     MEMO,
     NEVER,
     NUMBERS,
@@ -72,6 +73,7 @@ BOUNDS = {
     "shape": SHAPE,
     "memo": MEMO,
     "select": SELECT,
+    "labels": LABELS,
     "support": SUPPORT_BOUND,
 }
 """Name → what it switches on.
@@ -85,6 +87,7 @@ four : the same of four leaves.
 shape : three leaves cost at least the cheapest leaf beside a divided cell.
 memo : sets of rows met again.
 select : only pairs of features that may be asked first.
+labels : a label has a leaf, or saves nothing.
 support : leaves that save less than they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27

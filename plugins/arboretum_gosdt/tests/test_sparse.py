@@ -70,12 +70,13 @@ def cost_of(
     return below(0, np.ones(len(has), bool))
 
 
-def drawn(seed: int, priced: bool = False) -> tuple:
+def drawn(seed: int, priced: bool = False, many: bool = False) -> tuple:
     """A table with equal and opposite features, structure and noise, light and heavy rows: (has,
     bits, weights, p, q, depth, mass, price).
 
     priced : mass is the weight, or more, or something else, and there are rows of mass without
         weight; else both are None.
+    many : of five to nine classes.
     """
     draw = np.random.default_rng([seed, 10])
     n, f, classes = int(draw.integers(1, 40)), int(draw.integers(1, 9)), int(draw.integers(2, 5))
@@ -87,6 +88,9 @@ def drawn(seed: int, priced: bool = False) -> tuple:
     label = (has[:, 0] ^ has[:, -1] & has[:, has.shape[1] // 2]) + classes * (
         draw.random(len(has)) < 0.2
     )
+    if many:
+        classes = int(draw.integers(5, 10))
+        label = has[:, :3] @ (1 << np.arange(min(3, has.shape[1]))) + draw.integers(0, 3, len(has))
     weights = np.zeros((len(has), classes), np.int64)
     weights[np.arange(len(has)), label % classes] = draw.integers(
         1, draw.choice([2, 4, 300, 30_000]), len(has)
@@ -121,8 +125,14 @@ def drawn(seed: int, priced: bool = False) -> tuple:
     return has, packed.view(np.uint32), weights, p, q, depth, mass, price
 
 
-def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: int = 1) -> int:
-    has, bits, weights, p, q, depth, mass, price = drawn(seed, priced)
+def check(
+    seed: int,
+    without: tuple[str, ...],
+    priced: bool = False,
+    threads: int = 1,
+    many: bool = False,
+) -> int:
+    has, bits, weights, p, q, depth, mass, price = drawn(seed, priced, many)
     if not weights.any():
         return 0
     subproblem = bits, weights, has.shape[1], p, q, depth, without
@@ -162,6 +172,8 @@ TELLING_WITH_PRICES = (100, 983, 2722)
 """The same, where the price of the rest of a path is left out of what a leaf must save; one table
 in a thousand.
 """
+TELLING_OF_LABELS = (60, 63, 77, 156, 171)
+"""The same of many classes, where labels are counted on the other side; one table in fifty."""
 
 
 @pytest.mark.parametrize(
@@ -174,6 +186,8 @@ def test_least_cost_with_every_setting_of_the_bounds(without):
         check(seed, without)
     for seed in (*range(60), *TELLING_WITH_PRICES):
         check(seed, without, priced=True)
+    for seed in (*range(60), *TELLING_OF_LABELS):
+        check(seed, without, priced=seed % 3 == 0, many=True)
 
 
 def noise(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

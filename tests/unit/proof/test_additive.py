@@ -27,13 +27,14 @@ LIMITS = [
 ]
 
 
-def drawn(rng, most=9, raw=False):
-    """A tiny problem: duplicates with several labels, three classes, weights, prices, every
+def drawn(rng, most=9, raw=False, classes=3):
+    """A tiny problem: duplicates with several labels, up to so many classes, weights, prices, every
     limit; raw columns beside the binary ones.
     """
     x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(0 if raw else 1, 2 if raw else 4)))
-    y = rng.integers(0, rng.integers(2, 4), len(x))
+    y = rng.integers(0, rng.integers(2, classes + 1), len(x))
     y[:2] = 0, 1
+    y = np.unique(y, return_inverse=True)[1]
     k = int(y.max()) + 1
     objectives = [Accuracy(lam=0.1), Accuracy(lam=0.05), Accuracy(lam=0.0), Balanced(lam=0.07)]
     objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [
@@ -79,12 +80,12 @@ def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(see
         check.check(read(tmp_path / "tampered"), problem)
 
 
-def try_random_records(seed, path, raw, n=60):
+def try_random_records(seed, path, raw, classes=3, n=60):
     """How many random claims were accepted, and how many of these were the exact optimum; raises
     when one is untrue.
     """
     rng = np.random.default_rng([7, seed])
-    problem = drawn(rng, most=10 if raw else 14, raw=raw)
+    problem = drawn(rng, most=10 if raw else 14, raw=raw, classes=classes)
     unit = unit_of(problem)
     exact, tests, truth = Exact(problem, unit), problem.objects.n_tests, []
     with ProofWriter(path, problem, tests=range(tests), unit=unit) as log:
@@ -125,11 +126,17 @@ def test_random_claims_are_accepted_only_where_they_are_true(raw, tmp_path):
     assert tight > 120
 
 
+def test_random_claims_of_many_labels_are_accepted_only_where_they_are_true(tmp_path):
+    claims = [try_random_records(seed, tmp_path / "log", False, classes=9) for seed in range(40)]
+    assert (np.sum(claims, axis=0) > (900, 300)).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
 def test_many_random_claims_are_accepted_only_where_they_are_true(raw, tmp_path):
     for seed in range(15, 15 + tries(485)):
         try_random_records(seed, tmp_path / "log", raw)
+        try_random_records(seed, tmp_path / "log", raw, classes=9)
 
 
 def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
