@@ -8,8 +8,8 @@ idle, as rows of one label and one power of two each, 64 of them a word::
         columns ← the tests of which both sides save enough (rule 1)
         for each side of each column:                                                (bound_sides)
             low ← cost as a leaf, or of two leaves, the cheapest test and what objects cost apart if
-                that is less, but no less than of its labels (rule 3); at least what a record says
-                of the side
+                that is less, of two leaves no less than its labels cost (rule 3); at least what a
+                record says of the side
 
 Invariants:
 

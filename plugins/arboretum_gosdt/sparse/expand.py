@@ -11,8 +11,8 @@ where tests cost nothing)::
             upper[ℓ] = q · loss(ℓ as a leaf) + p
             low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
         raise low, set many by the bounds of the parent's children    (inherit_bounds_from_parent)
-        if ∑ min(q · n_k(s), p) > 3 p: raise both by ∑ min(q · n_k(ℓ), p)
-            (raise_bounds_by_labels)
+        if ∑ min(q · n_k(s), p) > 3 p: raise both to ∑ min(q · n_k(ℓ), p), less what every label
+            loses of ℓ                                                  (raise_bounds_by_labels)
         within = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
         for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + test_cost(f))
     count_pairs(s), in stretches:

@@ -251,6 +251,21 @@ def test_children_whose_trees_of_three_leaves_are_too_much_to_do_are_entered(mon
         assert len(costs) == 1, (seed, costs)
 
 
+def test_what_labels_cost_closes_sets_of_many_classes():
+    entered = dict.fromkeys([(), ("labels",)], 0)
+    for seed in range(3):
+        draw = np.random.default_rng([seed, 45])
+        has, weights = draw.random((120, 9)) < 0.5, np.zeros((120, 8), np.int64)
+        label = np.where(draw.random(120) < 0.1, draw.integers(0, 8, 120), has[:, :3] @ (1, 2, 4))
+        weights[np.arange(120), label] = 1
+        bits = np.packbits(np.pad(has, ((0, 0), (0, 23))), axis=1, bitorder="little")
+        for without in entered:
+            search = SparseSearch(bits.view(np.uint32), weights, 9, 6, 1, without=without)
+            assert search.run(None, None, lambda low, value: None) == ""
+            entered[without] += search.subproblems
+    assert entered[()] < 0.9 * entered["labels",], entered
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_trees_of_four_leaves_of_a_child_are_bounded_before_it_is_entered(classes):
     """Tables of many rows and dear leaves, where most budgets are of four or five."""

@@ -150,6 +150,16 @@ def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
     assert accepted.lower_bound == accepted.value == check.rules_of(proof, problem).value(cost)
 
 
+def test_of_sixteen_labels_counting_shows_sixteen_leaves(tmp_path):
+    """Either side of a test has eight of them; pairs of tests say four leaves at most."""
+    x = np.repeat(np.arange(16)[:, None] >> np.arange(4) & 1, 5, axis=0)
+    problem = problem_of(x, np.repeat(np.arange(16), 5), Accuracy(lam=0.05))
+    prove(problem, tmp_path / "log", keep=lambda number: False)  # the root alone
+    proof = read(tmp_path / "log")
+    assert proof.n_records == 1
+    assert check.check(proof, problem).lower_bound == pytest.approx(0.8)
+
+
 def test_a_part_of_a_leaf_of_least_size_need_not_be_one(tmp_path):
     """Two objects of the first four cannot be told apart, the four can: no similarity under a
     least size of leaves.
