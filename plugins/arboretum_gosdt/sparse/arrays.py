@@ -94,4 +94,5 @@ def allocate_scratch(
         fitting=np.empty(KINDS * stride // lanes, np.int64),
         allowed=np.empty(2, kind),
         sides=np.empty(2, kind),
+        numbers=np.empty(2 * stride, np.int64),
     )

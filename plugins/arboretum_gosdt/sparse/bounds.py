@@ -34,7 +34,7 @@ of its features, and side is 1 or 0.
 import numpy as np
 
 from arboretum.kernels.jit import inner
-from arboretum_gosdt.sparse.masked_counts import mark_leaf_candidates
+from arboretum_gosdt.sparse.masked_counts import mark_leaf_candidates, raise_similar
 from arboretum_gosdt.sparse.node import (
     NEVER,
     SIMILAR,
@@ -132,7 +132,7 @@ def move_lanes(values, lane, same, found):
 
 
 @inner
-def propagate_to_siblings(data, levels, scratch, d, i, side, value):
+def propagate_to_siblings(data, levels, scratch, d, i, side, value, ready):
     """Bound the children of other features, which have most of its rows, by a bound of child (side,
     i).
 
@@ -141,47 +141,42 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     loss and a leaf, one level deeper.
 
     value : a lower bound of child (side, i), in costs.
+    ready : whether ``scratch.cells`` are those of the child already.
     Does nothing without the bound ``similar``.  Raises ``low``, ``many`` and ``test_bound`` of all
     lanes of level d; lanes that are not alive get numbers that nobody reads.
     """
-    q = data.numbers.q
-    p = data.numbers.p
-    support = data.numbers.support
-    stride = levels.node[d].stride
+    q, p, support = data.numbers.q, data.numbers.p, data.numbers.support
+    node, found = levels.node[d], scratch.cells
+    stride, path = node.stride, node.path
     if data.numbers.bounds & SIMILAR == 0:
         return
-    evaluate_cells_of_child(data, levels, scratch, d, i, side)
-    if levels.node[d].depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
+    if not ready:
+        evaluate_cells_of_child(data, levels, scratch, d, i, side)
+    if node.depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
-    upper = levels.upper[d]
-    low = levels.low[d]
-    many = levels.many[d]
-    test_bound = levels.test_bound[d]
-    found = scratch.cells
-    mass, path = levels.mass[d], levels.node[d].path
+    low, many, upper, test_bound = (
+        levels.low[d],
+        levels.many[d],
+        levels.upper[d],
+        levels.test_bound[d],
+    )
+    if not has_prices(data.price):
+        support = min(support, np.int64(scratch.never[0]))
+        raise_similar(found, stride, low, many, upper, test_bound, value, p, q, support)
+        return
+    mass = levels.mass[d]
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
-        if has_prices(data.price):
-            for f in range(stride):
-                loss = np.int64(found[out + f])
-                saved = np.int64(found[out + stride + f])
-                place = other * stride + f
-                less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
-                if support != NEVER and f < levels.node[d].n_features:
-                    less = min(
-                        less,
-                        p + q * loss + data.price[levels.features[d, f]] * mass[side * stride + i],
-                    )
-                many[place] = max(many[place], value - less)
-                low[place] = max(low[place], min(value - less, upper[place]))
-            continue
         for f in range(stride):
             loss = np.int64(found[out + f])
             saved = np.int64(found[out + stride + f])
             place = other * stride + f
-            bound = value - (p + q * loss if saved >= support else q * (loss + saved))
-            many[place] = max(many[place], bound)
-            low[place] = max(low[place], min(bound, upper[place]))
+            less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
+            if support != NEVER and f < node.n_features:
+                divided = data.price[levels.features[d, f]] * mass[side * stride + i]
+                less = min(less, p + q * loss + divided)
+            many[place] = max(many[place], value - less)
+            low[place] = max(low[place], min(value - less, upper[place]))
     for f in range(stride):
         test_bound[f] = max(
             test_bound[f],

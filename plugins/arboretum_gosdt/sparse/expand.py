@@ -68,7 +68,12 @@ from arboretum_gosdt.sparse.node import (
     test_cost_of,
     words_of_level,
 )
-from arboretum_gosdt.sparse.pair_counts import count_pairs_of_feature, fill_leaf_losses, has_prices
+from arboretum_gosdt.sparse.pair_counts import (
+    count_pairs_of_feature,
+    fill_leaf_losses,
+    has_prices,
+    lowest_bit,
+)
 from arboretum_gosdt.sparse.rows import pack_words_of_node
 
 
@@ -137,14 +142,17 @@ def bound_by_features(data, levels, scratch, d):
     # vectors to count: whole rows of the features that may be asked within the limit, or all pairs
     # once
     some, all_of, lanes = np.int64(0), np.int64(0), data.numbers.lanes
-    for f in range(n):
-        if alive[f] != 0:
-            all_of += (stride - f // lanes * lanes) // lanes
-            some += (
-                stride // lanes
-                if low[f] + low[stride + f] + test_cost_of(data, levels, d, f) <= limit
-                else 0
-            )
+    vectors = stride // lanes
+    for vector in range(vectors):
+        lives, asked = np.int64(0), np.int64(0)
+        for f in range(vector * lanes, min(n, (vector + 1) * lanes)):
+            if alive[f] != 0:
+                lives += 1
+                asked += np.int64(
+                    low[f] + low[stride + f] + test_cost_of(data, levels, d, f) <= limit
+                )
+        all_of += lives * (vectors - vector)
+        some += asked * vectors
     node.half = some >= all_of
     for c in range(2 * stride):
         scratch.two[c] = scratch.never[0]
@@ -349,7 +357,7 @@ def count_pairs(data, levels, scratch, d, work):
     n, stride, alive, low = node.n_features, node.stride, levels.alive[d], levels.low[d]
     judged = scratch.alive if priced else alive
     words = words_of_level(data, levels, d)
-    n_words = levels.starts[d, data.factors.shape[0]]
+    n_words, shift = levels.starts[d, data.factors.shape[0]], lowest_bit(lanes)
     for i in range(node.counted, n):
         if work < 0:
             return work
@@ -358,7 +366,7 @@ def count_pairs(data, levels, scratch, d, work):
         if alive[i] != 0 and (
             node.half or low[i] + low[stride + i] + test_cost_of(data, levels, d, i) <= node.within
         ):
-            begins = i // lanes * lanes if node.half else 0
+            begins = i & -lanes if node.half else 0
             both = levels.both[d, i * planes * stride :]
             count_pairs_of_feature(
                 words,
@@ -374,5 +382,5 @@ def count_pairs(data, levels, scratch, d, work):
             )
             alive[i] = 1
             levels.seen[d, i] |= OPEN if node.half else OPEN | WHOLE
-            work -= 2 * n_words * ((stride - begins) // lanes + 1)
+            work -= 2 * n_words * ((stride - begins >> shift) + 1)
     return work

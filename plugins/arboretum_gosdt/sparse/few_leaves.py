@@ -11,19 +11,25 @@ With X the rows of the child, and most(k) what a tree of k leaves may lose to ma
         for every literal ℓ that can be a leaf beside three others:
             four = loss(X ∧ ℓ) + three(X ∧ ¬ℓ), with the counts of X ∧ ¬ℓ, from one pass
             (two(X ∧ ¬ℓ) ≥ three(X) − loss(X ∧ ℓ) says which trees of three leaves are in question)
+    mark_trees:
+        where there are two labels, the literals whose leaf may be the largest of its label
+            (keep_largest_leaves)
 
 Each that is found lowers what the next may lose.  Two thirds of the nodes that were entered on hard
 tables had a budget between 4 p and 5 p, and their best trees of four leaves lose 5 p more than they
 may: for most of those nothing fits, and the child is closed without being entered.  Sets expanded
-and processor seconds without the bound ``four``, with it in two passes a feature and 30 at most,
-and as it is now:
+and processor seconds without the bound ``four``, with it in two passes a feature and 30 at most, in
+one pass and 120, and as it is now:
 
-===================== ================ ============= =============
-coupon_carryout .02   310,340, 5.2 s   117,147, 3.1  93,496, 3.0
-german-credit .02     1,095,650        519,172, 11.0 348,088, 9.2
-heart-cleveland .01   422,813, 3.8     224,707, 2.4  130,546, 1.9
-anneal .005           984,154, 5.6     775,265, 4.6  631,764, 4.5
-===================== ================ ============= =============
+===================== ================ ============= ============= =============
+coupon_carryout .02   310,340, 5.2 s   117,147, 3.1  93,496, 3.0   93,331, 2.1
+german-credit .02     1,095,650        519,172, 11.0 348,088, 9.2  347,065, 6.0
+heart-cleveland .01   422,813, 3.8     224,707, 2.4  130,546, 1.9  128,856, 1.3
+anneal .005           984,154, 5.6     775,265, 4.6  631,764, 4.5  615,470, 2.8
+===================== ================ ============= ============= =============
+
+Of the last step, passes for two leaves of a part are 48 a node without ``largest`` and 12 with it
+(heart-cleveland), 10 and .1 (coupon_carryout).
 
 Of those that are still entered, 58 to 66 % have a budget of five leaves, next to none of four.
 
@@ -41,10 +47,11 @@ from arboretum_gosdt.sparse.masked_counts import (
     fill_counts_of_child,
     fill_losses_of_rows,
     find_two_leaves_of_both_sides,
+    keep_largest_leaves,
     mark_small_trees,
     sum_weights_of_mask,
 )
-from arboretum_gosdt.sparse.node import complete_row_of_pairs, words_of_level
+from arboretum_gosdt.sparse.node import LARGEST, complete_row_of_pairs, words_of_level
 from arboretum_gosdt.sparse.pair_counts import (
     least_loss_of_two_leaves,
     lowest_bit,
@@ -58,25 +65,31 @@ With 60 of them german-credit λ=.02 expands 2 % more sets, with 30 a third more
 
 
 @inner
-def mark_trees(data, levels, scratch, d, cells, two_leaves, three, four, fits):
+def mark_trees(data, levels, scratch, d, cells, counts, totals, two_leaves, three, four, fits):
     """Mark the trees that may lose no more than ``three`` and ``four`` (−1: none is asked for);
     returns 0 where there are none.
+
+    cells, counts, totals : of the rows that are asked about.
     """
     node, never = levels.node[d], np.int64(scratch.never[0])
     scratch.allowed[0], scratch.allowed[1] = min(three, never - 1), min(max(four, 0), never - 1)
-    return mark_small_trees(
+    alive, allowed = levels.alive[d], scratch.allowed
+    some = mark_small_trees(
         cells,
         node.stride,
-        levels.alive[d],
+        alive,
         levels.two[d],
         levels.counts[d],
         data.numbers.classes,
         data.numbers.summed,
         node.weight,
         two_leaves,
-        scratch.allowed,
+        allowed,
         fits,
     )
+    if some == 0 or data.numbers.classes != 2 or data.numbers.bounds & LARGEST == 0:
+        return some
+    return keep_largest_leaves(cells, node.stride, counts, totals, alive, allowed, fits)
 
 
 @inner
@@ -207,7 +220,17 @@ def least_loss_of_four(data, levels, scratch, d, two_leaves, three_leaves, most,
                 if two_leaves != never:
                     left = min(max(two_leaves - gone, three_leaves - loss, 0), never)
                 if not mark_trees(
-                    data, levels, scratch, d, scratch.part, left, most - loss, -1, scratch.fitting
+                    data,
+                    levels,
+                    scratch,
+                    d,
+                    scratch.part,
+                    scratch.counted,
+                    scratch.left,
+                    left,
+                    most - loss,
+                    -1,
+                    scratch.fitting,
                 ):
                     continue
                 found, passes = least_loss_of_three(
@@ -262,7 +285,17 @@ def least_losses_of_few_leaves(data, levels, scratch, d, i, side, three, four):
         data.numbers.support,
     )
     if not mark_trees(
-        data, levels, scratch, d, scratch.cells, two_leaves, three, four, scratch.fits
+        data,
+        levels,
+        scratch,
+        d,
+        scratch.cells,
+        scratch.counts,
+        scratch.totals,
+        two_leaves,
+        three,
+        four,
+        scratch.fits,
     ):
         return three + 1, four + 1, np.int64(0)
     mask_rows_with_feature(

@@ -212,11 +212,11 @@ def fingerprint_children(data, levels, memo, d, i):
 
 
 @inner(wraps=True)
-def look_up_children(data, levels, scratch, memo, d, i):
-    """Ask the memo for both children of feature i, and tighten bounds by what it knows.
+def find_children(levels, scratch, memo, d, i):
+    """Write the numbers of both children of feature i in the memo into ``scratch.numbers``, −1
+    where it has none, and prefetch their bounds.
 
-    ``levels.keys[d, i]`` must be there.  Siblings are bounded, too; ``scratch.cells`` is
-    overwritten.
+    ``levels.keys[d, i]`` must be there.
     """
     depth, one, two = depth_below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
@@ -225,6 +225,21 @@ def look_up_children(data, levels, scratch, memo, d, i):
             (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         )
         number = find(memo.slots, key_with_depth(a, depth), b)
+        scratch.numbers[side * levels.node[d].stride + i] = number
+        if number >= 0:
+            prefetch(memo.lower, number)
+            prefetch(memo.upper, number)
+
+
+@inner(wraps=True)
+def look_up_children(data, levels, scratch, memo, d, i):
+    """Tighten the bounds of both children of feature i by what the memo knows of them.
+
+    ``find_children`` wrote ``scratch.numbers``.  Siblings are bounded, too; ``scratch.cells`` is
+    overwritten.
+    """
+    for side in range(2):
+        number = scratch.numbers[side * levels.node[d].stride + i]
         if number >= 0:
             # bounds of the memo count what equal rows lose anyway, those of a level do not
             lower = memo.lower[number] - equivalent_cost_of_child(data, levels, d, i, side)
@@ -239,6 +254,7 @@ def look_up_children(data, levels, scratch, memo, d, i):
                 i,
                 side,
                 min(lower, levels.upper[d, side * levels.node[d].stride + i]),
+                False,
             )
 
 
@@ -482,6 +498,10 @@ def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
             ] & QUERIED == 0:
                 fingerprint_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
+        # in turns of all features, so that memory answers one while others are asked
+        for f in range(levels.node[d].n_features):
+            if seen[f] & NEWLY != 0 and levels.test_bound[d, f] <= limit:
+                find_children(levels, scratch, memo, d, np.int64(f))
         # of all features: what is known of one child bounds others
         for f in range(levels.node[d].n_features):
             if seen[f] & NEWLY != 0:
@@ -513,7 +533,7 @@ def take_step_for_feature(data, levels, scratch, memo, state, d, limit, i):
                 else tighten_by_few_leaves(data, levels, scratch, memo, state, d, i, one, budget)
             )
             if took > 0:
-                propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
+                propagate_to_siblings(data, levels, scratch, d, i, one, low[place], not priced)
                 return np.int64(-1), took
     if seen[i] & QUERIED == 0:  # who enters a child needs its fingerprint
         seen[i] |= NEWLY
@@ -586,5 +606,5 @@ def search(data, levels, scratch, memo, state, work):
             data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more
         )
         propagate_to_siblings(
-            data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i]
+            data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i], False
         )

@@ -9,6 +9,17 @@ With X the rows of the mask, S ⊃ X the node's, ℓ = (side, f) a literal and �
     three leaves, X ∧ ℓ one of them:  loss(X ∧ ℓ) + two(X ∧ ¬ℓ)
     four leaves, two on each side of f:  two(X ∧ f) + two(X ∧ ¬f)
 
+With two labels a and b, n_a what a weighs, and leaves that one after the other take off a part of
+what is left::
+
+    leaves ℓ, ℓ′ of label a may change places: the tree loses as much.  So of three leaves, two of
+        which have one label, the first has at least as many rows of it as the second has in X:
+        loss ≥ n_b(X ∧ ℓ) + n_a(X) − 2 n_a(X ∧ ℓ)
+    of four leaves the first is the largest of three of label a:
+        loss ≥ n_b(X ∧ ℓ) + n_a(X) − 3 n_a(X ∧ ℓ)
+    or two of label b, of which ℓ′ is the larger one, follow it:
+        loss ≥ n_b(X) − 2 n_b(X ∧ ℓ′)  and  loss ≥ n_b(X ∧ ℓ) + n_a(X ∧ ℓ′) − n_a(X ∧ ℓ)
+
 Words, planes, lanes and the six rows of ``cells`` are those of :mod:`.pair_counts`.
 
 Invariants: no kernel writes beyond the stride; lanes of features that are not alive are never
@@ -18,6 +29,7 @@ S's save.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -182,6 +194,45 @@ def _weight_with_feature(
     return lost.after[0]
 
 
+@lanes_kernel()
+def raise_similar(v, cells, stride, low, many, upper, test_bound, value, p, q, support):
+    """Raise bounds of the children of all features by that of one child, which has most of their
+    rows (``propagate_to_siblings``).
+
+    cells : of the one child, as ``fill_losses_of_cells`` writes them.
+    low, many, upper : int64, [side · stride + f]; the first two are written.
+    test_bound : int64, [f], written: what a tree costs of which one side has three leaves or more.
+    value : bound of the one child.
+    p, q, support : of what the one child has besides, a leaf (p) pays for rows that save
+        ``support``, at most the largest number of a lane; others cost all that they save, too.
+    """
+    b = v.builder
+    wide = ir.VectorType(INDEX, v.count)
+    value, p, q = (v.spread(each, INDEX) for each in (value, p, q))
+    support = v.spread(support)
+    with v.loop(v.index(0), stride, step=v.count) as part:
+        raised = []
+        for side in range(2):
+            loss, saved = (
+                v.load(cells, b.add(b.mul(v.index(2 * side + k), stride), part.i)) for k in range(2)
+            )
+            leaf = b.icmp_unsigned(">=", saved, support)
+            lost = b.select(leaf, loss, b.add(loss, saved))
+            lost = lost if v.word.width == 64 else b.zext(lost, wide)
+            less = b.add(b.mul(lost, q), b.select(leaf, p, v.all(0, INDEX)))
+            bound = b.sub(value, less)
+            at = b.add(b.mul(v.index(side), stride), part.i)
+            more = v.call("smax", v.load(many, at, INDEX), bound)
+            v.store(more, many, at)
+            least = v.call("smin", bound, v.load(upper, at, INDEX))
+            least = v.call("smax", v.load(low, at, INDEX), least)
+            v.store(least, low, at)
+            raised.append((least, more))
+        (low_0, many_0), (low_1, many_1) = raised
+        least = v.call("smin", b.add(low_1, many_0), b.add(many_1, low_0))
+        v.store(v.call("smax", v.load(test_bound, part.i, INDEX), least), test_bound, part.i)
+
+
 @lanes_kernel(types.int64)
 def mark_small_trees(
     v, cells, stride, alive, two, counts, classes, summed, weight, two_leaves, allowed, found
@@ -240,5 +291,70 @@ def mark_small_trees(
             bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)
             v.put(bits, found, b.add(to, v.index(number)))
             some = b.or_(some, bits)
+        part.next = [some]
+    return part.after[0]
+
+
+@lanes_kernel(types.int64)
+def keep_largest_leaves(v, cells, stride, counts, totals, alive, allowed, found):
+    """Clear the marks of ``mark_small_trees`` at leaves that need not be the first one, where there
+    are two labels (the module's docstring); returns 0 where nothing stays marked.
+
+    cells, alive, allowed, found : as of ``mark_small_trees``.
+    counts, totals : [k · stride + f] and [k], of the rows of ``cells``.
+    """
+    b = v.builder
+    all_rows = [v.spread(v.element(totals, v.index(k))) for k in range(2)]
+    three, four = (v.spread(v.element(allowed, v.index(k))) for k in range(2))
+    never = v.all((1 << v.word.width) - 1)
+
+    def add(*weights: Value) -> Value:
+        return reduce(lambda sum_, weight: v.call("uadd.sat", sum_, weight), weights)
+
+    def weights_of_sides(i: Value) -> list[list[Value]]:
+        """Return what the labels weigh with the features of a vector, and without them."""
+        with_f = [v.load(counts, b.add(b.mul(v.index(k), stride), i)) for k in range(2)]
+        return [with_f, [b.sub(*pair) for pair in zip(all_rows, with_f, strict=True)]]
+
+    with v.loop(v.index(0), stride, [never] * 2, v.count) as part:
+        alive_now = b.icmp_unsigned("!=", v.load(alive, part.i), v.all(0))
+        part.next = part.now
+        for weights in weights_of_sides(part.i):
+            may_follow = [
+                b.and_(alive_now, b.icmp_unsigned(">=", add(weight, weight, four), whole))
+                for weight, whole in zip(weights, all_rows, strict=True)
+            ]
+            part.next = [
+                v.call("umin", least, b.select(other, weight, never))
+                for least, weight, other in zip(
+                    part.next, weights, reversed(may_follow), strict=True
+                )
+            ]
+    besides = [v.spread(v.reduce("umin", least)) for least in part.after]
+    with v.loop(v.index(0), stride, [v.index(0)], v.count) as part:
+        to = b.mul(b.udiv(part.i, v.index(v.count)), v.index(KINDS))
+        some = b.or_(part.now[0], v.element(found, b.add(to, v.index(4))))
+        for side, weights in enumerate(weights_of_sides(part.i)):
+            loss, saved = (
+                v.load(cells, b.add(b.mul(v.index(2 * side + k), stride), part.i)) for k in range(2)
+            )
+            kept = [v.all(0, ir.IntType(1))] * 2
+            for weight, whole, other in zip(weights, all_rows, besides, strict=True):
+                label, needed = b.icmp_unsigned("==", saved, weight), add(whole, loss)
+                of_three = b.icmp_unsigned(">=", add(saved, saved, three), needed)
+                of_four = b.or_(
+                    b.icmp_unsigned(">=", add(saved, saved, saved, four), needed),
+                    b.icmp_unsigned(">=", add(saved, four), add(other, loss)),
+                )
+                kept = [
+                    b.or_(now, b.and_(label, first))
+                    for now, first in zip(kept, (of_three, of_four), strict=True)
+                ]
+            for kind, fits in enumerate(kept):
+                at = b.add(to, v.index(2 * kind + side))
+                bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)
+                bits = b.and_(bits, v.element(found, at))
+                v.put(bits, found, at)
+                some = b.or_(some, bits)
         part.next = [some]
     return part.after[0]

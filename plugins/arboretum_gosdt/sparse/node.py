@@ -94,6 +94,7 @@ NUMBERS = np.dtype(
 SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 FOUR = 1 << 9
 LABELS = 1 << 10
+LARGEST = 1 << 11
 
 
 class SparseLevels(NamedTuple):
@@ -195,6 +196,7 @@ class SparseScratch(NamedTuple):
     cells, part : see ``fill_losses_of_cells``. counts, counted : [k · stride + f] of planes.
     fits, fitting : int64, and allowed : [2], see ``mark_small_trees``.
     sides : [2], see ``find_two_leaves_of_both_sides``.
+    numbers : int64 by literal, see ``find_children`` of :mod:`.loop`.
     gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
     """
 
@@ -219,6 +221,7 @@ class SparseScratch(NamedTuple):
     fitting: np.ndarray
     allowed: np.ndarray
     sides: np.ndarray
+    numbers: np.ndarray
 
 
 TWO_0, TWO_1, OPEN, WHOLE, FOUR_0, FOUR_1 = 8, 16, 32, 64, 256, 512

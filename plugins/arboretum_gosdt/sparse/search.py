@@ -29,6 +29,7 @@ from arboretum_gosdt.sparse.node import (
     FOUR,
     INHERIT,
     LABELS,
+    LARGEST,
     MEMO,
     NEVER,
     NUMBERS,
@@ -74,6 +75,7 @@ BOUNDS = {
     "memo": MEMO,
     "select": SELECT,
     "labels": LABELS,
+    "largest": LARGEST,
     "support": SUPPORT_BOUND,
 }
 """Name → what it switches on.
@@ -88,6 +90,7 @@ shape : three leaves cost at least the cheapest leaf beside a divided cell.
 memo : sets of rows met again.
 select : only pairs of features that may be asked first.
 labels : a label has a leaf, or saves nothing.
+largest : of leaves of one label that may change places, the largest comes first.
 support : leaves that save less than they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27

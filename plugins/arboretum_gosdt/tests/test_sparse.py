@@ -288,6 +288,25 @@ def test_trees_of_four_leaves_of_a_child_are_bounded_before_it_is_entered(classe
     assert entered[()] < 0.9 * entered["four",], entered
 
 
+def test_the_largest_leaf_of_a_label_is_tried_first(monkeypatch):
+    """Trees of three and four leaves that differ in the order of their leaves are counted once: so
+    few counts settle children that must be entered else.
+    """
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.LONGEST", 40)
+    entered = {}
+    draw = np.random.default_rng(45)
+    has, weights = draw.random((100, 12)) < 0.4, np.zeros((100, 2), np.int64)
+    label = (has[:, 0] & has[:, 1]) | (has[:, 2] & ~has[:, 3]) | (has[:, 4] & has[:, 5])
+    weights[np.arange(100), (label ^ (draw.random(100) < 0.1)).astype(int)] = 1
+    bits = np.packbits(np.pad(has, ((0, 0), (0, 20))), axis=1, bitorder="little")
+    for without in ((), ("largest",)):
+        search = SparseSearch(bits.view(np.uint32), weights, 12, 2, 1, without=without)
+        assert search.run(None, None, lambda low, value: None) == ""
+        assert search.lower == search.upper == 30
+        entered[without] = search.subproblems
+    assert entered[()] < 0.9 * entered["largest",], entered
+
+
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
     monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", 1e-6)

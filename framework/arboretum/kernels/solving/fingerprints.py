@@ -89,8 +89,8 @@ def find_or_enter(slots, one, two, number):
 
 @lazy_intrinsic(plain=lambda slots, at: None)
 def prefetch(typingctx, slots, at):
-    """Ask memory for row ``at`` of a table, uint64[2^k, 2], which is read later: it has no effect
-    but on the cache.
+    """Ask memory for row ``at`` of a table, uint64[2^k, 2], or for that element of an array, which
+    is read later: it has no effect but on the cache.
     """
     from llvmlite import ir
     from numba import types
@@ -104,7 +104,7 @@ def prefetch(typingctx, slots, at):
             "llvm.prefetch.p0i8",
         )
         data = context.make_array(slots)(context, builder, args[0]).data
-        place = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, 2))])
+        place = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, slots.ndim))])
         how = (ir.Constant(number, n) for n in (0, 3, 1))
         builder.call(ask, [builder.bitcast(place, byte), *how])
         return context.get_dummy_value()
