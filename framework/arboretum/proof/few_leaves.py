@@ -26,10 +26,19 @@ test m on X, and t the most that a leaf saves which does not pay for itself::
         for each test m, with T the side of m on S that A is a part of:
             a tree of A costs at least low(T) − w(T ∖ A); one of two leaves also two(T) − w(T ∖ A)
             and two(X) − w(X ∖ A), with 2p; one of three leaves also 3p; B likewise
+            where B is a leaf, what follows loses what is said below, too
     cost_of_three_leaves(B):
         for each test f and both sides D, E of it on B that may be a leaf beside two:
             if 3p + loss(D) + two(B) − w(D) may be less: count B with f and each test; it costs
                 3p + loss(D) + two(E)
+
+Leaves of one label, a, that one after the other take off a part of what is left may change places:
+the tree costs as much.  So only the largest of them need come first.  With n_a what a weighs, b the
+other label and ℓ the first leaf, what follows it loses at least (loss_after_leaf)::
+
+    in a tree of three leaves, of which two have one label:  n_a(X) − 2 n_a(ℓ)
+    of four leaves:  n_a(X) − 3 n_a(ℓ), if all three are of label a; or n_a(ℓ′) − n_a(ℓ), if two of
+        label b follow, of which the larger one, ℓ′ on X, loses n_b(X) − 2 n_b(ℓ′)  (fewest_beside)
 
 Invariants: losses and weights are multiples of what a saving of 1 is worth, and int32: eight
 columns are counted at once.  All weights of the table stay below HALF.  The loops that count write
@@ -151,9 +160,46 @@ def raise_similar(ground, node, scratch, c, s, bound, dear, t, low):
 
 
 @inner
+def fewest_beside(ground, n, side, whole_0, whole_1, most):
+    """(of label 0, of label 1): how little it weighs on a side of a test that can be the larger of
+    two leaves of the other label.
+
+    side : int32[2 · n], what the labels weigh with each column; most : cost of such a tree.
+    """
+    allowed = (most - 4 * ground.p) // ground.unit
+    fewest_0, fewest_1 = np.int64(HALF), np.int64(HALF)
+    for f in range(n):
+        for t in range(2):
+            has_0, has_1 = np.int64(side[f]), np.int64(side[n + f])
+            if t == 0:
+                has_0, has_1 = whole_0 - has_0, whole_1 - has_1
+            if whole_1 - 2 * has_1 <= allowed:
+                fewest_0 = min(fewest_0, has_0)
+            if whole_0 - 2 * has_0 <= allowed:
+                fewest_1 = min(fewest_1, has_1)
+    return fewest_0, fewest_1
+
+
+@inner
+def loss_after_leaf(leaf_0, leaf_1, whole_0, whole_1, fewest):
+    """(in trees of three leaves, of four): what lies beside the first leaf loses at least.
+
+    leaf_0, leaf_1, whole_0, whole_1 : int64, what the labels weigh in the leaf, and in all.
+    fewest : (int64, int64), see :func:`fewest_beside`.
+    """
+    saved = max(leaf_0, leaf_1)
+    whole = whole_0 if leaf_0 > leaf_1 else whole_1
+    least = fewest[0] if leaf_0 > leaf_1 else fewest[1]
+    if leaf_0 == leaf_1:
+        whole, least = min(whole_0, whole_1), min(fewest[0], fewest[1])
+    return max(whole - 2 * saved, 0), max(min(whole - 3 * saved, least - saved), 0)
+
+
+@inner
 def bound_first_tests(ground, node, scratch, whole_0, whole_1, most):
     """Write into ``scratch.first`` what trees of three leaves and more of X cost at least that
-    begin with each test; ``most`` where that is no less, or the test is idle.
+    begin with each test; ``most`` where that is no less, or the test is idle.  Returns
+    :func:`fewest_beside` of X.
 
     whole_0, whole_1 : int32, what the labels weigh in X; ``scratch.side``: with each column.
     """
@@ -163,7 +209,9 @@ def bound_first_tests(ground, node, scratch, whole_0, whole_1, most):
     high_0, high_1 = node.high[:n], node.high[n : 2 * n]
     low_0, low_1 = node.low[:n], node.low[n : 2 * n]
     two = np.int64(least_losses(n, side, whole_0, whole_1, np.int32(pays))[0])
-    total, whole = node.totals[0] + node.totals[1], np.int64(whole_0) + np.int64(whole_1)
+    all_0, all_1 = np.int64(whole_0), np.int64(whole_1)
+    total, whole = node.totals[0] + node.totals[1], all_0 + all_1
+    fewest = fewest_beside(ground, n, side, all_0, all_1, most)
     for m in range(n):
         a_0, a_1 = np.int64(side_0[m]), np.int64(side_1[m])
         b_0, b_1 = np.int64(whole_0) - a_0, np.int64(whole_1) - a_1
@@ -177,12 +225,17 @@ def bound_first_tests(ground, node, scratch, whole_0, whole_1, most):
             two_a, two_b = max(two_a, high_1[m] - gone_a), max(two_b, high_0[m] - gone_b)
         bound = most
         if loss_a > p:
-            bound = min(bound, p + loss_b + max(min(two_a, 3 * p), any_a))
+            one, more = loss_after_leaf(b_0, b_1, all_0, all_1, fewest)
+            least = min(max(two_a, 2 * p + unit * one), 3 * p + unit * more)
+            bound = min(bound, p + loss_b + max(least, any_a))
         if loss_b > p:
-            bound = min(bound, p + loss_a + max(min(two_b, 3 * p), any_b))
+            one, more = loss_after_leaf(a_0, a_1, all_0, all_1, fewest)
+            least = min(max(two_b, 2 * p + unit * one), 3 * p + unit * more)
+            bound = min(bound, p + loss_a + max(least, any_b))
         if (loss_a > p) & (loss_b > p):
             bound = min(bound, two_a + two_b)
         first[m] = most if min(max(a_0, a_1), max(b_0, b_1)) <= pays else bound
+    return fewest
 
 
 @inner
@@ -194,17 +247,20 @@ def cost_of_three_leaves(ground, node, scratch, c, s, m, t, counts, whole_0, who
     whole_0, whole_1, two : int32, and in all; the least loss of two leaves there.
     """
     n, p, unit = node.numbers.columns, ground.p, ground.unit
-    pays = np.int32(p // unit)
+    pays, none = np.int32(p // unit), (np.int64(0), np.int64(0))
+    all_0, all_1 = np.int64(whole_0), np.int64(whole_1)
     for f in range(n):
         d_0, d_1 = counts[f], counts[n + f]
         e_0, e_1 = np.int32(whole_0 - d_0), np.int32(whole_1 - d_1)
         if min(max(d_0, d_1), max(e_0, e_1)) <= pays:
             continue
         beside_d, beside_e = 3 * p + unit * min(d_0, d_1), 3 * p + unit * min(e_0, e_1)
+        after_d = loss_after_leaf(np.int64(d_0), np.int64(d_1), all_0, all_1, none)[0]
+        after_e = loss_after_leaf(np.int64(e_0), np.int64(e_1), all_0, all_1, none)[0]
         leaf_d = unit * min(e_0, e_1) > p
-        leaf_d &= beside_d + unit * max(two - d_0 - d_1, 0) < most
+        leaf_d &= beside_d + unit * max(two - d_0 - d_1, after_d) < most
         leaf_e = unit * min(d_0, d_1) > p
-        leaf_e &= beside_e + unit * max(two - e_0 - e_1, 0) < most
+        leaf_e &= beside_e + unit * max(two - e_0 - e_1, after_e) < most
         if leaf_d | leaf_e:
             count_pairs(ground, node, c, s, m, t, np.int64(f), scratch.third)
             losses = losses_of_sides(
@@ -231,7 +287,8 @@ def bound_few_leaves(ground, node, scratch, c, s, most):
     whole_1 = node.weights[n + c] if s == 1 else np.int32(node.totals[1] - node.weights[n + c])
     for f in range(2 * n):
         side[f] = np.int32((node.weights[f] & rest) + (scratch.pairs[f] ^ rest) - rest)
-    bound_first_tests(ground, node, scratch, whole_0, whole_1, most)
+    fewest = bound_first_tests(ground, node, scratch, whole_0, whole_1, most)
+    all_0, all_1 = np.int64(whole_0), np.int64(whole_1)
     for m in range(n):
         if scratch.first[m] >= low:
             continue
@@ -249,7 +306,10 @@ def bound_few_leaves(ground, node, scratch, c, s, most):
         for t in range(2):
             leaf, open_side = (loss_b, loss_a) if t == 1 else (loss_a, loss_b)
             two, beside, both = losses[:3] if t == 1 else losses[3:]
-            if open_side <= p or p + leaf + cost_of_more(ground, beside, both, NEVER) >= low:
+            leaf_0, leaf_1 = (b_0, b_1) if t == 1 else (a_0, a_1)
+            after = loss_after_leaf(np.int64(leaf_0), np.int64(leaf_1), all_0, all_1, fewest)[1]
+            more = max(cost_of_more(ground, beside, both, NEVER), 3 * p + unit * after)
+            if open_side <= p or p + leaf + more >= low:
                 continue
             cost = (
                 p

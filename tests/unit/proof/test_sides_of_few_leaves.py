@@ -28,11 +28,12 @@ def bound_side(ground, node, scratch, c, s, most, out):
     out[0], out[1] = bound_few_leaves(ground, node, scratch, c, s, most)
 
 
-def drawn(rng, uneven=0.0):
+def drawn(rng, uneven=0.0, lists=0.0):
     """A table of two labels whose best trees have some three to six leaves: a few tests, or a noisy
     function of some; weights; costs of errors that differ.
 
     uneven : share of tables of which four leaves suffice, of a small part and of a large one.
+    lists : share of those of a list of leaves, one of a label and two of the other.
     """
     n, columns = int(rng.integers(12, 40)), int(rng.integers(3, 6))
     # rare and frequent ones: of sides that differ little, one says much about the other
@@ -41,6 +42,9 @@ def drawn(rng, uneven=0.0):
     if rng.random() < uneven:
         x = (rng.random((60, 4)) < [0.25, 0.5, 0.5, 0.5]).astype(int)
         y, n = np.where(x[:, 0], x[:, 1], x[:, 2]), 60
+    if lists and rng.random() < lists:
+        x = (rng.random((60, 5)) < rng.choice([0.2, 0.35, 0.5], 5)).astype(int)
+        y, n = np.where(x[:, 0], 0, x[:, 1] | x[:, 2]) ^ (rng.random(60) < 0.05), 60
     y[:2] = 0, 1
     lam = float(rng.choice([0.005, 0.02, 0.03, 0.05, 0.08]))
     objective = [
@@ -80,7 +84,7 @@ def compare(seed):
     """
     n, of_three, of_four, out = 0, 0, 0, np.zeros(2, np.int64)
     rng, known = np.random.default_rng([28, seed]), []
-    for rules, node, c, side, rows, exact in sides(drawn(rng, uneven=0.2)):
+    for rules, node, c, side, rows, exact in sides(drawn(rng, uneven=0.2, lists=0.3)):
         p = int(rules.ground.p)
         two, three, four, best = (int(exact.least(rows, -1, most)[0]) for most in (2, 3, 4, -1))
         for most in (4 * p, 5 * p, int(rng.integers(4 * p, 5 * p + 1))):
