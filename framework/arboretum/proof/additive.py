@@ -26,7 +26,8 @@ limits of a record ("looser" limits allow all that tighter ones allow):
    the cheapest test on S.  A label has a leaf, or saves nothing: a tree costs, summed over the
    labels, the lesser of p and of what the label saves in all of S.  Where there are two labels and
    tests are free, trees of three and of four leaves are counted on a side as well: up to four tests
-   on a path of S.  What has five leaves costs 5p.
+   on a path of S; of leaves of one label that may change places, with the largest one first.  What
+   has five leaves costs 5p.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
    object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
 5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥

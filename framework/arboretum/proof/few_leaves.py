@@ -33,7 +33,8 @@ test m on X, and t the most that a leaf saves which does not pay for itself::
                 3p + loss(D) + two(E)
 
 Leaves of one label, a, that one after the other take off a part of what is left may change places:
-the tree costs as much.  So only the largest of them need come first.  With n_a what a weighs, b the
+the tree costs as much (no least size of leaves is counted here, which one of them may miss then).
+So only the largest of them need come first.  With n_a what a weighs, b the
 other label and ℓ the first leaf, what follows it loses at least (loss_after_leaf)::
 
     in a tree of three leaves, of which two have one label:  n_a(X) − 2 n_a(ℓ)
