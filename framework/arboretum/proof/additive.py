@@ -184,7 +184,7 @@ class Additive:
         both = np.empty(self.planes * columns, np.int64)
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         of_columns = (*np.empty((3, columns), np.int64), np.empty(columns, np.uint64))
-        of_labels = np.empty((6, 2 * columns), np.int32)
+        of_labels = np.empty((5, 2 * columns), np.int32)
         masks = np.empty((2, width), np.uint64)
         return sets.CountingScratch(
             rows, block, words, both, *cells, *of_columns, *masks, *of_labels
@@ -196,6 +196,7 @@ class Additive:
         groups = len(self.ground.plane)
         width = len(self.ground.everything)
         sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
+        kept = columns if self.ground.plain and columns <= sets.KEPT else 1
 
         def room(length: int, kind: type = np.int64) -> np.ndarray:
             return np.empty((n, length), kind)
@@ -218,6 +219,7 @@ class Additive:
             room(sides, np.uint8),
             room(columns),
             room(columns),
+            np.empty((n, kept, 2 * columns), np.int32),
             np.empty(n, sets.NUMBERS),
         )
 

@@ -58,26 +58,53 @@ HALF = np.int32(1 << 29)
 
 
 @inner
+def row_of_pairs(node, c):
+    """Where ``node.pairs`` has what two labels weigh in side 1 of column c."""
+    return min(c, node.pairs.shape[0] - 1)
+
+
+@inner
+def word_of_cell(words, f, c, s, m, t):
+    """The objects of a word that lie in sides s of column c and t of column m, and have test f; c
+    or m = −1: of all objects.
+    """
+    word = words[np.uint64(f)]
+    if c >= 0:
+        word &= words[np.uint64(c)] if s == 1 else ~words[np.uint64(c)]
+    if m >= 0:
+        word &= words[np.uint64(m)] if t == 1 else ~words[np.uint64(m)]
+    return word
+
+
+@inner
 def count_pairs(ground, node, c, s, m, t, f, pairs):
     """Write into ``pairs``, int32[2 · columns], what each label weighs where test f of sides s of
     column c and t of column m is 1, with each column; c or m = −1: of all objects.
+
+    Four words at once: what their columns count is added up before it is weighed and stored.
     """
-    n, first = node.numbers.columns, np.int64(0)
+    n, w = node.numbers.columns, np.int64(0)
     pairs[: 2 * n] = 0
     for g in range(ground.plane.shape[0]):
-        plane, shift = ground.plane[g], np.int32(ground.shift[g])
+        plane, shift, end = ground.plane[g], np.int32(ground.shift[g]), node.ends[g]
         both = pairs[plane * n : (plane + 1) * n]
-        for w in range(first, node.ends[g]):
+        while w + 4 <= end:
+            first, second = node.words[w * n : (w + 1) * n], node.words[(w + 1) * n : (w + 2) * n]
+            third = node.words[(w + 2) * n : (w + 3) * n]
+            fourth = node.words[(w + 3) * n : (w + 4) * n]
+            one, two = word_of_cell(first, f, c, s, m, t), word_of_cell(second, f, c, s, m, t)
+            three, four = word_of_cell(third, f, c, s, m, t), word_of_cell(fourth, f, c, s, m, t)
+            for k in range(n if one | two | three | four != 0 else 0):
+                some = popcount(first[k] & one) + popcount(second[k] & two)
+                more = popcount(third[k] & three) + popcount(fourth[k] & four)
+                both[k] += np.int32(some + more << shift)
+            w += 4
+        while w < end:
             words = node.words[w * n : (w + 1) * n]
-            word = words[f]
-            if c >= 0:
-                word &= words[c] if s == 1 else ~words[c]
-            if m >= 0:
-                word &= words[m] if t == 1 else ~words[m]
-            if word != 0:
-                for k in range(n):
-                    both[k] += np.int32(popcount(words[k] & word) << shift)
-        first = node.ends[g]
+            word = word_of_cell(words, f, c, s, m, t)
+            for k in range(n if word != 0 else 0):
+                both[k] += np.int32(popcount(words[k] & word) << shift)
+            w += 1
 
 
 @inner
@@ -130,9 +157,9 @@ def cost_of_more(ground, beside, both, never):
 
 
 @inner
-def raise_similar(ground, node, scratch, c, s, bound, dear, t, low):
+def raise_similar(ground, node, c, s, bound, dear, t, low):
     """Raise ``low``, of side t of each column, by similarity (rules 4 and 5) to side s of the
-    node's column c, which was counted last.
+    node's column c, whose pairs are there.
 
     bound : of side s of c.   dear : what rule 5 costs more than it does, NEVER where it may not be
         used.
@@ -140,7 +167,7 @@ def raise_similar(ground, node, scratch, c, s, bound, dear, t, low):
     n, unit, p = node.numbers.columns, np.int32(ground.unit), ground.p
     # what saves more costs less as a leaf of its own (rule 5)
     pays = np.int32(p // ground.unit) if dear == 0 else HALF
-    ones, pairs = node.weights, scratch.pairs
+    ones, pairs = node.weights, node.pairs[row_of_pairs(node, c)]
     ones_0, ones_1, pairs_0, pairs_1 = ones[:n], ones[n : 2 * n], pairs[:n], pairs[n : 2 * n]
     # the cell is a side of c with side 1 of f, or what the side has besides
     rest = np.int32(0) if s == 1 else np.int32(-1)
@@ -163,22 +190,24 @@ def raise_similar(ground, node, scratch, c, s, bound, dear, t, low):
 @inner
 def fewest_beside(ground, n, side, whole_0, whole_1, most):
     """(of label 0, of label 1): how little it weighs on a side of a test that can be the larger of
-    two leaves of the other label.
+    two leaves of the other label; HALF where there is none.
 
     side : int32[2 · n], what the labels weigh with each column; most : cost of such a tree.
     """
-    allowed = (most - 4 * ground.p) // ground.unit
-    fewest_0, fewest_1 = np.int64(HALF), np.int64(HALF)
+    allowed = np.int32((most - 4 * ground.p) // ground.unit)
+    side_0, side_1, fewest_0, fewest_1 = side[:n], side[n : 2 * n], HALF, HALF
     for f in range(n):
-        for t in range(2):
-            has_0, has_1 = np.int64(side[f]), np.int64(side[n + f])
-            if t == 0:
-                has_0, has_1 = whole_0 - has_0, whole_1 - has_1
-            if whole_1 - 2 * has_1 <= allowed:
-                fewest_0 = min(fewest_0, has_0)
-            if whole_0 - 2 * has_0 <= allowed:
-                fewest_1 = min(fewest_1, has_1)
-    return fewest_0, fewest_1
+        one_0, one_1 = side_0[f], side_1[f]
+        rest_0, rest_1 = np.int32(whole_0 - one_0), np.int32(whole_1 - one_1)
+        has = one_0 if np.int32(rest_1 - one_1) <= allowed else HALF
+        fewest_0 = has if has < fewest_0 else fewest_0
+        has = rest_0 if np.int32(one_1 - rest_1) <= allowed else HALF
+        fewest_0 = has if has < fewest_0 else fewest_0
+        has = one_1 if np.int32(rest_0 - one_0) <= allowed else HALF
+        fewest_1 = has if has < fewest_1 else fewest_1
+        has = rest_1 if np.int32(one_0 - rest_0) <= allowed else HALF
+        fewest_1 = has if has < fewest_1 else fewest_1
+    return np.int64(fewest_0), np.int64(fewest_1)
 
 
 @inner
@@ -212,7 +241,7 @@ def bound_first_tests(ground, node, scratch, whole_0, whole_1, most):
     two = np.int64(least_losses(n, side, whole_0, whole_1, np.int32(pays))[0])
     all_0, all_1 = np.int64(whole_0), np.int64(whole_1)
     total, whole = node.totals[0] + node.totals[1], all_0 + all_1
-    fewest = fewest_beside(ground, n, side, all_0, all_1, most)
+    fewest = fewest_beside(ground, n, side, whole_0, whole_1, most)
     for m in range(n):
         a_0, a_1 = np.int64(side_0[m]), np.int64(side_1[m])
         b_0, b_1 = np.int64(whole_0) - a_0, np.int64(whole_1) - a_1
@@ -275,7 +304,7 @@ def cost_of_three_leaves(ground, node, scratch, c, s, m, t, counts, whole_0, who
 @inner
 def bound_few_leaves(ground, node, scratch, c, s, most):
     """(bound, found): what no tree of three leaves or more costs less than, on side s of the node's
-    column c, which was counted last, and at most ``most``; what a tree costs that was found, NEVER
+    column c, whose pairs are there, and at most ``most``; what a tree costs that was found, NEVER
     where none was.
 
     most : 4p, or more, up to 5p.
@@ -286,8 +315,9 @@ def bound_few_leaves(ground, node, scratch, c, s, most):
     rest = np.int32(0) if s == 1 else np.int32(-1)
     whole_0 = node.weights[c] if s == 1 else np.int32(node.totals[0] - node.weights[c])
     whole_1 = node.weights[n + c] if s == 1 else np.int32(node.totals[1] - node.weights[n + c])
+    weights, pairs = node.weights, node.pairs[row_of_pairs(node, c)]
     for f in range(2 * n):
-        side[f] = np.int32((node.weights[f] & rest) + (scratch.pairs[f] ^ rest) - rest)
+        side[f] = np.int32((weights[f] & rest) + (pairs[f] ^ rest) - rest)
     fewest = bound_first_tests(ground, node, scratch, whole_0, whole_1, most)
     all_0, all_1 = np.int64(whole_0), np.int64(whole_1)
     for m in range(n):

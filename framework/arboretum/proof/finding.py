@@ -48,12 +48,12 @@ from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
     cheapest,
-    count_column,
     count_columns,
     few_leaves_may_show,
     join_sides,
     propagate_to_sides,
     raise_by_few_leaves,
+    recall_column,
 )
 from arboretum.proof.records import HEAD, known_of, learn, mark_of, part
 from arboretum.proof.sets import NEVER, Node, enter, fewer, levels_of
@@ -120,6 +120,7 @@ def node_of(nodes, d):
         nodes.tried[d],
         nodes.state[d],
         nodes.rank[d],
+        nodes.pairs[d],
         nodes.numbers[d],
     )
 
@@ -243,14 +244,14 @@ def highest(node):
 
 @inner
 def take(ground, node, scratch, column, level, side, how, bound):
-    """Take a bound of a side as shown, and what follows for other sides (counting its column again,
-    as ``scratch`` holds one column at a time).   how : bit of ``tried`` that is set.
+    """Take a bound of a side as shown, and what follows for other sides.   how : bit of ``tried``
+    that is set.
     """
     place = (2 * level + side) * node.numbers.columns + column
     node.tried[place] |= how
     if bound > node.own[place]:
         node.own[place], node.low[place] = bound, max(node.low[place], bound)
-        count_column(ground, node, scratch, column)
+        recall_column(ground, node, scratch, column)
         propagate_to_sides(ground, node, scratch, column)
 
 
@@ -347,7 +348,7 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 if column < 0:
                     frame.goal = min(frame.goal, cheapest(node, scratch)[0])
             if column >= 0 and few_leaves_may_show(ground, node, column, side, wanted):
-                count_column(ground, node, scratch, column)
+                recall_column(ground, node, scratch, column)
                 if raise_by_few_leaves(ground, node, scratch, column, side, wanted):
                     propagate_to_sides(ground, node, scratch, column)
                 continue
