@@ -29,10 +29,12 @@ limits of a record ("looser" limits allow all that tighter ones allow):
    on a path of S; of leaves of one label that may change places, with the largest one first.  What
    has five leaves costs 5p.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
-   object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
+   object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set;
+   and from a side of a larger set, which the path without one of its literals leads to, to the same
+   side of this one.
 5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥
-   OPT(T) − (p + loss(D) + π_j(T)). Monotone, without limits: OPT(S) is at least that of each part
-   of it.
+   OPT(T) − (p + loss(D) + π_j(T)); so where S is T ∧ j, a literal of the path.  Monotone, without
+   limits: OPT(S) is at least that of each part of it.
 
 With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5
 are not used: a part of a leaf need not be a leaf.  Stricter leaf rules only raise what trees cost.
@@ -185,7 +187,7 @@ class Additive:
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         of_columns = (*np.empty((3, columns), np.int64), np.empty(columns, np.uint64))
         of_labels = np.empty((5, 2 * columns), np.int32)
-        masks = np.empty((2, width), np.uint64)
+        masks = (np.empty(self.planes, np.int64), *np.empty((4, width), np.uint64))
         return sets.CountingScratch(
             rows, block, words, both, *cells, *of_columns, *masks, *of_labels
         )

@@ -15,6 +15,7 @@ objects, counted by its columns (:mod:`.sets`)::
         (count_columns)
             if a column is left to be counted: the one of the highest rank
                 count it against all: cells, and low of its sides (rule 3)
+            else, once: low of sides ← by what is known of larger sets, too (:mod:`.larger_sets`)
             else a side of an open column that might suffice if its trees of three leaves, or of
                     three and four, are counted, too, up to what suffices (:mod:`.few_leaves`);
                     refuse the record if there is none
@@ -58,6 +59,7 @@ from arboretum.proof.few_leaves import (
     raise_similar,
     row_of_pairs,
 )
+from arboretum.proof.larger_sets import inherit_sides
 from arboretum.proof.records import bound_of, known_of, mark_of, path_set, take_place
 from arboretum.proof.sets import (
     COUNTED,
@@ -318,9 +320,11 @@ def order_columns(node, joined, goal, thorough, order):
 
 
 @inner
-def count_columns(ground, node, scratch, goal, thorough):
+def count_columns(ground, log, at, node, scratch, goal, thorough):
     """Count columns until the bound follows; returns how many columns are open, 0: it follows.
 
+    at : word where the set's path is spelled, whose literals are left out in turn to learn from
+        larger sets; −1: they are not asked.
     goal : the bound.
     thorough : where counting the open ones does not help, also the others.
     """
@@ -337,11 +341,15 @@ def count_columns(ground, node, scratch, goal, thorough):
                 return np.int64(0)
         join_sides(node, scratch.joined)
         still = order_columns(node, scratch.joined, goal, thorough, order)
-        best, at = np.int64(-1), n
+        best, column = np.int64(-1), n
         for c in range(n):
             best = max(best, order[c])
         if still == 0:
             return still
+        if best < 0 and at >= 0:
+            inherit_sides(ground, log, at, node, scratch, goal)
+            at = np.int64(-1)
+            continue
         if best < 0:
             c, side, needed = side_of_few_leaves(ground, node, scratch, goal, thorough)
             if c < 0:
@@ -351,9 +359,9 @@ def count_columns(ground, node, scratch, goal, thorough):
                 propagate_to_sides(ground, node, scratch, c)
             continue
         for c in range(n):
-            at = min(at, c if order[c] == best else n)
-        count_column(ground, node, scratch, at)
-        propagate_to_sides(ground, node, scratch, at)
+            column = min(column, c if order[c] == best else n)
+        count_column(ground, node, scratch, column)
+        propagate_to_sides(ground, node, scratch, column)
 
 
 @inner
@@ -450,7 +458,7 @@ def check_records(ground, log, node, scratch, first, end):
             enter(ground, log, node, scratch, depth, leaves)
             if node.numbers.leaf < bound:
                 return number, LEAF_COSTS
-            if count_columns(ground, node, scratch, bound, True) > 0:
+            if count_columns(ground, log, at, node, scratch, bound, True) > 0:
                 return number, OPEN
             if take_place(ground, log, number, node.mask, scratch.path) >= MOST_KEPT:
                 return number, MANY

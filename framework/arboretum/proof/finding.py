@@ -256,18 +256,26 @@ def take(ground, node, scratch, column, level, side, how, bound):
 
 
 @inner
-def write(ground, log, frames, spelled, mask, d, number):
-    """Write the record of frame d's set behind the ``number`` records of the log, where there is
-    room for it, and make it known.   mask : of the set.   spelled : as of :func:`walk`.
+def spell(log, frames, spelled, d, number):
+    """Spell the path of frame d's set behind the ``number`` records of the log, where there is room
+    for it; returns the word where it begins.   spelled : as of :func:`walk`.
     """
     at = log.start[number]
-    bound = frames[d].goal
     log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d].depth, frames[d].leaves
-    log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)
     for level in range(1, d + 1):
         place = at + HEAD + 2 * (level - 1)
         literal = frames[level].literal
         log.words[place], log.words[place + 1] = spelled[literal, 0], spelled[literal, 1]
+    return at
+
+
+@inner
+def write(ground, log, frames, spelled, mask, d, number):
+    """Write the record of frame d's set behind the ``number`` records of the log, where there is
+    room for it, and make it known.   mask : of the set.   spelled : as of :func:`walk`.
+    """
+    at, bound = spell(log, frames, spelled, d, number), frames[d].goal
+    log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)
     log.start[number + 1] = at + HEAD + 2 * d
     log.mark[number] = mark_of(ground, mask)
     learn(log, number, number + 1)
@@ -325,11 +333,14 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
             side = np.int64(0)
             how = np.int64(0)
             wanted = np.int64(0)
-            still = count_columns(ground, node, scratch, frame.goal, False)
+            at = np.int64(-1)
+            if frame.step == ENTERED:
+                at = spell(log, frames, spelled, d, state.records)
+            still = count_columns(ground, log, at, node, scratch, frame.goal, False)
             most = highest(node) if still > 0 and leaves < 0 else frame.goal
             if most < frame.goal:
                 frame.goal = most
-                still = count_columns(ground, node, scratch, frame.goal, False)
+                still = count_columns(ground, log, -1, node, scratch, frame.goal, False)
             if still > 0:
                 if frame.how != ALONE:
                     if frame.step == ENTERED:

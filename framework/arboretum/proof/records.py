@@ -59,6 +59,13 @@ def path_set(ground, words, at, out):
 
 
 @inner
+def literal_of(ground, words, at, k):
+    """Literal k of the path at a word, which names one: 2 · column + side."""
+    place = at + HEAD + 2 * k
+    return ground.literal[ground.first[words[place]] + words[place + 1]]
+
+
+@inner
 def part(ground, mask, column, side, out):
     """Write the objects of a mask on one side of a column into ``out``.   side : 1, those that have
     the column; 0, the others.

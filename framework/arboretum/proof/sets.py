@@ -114,8 +114,8 @@ numbers : NUMBERS.
 
 CountingScratch = namedtuple(
     "CountingScratch",
-    "rows block words both most loss mass least busy joined order first marks mask path side few "
-    "rest third fourth",
+    "rows block words both most loss mass least busy joined order first marks planes mask path "
+    "whole gone side few rest third fourth",
 )
 """rows : int64[objects].
 
@@ -128,7 +128,8 @@ most, loss, mass, least, busy : int64[4 · columns], of the cells of sides s of 
     root.
 joined, order : int64[columns], what trees cost that begin with each, and when it is counted.
 marks : uint64[columns], fingerprints of the sides 1.
-mask, path : uint64[·].
+planes : int64[planes].
+mask, path, whole, gone : uint64[·].
 side, few, rest : int32[2 · columns], what two labels weigh on a side of a column, with each column;
     there in side 1 of a test; and in side 0.
 """
