@@ -39,7 +39,9 @@ def inherit(ground, log, at, node, scratch, depth, leaves, before):
 
 
 def drawn(rng):
-    """A table whose best trees have several leaves: two labels or three, weights, costs, prices."""
+    """A table whose best trees have several leaves: two labels or three, weights, costs, prices, a
+    least size of leaves.
+    """
     n, columns = int(rng.integers(60, 110)), 5
     x = (rng.random((n, columns)) < rng.choice([0.2, 0.5, 0.5, 0.8], columns)).astype(int)
     y = x[:, 0] ^ x[:, 1] ^ (x[:, 2] & x[:, 3]) ^ (rng.random(n) < 0.1)
@@ -53,7 +55,9 @@ def drawn(rng):
     if rng.random() < 0.4:
         found = attrs.evolve(found, mu=float(rng.choice([0.0005, 0.003, 0.01])))
     weight = rng.integers(1, 4, n).astype(float) if rng.random() < 0.3 else None
-    return problem_of(x, y.astype(int), found, weight)
+    # a part of a leaf of so many rows need not be one
+    least = int(rng.choice([1, 1, 1, 5]))
+    return problem_of(x, y.astype(int), found, weight, min_leaf=least)
 
 
 def compare(seed, path):
