@@ -326,11 +326,12 @@ def count_columns(ground, log, at, node, scratch, goal, thorough):
     at : word where the set's path is spelled, whose literals are left out in turn to learn from
         larger sets; −1: they are not asked.
     goal : the bound.
-    thorough : where counting the open ones does not help, also the others.
+    thorough : where counting the open ones, or asking larger sets of them, does not help, also the
+        others: the whole costs no less than any side.
     """
     n = node.numbers.columns
     alone = ground.least <= 1 and node.numbers.depth < 0 and node.numbers.leaves < 0
-    low, order = node.low[: 2 * n], scratch.order[:n]
+    low, order, ask = node.low[: 2 * n], scratch.order[:n], at >= 0
     while True:
         if alone:
             # rule 5: the whole costs no less than a part
@@ -346,12 +347,16 @@ def count_columns(ground, log, at, node, scratch, goal, thorough):
             best = max(best, order[c])
         if still == 0:
             return still
-        if best < 0 and at >= 0:
+        if best < 0 and ask:
             inherit_sides(ground, log, at, node, scratch, goal)
-            at = np.int64(-1)
+            ask = False
             continue
         if best < 0:
             c, side, needed = side_of_few_leaves(ground, node, scratch, goal, thorough)
+            if c < 0 and thorough and at >= 0:
+                inherit_sides(ground, log, at, node, scratch, NEVER)
+                at = np.int64(-1)
+                continue
             if c < 0:
                 return still
             recall_column(ground, node, scratch, c)

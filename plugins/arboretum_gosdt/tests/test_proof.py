@@ -90,6 +90,17 @@ def proven(problem, path, context=Context()):
     return solver.solve(problem, context), problem
 
 
+@pytest.mark.parametrize("seed", [736, 1020])
+def test_a_side_that_a_larger_set_bounds_bounds_the_whole(seed, tmp_path):
+    """Who wrote the record asked of a column that is open no more when it is checked."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((120, 16)) < rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], 16)
+    y = x[:, 0] ^ (x[:, 1] & x[:, 2]) ^ (rng.random(120) < 0.2)
+    problem = problem_from(x.astype(int), y.astype(int), Accuracy(lam=0.01))
+    found, problem = proven(problem, tmp_path / "log")
+    assert check(read(tmp_path / "log"), problem).lower_bound == pytest.approx(found.value)
+
+
 CASES = [
     (Accuracy(lam=0.02), {}),
     (Accuracy(lam=0.01), {"max_depth": 3}),
