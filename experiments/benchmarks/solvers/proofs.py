@@ -4,10 +4,11 @@
         [--only PART …] [--lam 0.001 …] [--seconds 15] [--out FOLDER]
 
 Each problem is searched for so many seconds of the processor; of those that are proven the proof is
-written, read again and checked.  A line per problem is added to ``proofs.csv`` as it ends, and
-problems that are there are left out, so that a suite can be run in pieces; ``proofs.md`` is the
-table of all of them.  Kernels are compiled before the clock starts.  Exit status 1 where a proof is
-not accepted.
+written, read again and checked; all of that ``REPEATS`` times where a search takes less than
+``SHORT`` seconds, and the least of each is told.  A line per problem is added to ``proofs.csv`` as
+it ends, and problems that are there are left out, so that a suite can be run in pieces;
+``proofs.md`` is the table of all of them.  Kernels are compiled before the clock starts.  Exit
+status 1 where a proof is not accepted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from arboretum.proof.format import read
 from arboretum_gosdt.problem.proving import prove
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
+REPEATS, SHORT = 3, 0.1
 KEYS = ("problem", "search s", "write s", "check s", "records", "accepted")
 
 
@@ -66,6 +68,16 @@ def proven(question: Question, seconds: float, path: str) -> dict[str, object]:
     return line | seconds_of | {"records": f"{proof.n_records}", "accepted": accepted}
 
 
+def least_of(question: Question, seconds: float, path: str) -> dict[str, object]:
+    """One line of the table, of several readings where the search is short."""
+    line = proven(question, seconds, path)
+    for _ in range(REPEATS - 1 if float(str(line["search s"])) < SHORT else 0):
+        again = proven(question, seconds, path)
+        for key in ("search s", "write s", "check s"):
+            line[key] = min(line[key], again[key], key=lambda text: float(str(text)))
+    return line
+
+
 def warm(path: str) -> None:
     """Compile what writes and checks proofs."""
     proven(Question("monk1@onehot", "0.1"), 60.0, path)
@@ -89,7 +101,7 @@ def main() -> int:
         warm(path)
         for question in questions("sparse", asked.only, asked.lam, []):
             if question.name not in {line["problem"] for line in lines}:
-                lines.append(proven(question, asked.seconds, path))
+                lines.append(least_of(question, asked.seconds, path))
                 print(" ".join(f"{lines[-1].get(key, '–'):>12}" for key in KEYS), flush=True)
                 with target.open("w", newline="", encoding="utf-8") as file:
                     writer = csv.DictWriter(file, KEYS, restval="")
@@ -99,6 +111,11 @@ def main() -> int:
     table += ["| " + " | ".join(line.get(key) or "–" for key in KEYS) + " |" for line in lines]
     accepted = [line for line in lines if line["accepted"] == "yes"]
     said = f"{len(accepted)} of {len(lines)} problems proven within the limit, every proof accepted"
+    within = [
+        sum(float(line[key]) <= most * float(line["search s"]) for line in accepted)
+        for key, most in (("write s", 5), ("check s", 1))
+    ]
+    said += f"; written within five times the search: {within[0]}, checked within it: {within[1]}"
     wrong = [line["problem"] for line in lines if line["accepted"].startswith("WRONG")]
     (asked.out / "proofs.md").write_text(
         "\n".join(
