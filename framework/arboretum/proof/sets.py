@@ -45,8 +45,8 @@ LANES = 32
 eight numbers, as the compiler makes them: with half as many the loops' ends took a tenth of
 checking coupon_carryout λ=.02.
 """
-KEPT = 512
-"""Columns whose pairs are kept until the next set: 4 MB of a set that has so many."""
+KEPT = 256
+"""Columns whose pairs are kept until the next set, half a MB; of more they are counted again."""
 
 Ground = namedtuple(
     "Ground",
