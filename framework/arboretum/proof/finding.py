@@ -9,7 +9,8 @@ of a column of frame d::
             NEED_ROOM or PAUSED, if there is no room or no work left
             if records say as much as the goal: close the frame with what they say
             else: count S (enter); goal ← min(goal, cost as a leaf)
-        count columns until the goal follows, or none that is open is left to count
+        count columns until the goal follows, or none that is open is left to count; of a new S
+            larger sets are asked, too
                                                                                    (count_columns)
         goal ← min(goal, highest), and count again if that is less
         if columns are open, and S was not to be counted alone:

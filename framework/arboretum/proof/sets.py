@@ -341,20 +341,32 @@ def raise_by_labels(ground, node, s, two, cost):
 
 
 @inner(wraps=True)
+def mark_sides(ground, log, node, scratch, mask, goal):
+    """Write the fingerprints of side 1 of the node's columns on a mask into ``scratch.marks``, and
+    prefetch what is looked up of both sides; returns the fingerprint of the mask.
+
+    goal : only of columns whose ``scratch.joined`` is below it; NEVER: of all.
+    """
+    mark = mark_of(ground, mask)
+    for c in range(node.numbers.columns):
+        if goal == NEVER or scratch.joined[c] < goal:
+            with_c, column = np.uint64(0), ground.packed[node.columns[c]]
+            for w in range(mask.shape[0]):
+                with_c += (mask[w] & column[w]) * ground.mixer[w]
+            scratch.marks[c] = with_c
+            prefetch(log.slots, first_slot_of(log, with_c))
+            prefetch(log.slots, first_slot_of(log, mark - with_c))
+    return mark
+
+
+@inner(wraps=True)
 def bound_sides(ground, log, node, scratch):
     """Write into ``low``, ``own``, ``tried`` and ``state`` what the sides of the columns cost by
     one leaf and by records.
     """
-    n, leaves, mark = node.numbers.columns, node.numbers.leaves, mark_of(ground, node.mask)
+    n, leaves = node.numbers.columns, node.numbers.leaves
     below = max(node.numbers.depth - 1, np.int64(-1))
-    for c in range(n):
-        with_c, column = np.uint64(0), ground.packed[node.columns[c]]
-        for w in range(node.mask.shape[0]):
-            with_c += (node.mask[w] & column[w]) * ground.mixer[w]
-        scratch.marks[c] = with_c
-        # looked up below
-        prefetch(log.slots, first_slot_of(log, with_c))
-        prefetch(log.slots, first_slot_of(log, mark - with_c))
+    mark = mark_sides(ground, log, node, scratch, node.mask, NEVER)
     for s in range(2):
         leaf, two = scratch.loss[s * n : (s + 1) * n], scratch.most[s * n : (s + 1) * n]
         cost_leaves(ground, node, s, leaf, two)
