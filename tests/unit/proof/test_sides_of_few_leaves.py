@@ -10,7 +10,7 @@ from arboretum.kernels.jit import jit
 from arboretum.proof import counting, sets
 from arboretum.proof.additive import Additive
 from arboretum.proof.check import rules_of
-from arboretum.proof.few_leaves import bound_few_leaves
+from arboretum.proof.few_leaves import HALF, bound_few_leaves, fewest_beside
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
 from arboretum.testing.effort import tries
@@ -26,6 +26,23 @@ def enter(ground, log, node, scratch):
 def bound_side(ground, node, scratch, c, s, most, out):
     counting.count_column(ground, node, scratch, c)
     out[0], out[1] = bound_few_leaves(ground, node, scratch, c, s, most)
+
+
+@jit(borrow=True)
+def fewest(ground, n, side, whole_0, whole_1, most, out):
+    out[0], out[1] = fewest_beside(ground, n, side, whole_0, whole_1, most)
+
+
+def entered(problem):
+    """(rules, node) of the set of all objects, counted."""
+    rules = Additive(problem, range(problem.objects.n_tests), unit_of(problem))
+    assert rules.ground.plain
+    rules.new_log(np.zeros(0, np.int32), np.zeros(1, np.int64))
+    room = rules.new_nodes(1, -1)
+    node = type(room)(*(array[0] for array in room))
+    node.mask[:] = rules.ground.everything
+    enter(rules.ground, rules.log, node, rules.scratch)
+    return rules, node
 
 
 def drawn(rng, uneven=0.0, lists=0.0):
@@ -59,13 +76,7 @@ def drawn(rng, uneven=0.0, lists=0.0):
 def sides(problem):
     """(rules, node, column, side, rows, exact) of every side of every column that is not idle."""
     exact = Exact(problem, unit_of(problem))
-    rules = Additive(problem, range(problem.objects.n_tests), unit_of(problem))
-    assert rules.ground.plain
-    rules.new_log(np.zeros(0, np.int32), np.zeros(1, np.int64))
-    room = rules.new_nodes(1, -1)
-    node = type(room)(*(array[0] for array in room))
-    node.mask[:] = rules.ground.everything
-    enter(rules.ground, rules.log, node, rules.scratch)
+    rules, node = entered(problem)
     tests = {
         int(literal): (test, outcome)
         for test, literals in enumerate(rules.literals)
@@ -103,6 +114,41 @@ def compare(seed):
         bound_side(rules.ground, node, rules.scratch, c, side, most, out)
         assert out[0] == bound, (seed, c, side, most)
     return n, of_three, of_four
+
+
+def test_pairs_of_many_words_are_counted():
+    """Of some 500 different rows of one weight: eight words, and some of another weight."""
+    rng = np.random.default_rng(30)
+    x, y = rng.integers(0, 2, (520, 10)), rng.integers(0, 2, 520)
+    weight = rng.choice([1.0, 1.0, 1.0, 3.0], 520)
+    rules, node = entered(problem_of(x, y, Accuracy(lam=0.02), weight))
+    out, n, p = np.zeros(2, np.int64), int(node.numbers["columns"]), int(rules.ground.p)
+    columns = int((node.test_cost[:n] < sets.NEVER).sum())
+    saved = rules.costs.saved[rules.kept] // int(rules.ground.unit)
+    assert columns >= 10 and (node.ends > 8).any()
+    for c in range(columns):
+        bound_side(rules.ground, node, rules.scratch, c, 1, 4 * p, out)
+        has = rules.has[:, node.columns[:columns]].astype(np.int64)
+        both = has * has[:, [c]]
+        assert (node.pairs[c, :columns] == saved[:, 0] @ both).all()
+        assert (node.pairs[c, n : n + columns] == saved[:, 1] @ both).all()
+
+
+def test_the_least_beside_two_leaves_is_by_the_definition():
+    rules, out, found = entered(drawn(np.random.default_rng(1)))[0], np.zeros(2, np.int64), 0
+    for seed in range(200):
+        rng = np.random.default_rng([32, seed])
+        side, whole = rng.integers(0, 60, (2, 32)).astype(np.int32), np.array([60, 60], np.int32)
+        most = int(rng.integers(4 * rules.ground.p, 5 * rules.ground.p + 1))
+        allowed = (most - 4 * int(rules.ground.p)) // int(rules.ground.unit)
+        fewest(rules.ground, 32, side.ravel(), *whole, most, out)
+        sides = np.concatenate([side, whole[:, None] - side], axis=1)
+        for label in range(2):
+            fits = whole[1 - label] - 2 * sides[1 - label] <= allowed
+            least = sides[label][fits].min(initial=int(HALF))
+            assert out[label] == least, (seed, label)
+            found += least < 60
+    assert found > 100
 
 
 def test_three_leaves_and_four_are_counted():
