@@ -117,15 +117,16 @@ def compare(seed):
 
 
 def test_pairs_of_many_words_are_counted():
-    """Of some 500 different rows of one weight: eight words, and some of another weight."""
+    """More than four words of one label and one power of two, and not only multiples of four."""
     rng = np.random.default_rng(30)
-    x, y = rng.integers(0, 2, (520, 10)), rng.integers(0, 2, 520)
-    weight = rng.choice([1.0, 1.0, 1.0, 3.0], 520)
+    x, y = rng.integers(0, 2, (1500, 12)), rng.integers(0, 2, 1500)
+    weight = rng.choice([1.0, 1.0, 1.0, 3.0], 1500)
     rules, node = entered(problem_of(x, y, Accuracy(lam=0.02), weight))
     out, n, p = np.zeros(2, np.int64), int(node.numbers["columns"]), int(rules.ground.p)
     columns = int((node.test_cost[:n] < sets.NEVER).sum())
     saved = rules.costs.saved[rules.kept] // int(rules.ground.unit)
-    assert columns >= 10 and (node.ends > 8).any()
+    words = np.diff(node.ends, prepend=0)
+    assert columns >= 10 and words.max() > 4 and (words % 4).any()
     for c in range(columns):
         bound_side(rules.ground, node, rules.scratch, c, 1, 4 * p, out)
         has = rules.has[:, node.columns[:columns]].astype(np.int64)
