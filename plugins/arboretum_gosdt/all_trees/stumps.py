@@ -32,7 +32,7 @@ import numpy as np
 
 from arboretum.kernels.jit import inline, inner
 from arboretum_gosdt.all_trees.pairs import NEVER
-from arboretum_gosdt.problem.kernels import ONE, REST
+from arboretum_gosdt.problem.kernels import both_sides
 
 BITS = 21
 """Of each number that is packed."""
@@ -119,10 +119,12 @@ def write_side(table, levels, scratch, f, one, whole):
     """
     words, node, p, q = levels.bits.shape[0], levels.node[0], table.numbers.p, table.numbers.q
     rest = whole - one
-    levels.leaf[0, ONE, f] = q * min((one >> BITS) & LOW, one >> (2 * BITS)) + p
-    levels.leaf[0, REST, f] = q * min((rest >> BITS) & LOW, rest >> (2 * BITS)) + p
-    levels.several[0, ONE, f] = levels.several[0, REST, f] = NEVER
+    leaf_of_one, leaf_of_rest = both_sides(levels.leaf[0])
+    leaf_of_one[f] = q * min((one >> BITS) & LOW, one >> (2 * BITS)) + p
+    leaf_of_rest[f] = q * min((rest >> BITS) & LOW, rest >> (2 * BITS)) + p
+    for several in both_sides(levels.several[0]):
+        several[f] = NEVER
+    key_of_one, key_of_rest = both_sides(levels.side_key[0])
     for word in range(2):
         key = np.int64(scratch.side[words + word])
-        levels.side_key[0, ONE, f, word] = key
-        levels.side_key[0, REST, f, word] = node.key[word] - key
+        key_of_one[f, word], key_of_rest[f, word] = key, node.key[word] - key

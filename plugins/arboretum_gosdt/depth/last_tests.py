@@ -21,10 +21,15 @@ from arboretum_gosdt.depth.arrays import LAST, LEAF
 from arboretum_gosdt.depth.packing import sum_margins_of_part
 from arboretum_gosdt.depth.passes import correct_of_leaf
 
-TEST, ABOVE, OTHER, LEVEL, RIGHT = range(5)
-"""Columns of a node: LEAF, LAST or the feature that it asks; the node above; the one below with
-outcome 0 (with outcome 1 it is the next); tests above it; what it gets right, as leaves count that.
-"""
+NODE = np.dtype(
+    [
+        ("test", np.int64),  # LEAF, LAST or the feature that it asks
+        ("above", np.int64),  # the node above
+        ("other", np.int64),  # the one below with outcome 0; with outcome 1 it is the next
+        ("level", np.int64),  # tests above it
+        ("right", np.int64),  # what it gets right, as leaves count that
+    ]
+)
 
 
 @inner
@@ -71,7 +76,7 @@ def find_last_tests(layout, setting, packed, nodes, parts, whole, margins, featu
     right than a leaf, the test becomes LEAF.
 
     packed : Packed, of all rows.
-    nodes : int64[nodes, 5], in preorder, a LAST node without those below it; TEST and RIGHT are
+    nodes : NODE[nodes], in preorder, a LAST node without those below it; ``test`` and ``right`` are
         written.
     parts : uint[levels, words], all bits of the first set; the others are written.
     whole : [nodes, classes], the first is that of all rows, the others are written.
@@ -80,29 +85,30 @@ def find_last_tests(layout, setting, packed, nodes, parts, whole, margins, featu
     """
     stride, words = layout.stride, packed.start[setting.groups]
     for n in range(nodes.shape[0]):
-        level, part = nodes[n, LEVEL], parts[nodes[n, LEVEL]]
+        node = nodes[n]
+        part, test = parts[node.level], node.test
         if n:
-            above, f = parts[level - 1], nodes[nodes[n, ABOVE], TEST]
-            lacks = np.int64(nodes[n, ABOVE] != n - 1)
+            above, f = parts[node.level - 1], nodes[node.above].test
+            lacks = np.int64(node.above != n - 1)
             for w in range(words):
                 part[w] = np.int64(above[w]) & (np.int64(packed.words[w * stride + f]) ^ -lacks)
-        nodes[n, RIGHT] = correct_of_leaf(setting, whole[n])
-        test = nodes[n, TEST]
+        node.right = correct_of_leaf(setting, whole[n])
         if test == LAST:
             count_part(packed, layout, setting, part, margins, 0, stride)
-            nodes[n, TEST], nodes[n, RIGHT] = best_last_test(
-                layout, setting, margins[0], whole[n], features, nodes[n, RIGHT]
+            node.test, node.right = best_last_test(
+                layout, setting, margins[0], whole[n], features, node.right
             )
         elif test >= 0:
-            begin, other = test // 32 * 32, nodes[n, OTHER]
+            begin, other = test // 32 * 32, node.other
             count_part(packed, layout, setting, part, margins, begin, begin + 32)
             for k in range(setting.classes):
                 there = margins[0, k * stride + test]
                 whole[n + 1, k], whole[other, k] = there, whole[n, k] - there
     for n in range(nodes.shape[0] - 1, -1, -1):
-        if nodes[n, TEST] >= 0 and nodes[n, OTHER]:
-            both = nodes[n + 1, RIGHT] + nodes[nodes[n, OTHER], RIGHT]
-            if both > nodes[n, RIGHT]:
-                nodes[n, RIGHT] = both
+        node = nodes[n]
+        if node.test >= 0 and node.other:
+            both = nodes[n + 1].right + nodes[node.other].right
+            if both > node.right:
+                node.right = both
             else:
-                nodes[n, TEST] = LEAF
+                node.test = LEAF

@@ -351,7 +351,7 @@ class LimitedSearch:
         packed = Packed(
             levels.words[0], scratch.flip, levels.start[0], table.first, setting.classes, 0
         )
-        made = np.array(nodes, np.int64)
+        made = np.array([tuple(node) for node in nodes], last_tests.NODE)
         parts = np.full((self.depth, len(scratch.flip)), ~levels.words.dtype.type(0))
         whole = np.empty((len(nodes), setting.classes), levels.whole.dtype)
         whole[0] = levels.whole[0]
@@ -359,7 +359,7 @@ class LimitedSearch:
             *(task.layout, setting, packed, made, parts, whole),
             *(np.empty_like(scratch.margins), self.features),
         )
-        return _nodes_of_tree(made.tolist(), nodes)
+        return _nodes_of_tree(made["test"].tolist(), nodes)
 
     def _best_split(self, depth: int) -> tuple[np.ndarray, int]:
         """Return the best tree of at most so many tests on a path, 0 or 1, as ``tree`` does, and
@@ -462,14 +462,15 @@ class LimitedSearch:
         return int(small.scratch.key[: self.features].argmax()), 1
 
 
-def _nodes_of_tree(found: list[list[int]], asked: list[list[int]]) -> np.ndarray:
+def _nodes_of_tree(tests: list[int], asked: list[list[int]]) -> np.ndarray:
     """Return nodes as ``LimitedSearch.tree`` does.
 
-    found : as :func:`.last_tests.find_last_tests` leaves them; asked : as it was given them.
+    tests, asked : those that :func:`.last_tests.find_last_tests` found of the nodes that it was
+        given.
     """
     nodes, places = list[list[int]](), list[int]()
     leaf = [arrays.LEAF, 0, -1, -1]
-    for number, ((test, above, _, _, _), before) in enumerate(zip(found, asked, strict=True)):
+    for number, (test, (before, above, *_)) in enumerate(zip(tests, asked, strict=True)):
         place = len(nodes)
         if number:
             up = places[above]
@@ -479,7 +480,7 @@ def _nodes_of_tree(found: list[list[int]], asked: list[list[int]]) -> np.ndarray
             nodes[up][2 if number == above + 1 else 3] = place
         places.append(place)
         nodes.append([test, 0, -1, -1])
-        if test >= 0 and before[0] == arrays.LAST:
+        if test >= 0 and before == arrays.LAST:
             nodes[place][2:] = place + 1, place + 2
             nodes += [leaf, leaf]
     return np.array(nodes, np.int64)
