@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -44,10 +44,22 @@ from arboretum.proof.lines import Line, Lines, are_counts
 from arboretum.proof.order import Cells, Listing, splits_of_columns
 from arboretum.proof.rates import Rate, beyond_rates, rates_of
 
-LINE, COST, LEAVES, SUMS = 0, 1, 2, 3
-"""Numbers of a tree that is gone through, the last of which are as many as there are sums."""
 MOST_TREES, MOST_COST = 1 << 22, 1 << 61
 """Trees of a set at a time, and what they may cost, so that two of them add up."""
+
+
+class Numbers(NamedTuple):
+    """Numbers of trees that are gone through: int64[trees], and int64[trees, sums]; views."""
+
+    line: np.ndarray
+    cost: np.ndarray
+    leaves: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, trees: np.ndarray) -> Numbers:
+        """Of trees as :class:`ConstrainedTrees` has them."""
+        return cls(trees[:, 0], trees[:, 1], trees[:, 2], trees[:, 3:])
 
 
 class Constrained(Lines):
@@ -177,18 +189,18 @@ class Constrained(Lines):
 
     def _keeps_rates(self, trees: np.ndarray) -> np.ndarray:
         """bool[trees], of trees as :class:`ConstrainedTrees` has them."""
-        kept, first = np.ones(len(trees), bool), SUMS
+        kept, first, sums = np.ones(len(trees), bool), 0, Numbers.of(trees).sums
         for rate in self.rates:
             end = first + len(rate.sizes) - 1
-            kept, first = kept & rate.keeps(trees[:, first:end]), end
+            kept, first = kept & rate.keeps(sums[:, first:end]), end
         return kept
 
     def least_of_fronts(self, trees: np.ndarray) -> float:
         """As of :class:`Lines`: of those that keep the rates."""
-        kept = self._keeps_rates(trees)
+        kept, numbers = self._keeps_rates(trees), Numbers.of(trees)
         if self._limits.max_leaves is not None:
-            kept &= trees[:, LEAVES] <= self._limits.max_leaves
-        return int(trees[kept, COST].min()) + self.constant if kept.any() else math.inf
+            kept &= numbers.leaves <= self._limits.max_leaves
+        return int(numbers.cost[kept].min()) + self.constant if kept.any() else math.inf
 
     def cost_of(self, tree: Tree) -> Any:
         """A tree's cost as the log counts it.  Raises VerificationError where it does not keep the
@@ -236,43 +248,48 @@ class ConstrainedTrees:
     def of_leaf(self, held: np.ndarray) -> np.ndarray:
         """By each answer."""
         n, sums = self.answers, held[2 * self.answers :]
-        trees = np.zeros((n, SUMS + len(sums)), np.int64)
-        trees[:, COST], trees[:, LINE] = held[:n] + self.p, held[n : 2 * n] + self.scale * self.p
-        trees[:, LEAVES], trees[-1, SUMS:] = 1, sums
+        trees = np.zeros((n, 3 + len(sums)), np.int64)
+        numbers = Numbers.of(trees)
+        numbers.cost[:], numbers.line[:] = held[:n] + self.p, held[n : 2 * n] + self.scale * self.p
+        numbers.leaves[:], numbers.sums[-1] = 1, sums
         return trees
 
     def of_sides(self, one: np.ndarray, rest: np.ndarray, budget: int, paid: int) -> np.ndarray:
         """All sums of two within the budget that no other beats.  Raises VerificationError where
         more than MOST_TREES are.
         """
-        order = rest[np.argsort(rest[:, LINE], kind="stable")]
-        fits = np.searchsorted(order[:, LINE], budget - paid - one[:, LINE], side="right")
+        order = rest[np.argsort(Numbers.of(rest).line, kind="stable")]
+        left = budget - paid - Numbers.of(one).line
+        fits = np.searchsorted(Numbers.of(order).line, left, side="right")
         if int(fits.sum()) > MOST_TREES:
             raise VerificationError(f"its fronts have more than {MOST_TREES:,} trees at a time")
         first = np.repeat(np.arange(len(one)), fits)
         second = np.arange(len(first)) - np.repeat(np.cumsum(fits) - fits, fits)
         found = one[first] + order[second]
-        found[:, LINE] += paid
-        found[:, COST] += paid // self.scale
+        numbers = Numbers.of(found)
+        numbers.line[:] += paid
+        numbers.cost[:] += paid // self.scale
         return self._unbeaten(found)
 
     def front(self, found: list[np.ndarray], budget: int) -> np.ndarray:
         """Those within the budget that no other beats."""
         trees = np.concatenate(found)
-        return self._unbeaten(trees[trees[:, LINE] <= budget])
+        return self._unbeaten(trees[Numbers.of(trees).line <= budget])
 
     def _unbeaten(self, trees: np.ndarray) -> np.ndarray:
         """Those of which no other has the same sums and no more cost, and leaves."""
         if len(trees) < 2:
             return trees
-        keys: Sequence[np.ndarray] = [trees[:, LEAVES], trees[:, COST], *trees[:, SUMS:].T]
+        _, cost, leaves, sums = Numbers.of(trees)
+        keys: Sequence[np.ndarray] = [leaves, cost, *sums.T]
         trees = trees[np.lexsort(keys)]
+        _, _, leaves, sums = Numbers.of(trees)
         new = np.ones(len(trees), bool)
-        new[1:] = (trees[1:, SUMS:] != trees[:-1, SUMS:]).any(axis=1)
+        new[1:] = (sums[1:] != sums[:-1]).any(axis=1)
         if not self.limited:
             return trees[new]
         # the fewest leaves so far, among equal sums
-        below = trees[:, LEAVES] - np.cumsum(new) * (int(trees[:, LEAVES].max()) + 1)
+        below = leaves - np.cumsum(new) * (int(leaves.max()) + 1)
         fewer = np.minimum.accumulate(below)
         new[1:] |= below[1:] < fewer[:-1]
         return trees[new]
