@@ -7,6 +7,8 @@ import bisect
 import io
 import tokenize
 
+from architecture.measure import constants_as_fields
+
 MODULE_LINES = 700
 CONTRACT_LINES = 260
 FUNCTION_TOKENS = 750
@@ -18,6 +20,9 @@ COUNTED = {tokenize.NAME, tokenize.NUMBER, tokenize.OP, tokenize.STRING}
 
 LONG_MODULES: dict[str, str] = {}
 """File → why it is one piece although it is longer than MODULE_LINES."""
+
+MOST_FIELDS_BY_CONSTANT = 50
+"""Numbers of an array, or entries of a mapping, that are read under a capital constant."""
 
 MOST_PARAMETERS = 12
 """Of a function; the estimators' ``__init__`` has the signature that scikit-learn asks for."""
@@ -166,6 +171,11 @@ def test_no_function_takes_more_parameters_than_a_reader_can_hold(house):
             ):
                 wide.add(f"{module.where}:{function.name}")
     assert sorted(wide) == [], "group them: a named tuple, a frozen class"
+
+
+def test_few_numbers_are_read_under_a_constant_where_a_field_has_a_name(house):
+    found = {module.where: len([*constants_as_fields(module.tree)]) for module in house.modules}
+    assert sum(found.values()) < MOST_FIELDS_BY_CONSTANT, sorted(found.items(), key=lambda e: -e[1])
 
 
 def test_every_module_says_what_it_is_for(house):
