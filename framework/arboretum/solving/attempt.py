@@ -50,9 +50,11 @@ class Ended:
 
     @property
     def why(self) -> str:
-        """The same in words."""
-        interrupted = self.by == "interrupt"
-        return "the search was interrupted" if interrupted else f"the budget of {self.by} ran out"
+        """The same in words, with what did not fit the budget of bytes, if that is known."""
+        if self.by == "interrupt":
+            return "the search was interrupted"
+        what = f" ({self.error})" if self.by == "bytes" and self.error else ""
+        return f"the budget of {self.by} ran out{what}"
 
     def solution(
         self,

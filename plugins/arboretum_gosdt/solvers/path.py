@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    DEFAULT_BYTES,
     CapabilityError,
     Context,
     Ended,
@@ -25,6 +24,7 @@ from arboretum.api import (
     param,
     shape_of,
     sure,
+    within_bytes,
 )
 from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.all_trees.few_leaves import (
@@ -142,7 +142,7 @@ class _Search:
     """The path as far as it is known."""
 
     def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
-        self.problem, self.context = problem, context
+        self.problem, self.context = problem, within_bytes(context)
         self.limits = TreeLimits.of("path", problem, limits)
         self.tests = all_tests(problem, context=context)
         self.units = units_of(problem)
@@ -202,10 +202,7 @@ class _Search:
             sure(self.problem.parts.objective).name == "accuracy" and self._errors_are_of_rows()
         )
         front = self._front_of_steps([*self.steps, *between]) if errors else None
-        what = (
-            f"the path has gaps: the search was stopped ({ended.by}) after {self.sets:,} sets of "
-            "objects"
-        )
+        what = f"the path has gaps: {ended.why} after {self.sets:,} sets of objects"
         details = {
             "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()],
             "leaves": [step.leaves for step in self.steps],
@@ -316,7 +313,7 @@ class _Search:
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
-        prepared, memory = self.merged.prepared, self.context.memory_bytes
+        prepared, memory = self.merged.prepared, sure(self.context.memory_bytes)
         first = self.search is None
         if not len(prepared.weights) or not len(prepared.tests):
             self.floor = None
@@ -329,7 +326,7 @@ class _Search:
                 p=p,
                 q=q,
                 depth=self.limits.depth,
-                memory_bytes=memory or DEFAULT_BYTES,
+                memory_bytes=memory,
             )
         else:
             search = self.search.copy_with_leaf_price(p, q)
@@ -343,17 +340,16 @@ class _Search:
         report_bounds = lambda low, up: self.context.progress(
             0, None, f"{len(self.steps)} trees of the path"
         )
-        left = memory and memory - self.held
+        left = memory - self.held
         self.ended = Ended.of(lambda: search.run(self.context.deadline, left, report_bounds))
         ended = self.ended.by
         self.sets += search.subproblems
         self.search = search
         self.lines.append((p, q, search.lower))
         self.searches.insert(at, search)
-        if memory is not None:
-            self.held += search.bytes_used
-            if 2 * self.held >= memory:
-                self.searches, self.held = [], 0
+        self.held += search.bytes_used
+        if 2 * self.held >= memory:
+            self.searches, self.held = [], 0
         if not first and search.upper >= q * known.loss + p * known.leaves:
             return known, ended
         nodes = search.tree()

@@ -278,7 +278,7 @@ class TreeSet:
             of.chosen = chosen_of_merged(search_by_sides(of, merged, by_sides, context), merged)
         else:
             unused = unused if auto is Which.sparse else ()
-            of.choose_search(auto, context, unused, merged=merged)
+            of.choose_search(auto, within_bytes(context), unused, merged=merged)
         return TreeSet(of, context, merged)
 
     def optimum(self) -> Solution:

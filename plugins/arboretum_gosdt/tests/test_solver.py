@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import attrs
@@ -274,6 +275,21 @@ def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree(monkeypatc
         PLAIN.solve(noise(n_rows=200), Context(memory_bytes=4_000))
     solution = PLAIN.solve(noise(n_rows=200, lam=0.003), Context(memory_bytes=400_000))
     assert solution.status is Status.feasible and "the budget of bytes ran out" in solution.notes[0]
+
+
+@pytest.mark.parametrize("solver", [Gosdt(), Constrained(increasing=("x0",)), Rashomon(), Path()])
+def test_pairs_of_many_thresholds_are_refused_or_told_with_the_estimate_without_a_budget(
+    solver, monkeypatch
+):
+    monkeypatch.setattr("arboretum.solving.attempt.within_bytes.__defaults__", (40_000,))
+    problem = noise(n_rows=60)  # what is too much is made little, so that no such table is needed
+    says = r"3 levels of 60 objects and .* tests take .* MB; raise budget.memory_mb"
+    try:
+        solution = solver.solve(problem, Context())
+    except BudgetError as error:
+        assert re.search(says, str(error))
+    else:
+        assert re.search(says, solution.notes[0]) and not solution.finished
 
 
 def test_one_class_and_no_tests_are_a_leaf():
