@@ -522,6 +522,18 @@ def test_ranks_are_dense_and_in_order(seed):
     np.testing.assert_array_equal(ranks_of(values), expected)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_of_whole_values_are_those_of_their_order_near_and_far_apart(seed):
+    generator = np.random.default_rng([seed, 3])
+    n, width = int(generator.integers(1, 30)), 6
+    least = generator.choice([-7.0, 0.0, -(2.0**52), 2.0**52 - 9, 2.0**53, -1e300], width)
+    apart = generator.choice([1, 2, 5, n], width)
+    values = least + apart * generator.integers(0, 5, (n, width))
+    values[0] += 0.5 * (generator.random(width) < 0.3)
+    expected = np.array([np.unique(column, return_inverse=True)[1].ravel() for column in values.T])
+    np.testing.assert_array_equal(ranks_of(values), expected)
+
+
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8])
 def test_values_of_any_kind_are_ranked_as_numbers_and_minus_0_is_0(kind):
     values = np.array([[3, 0], [1, 1], [3, 0]], kind)
