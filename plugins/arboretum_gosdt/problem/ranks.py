@@ -1,61 +1,71 @@
 """Dense ranks of the values of columns: what a search over thresholds reads in place of the
 values::
 
-    if the column's values are whole and not far apart:                             (rank_whole)
-        mark each value that occurs;  number the marked ones, ascending
-        rank of a row ← number of its value
-    else sort the column;  rank ← 0                                                 (rank_sorted)
+    for each of a column's rows:                                                    (number_few)
+        number of the row ← that of its value, if it is in the table
+                            else how many are there; enter the value, or end if that is too many
+    sort the values that were entered;  rank of a row ← place of its value among them
+    if they were too many:                                                         (rank_sorted)
+        sort the column;  rank ← 0
         for each of its rows, ascending:
             rank ← rank + 1, if its value is greater than the one before;  rank of the row ← rank
 
 Invariants: each row is once in a column's order, so that every rank is written; which of equal
-values comes first does not matter.  Values that are marked differ from the least by less than there
-are marks, and from each other by whole numbers that a float64 holds.
+values comes first does not matter.  Values are equal where their bits are: 0 is added to them
+before, so that there is no −0.  A table has at least twice as many slots as values may be entered.
 """
 
 import numpy as np
 
+from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import inner, jit
 
-SPREAD, EXACT = 4, 2.0**52
-"""Marks for each row, at most, and the numbers below which whole ones add up exactly."""
+FEW, SLOTS = 4, 4
+"""Rows for each value that is entered, at least, and slots for each of these."""
+TURN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@inner
-def rank_whole(values, marks, ranks):
-    """Write the ranks of a column of whole values, if it is one; returns whether it is.
+@inner(wraps=True)
+def number_few(values, keys, slots, distinct, numbers):
+    """Number the values of a column as they occur; returns how many there are, −1 if more than
+    there is room for.
 
-    values : float64[rows].   marks : int32[·], room.   ranks : out, int32[rows].
+    values : float64[rows].   keys : uint64[rows], their bits.
+    slots : int32[2^·], room.   distinct : float64[·], out, what has each number.
+    numbers : int32[rows], out.
     """
-    least, most = values[0], values[0]
-    for value in values:
-        if value != np.floor(value):
-            return False
-        least, most = min(least, value), max(most, value)
-    if least <= -EXACT or most >= EXACT or most - least >= marks.shape[0]:
-        return False
-    used, rank = np.int64(most - least) + 1, np.int32(0)
-    marks[:used] = 0
-    for value in values:
-        marks[np.int64(value - least)] = 1
-    for k in range(used):
-        occurs = marks[k]
-        marks[k] = rank
-        rank += occurs
-    for row in range(values.shape[0]):
-        ranks[row] = marks[np.int64(values[row] - least)]
-    return True
+    mask, known, entered = np.uint64(len(slots) - 1), 0, distinct.view(np.uint64)
+    shift = np.uint64(64 - lowest(~mask))  # of whole numbers the lower bits of a product are 0
+    slots[:] = -1
+    for row in range(len(values)):
+        key = keys[row]
+        at = key * TURN >> shift
+        while slots[at] >= 0 and entered[slots[at]] != key:
+            at = (at + np.uint64(1)) & mask
+        if slots[at] < 0:
+            if known == len(distinct):
+                return -1
+            slots[at], distinct[known] = known, values[row]
+            known += 1
+        numbers[row] = slots[at]
+    return known
 
 
 @jit
-def rank_whole_columns(columns, marks, ranks, found):
-    """Write the ranks of the columns of whole values, and into ``found`` which these are.
+def rank_few(columns, distinct, slots, ranks, found):
+    """Write the ranks of the columns of few values, and into ``found`` which these are.
 
-    columns : float64[columns, rows], of one row at least.   marks : int32[·], room.
+    columns : float64[columns, rows], without −0.   distinct, slots : see :func:`number_few`.
     ranks : out, int32[columns, rows].   found : out, bool[columns].
     """
+    keys, place = columns.view(np.uint64), np.empty(len(distinct), np.int32)
     for f in range(len(columns)):
-        found[f] = rank_whole(columns[f], marks, ranks[f])
+        many = number_few(columns[f], keys[f], slots, distinct, ranks[f])
+        found[f] = many >= 0
+        for rank, number in enumerate(np.argsort(distinct[: max(many, 0)])):
+            place[number] = rank
+        for row in range(columns.shape[1] if found[f] else 0):
+            ranks[f, row] = place[ranks[f, row]]
 
 
 @jit
@@ -80,10 +90,11 @@ def ranks_of(values: np.ndarray) -> np.ndarray:
 
     values : float64[rows, columns], none missing.
     """
-    columns = np.ascontiguousarray(values.T, np.float64)
-    ranks, found = np.empty(columns.shape, np.int32), np.ones(len(columns), bool)
-    if len(values):
-        rank_whole_columns(columns, np.empty(SPREAD * len(values), np.int32), ranks, found)
+    columns = np.add(values.T, 0.0, order="C", dtype=np.float64)  # which makes −0 0
+    ranks, found = np.empty(columns.shape, np.int32), np.empty(len(columns), bool)
+    room = -(-len(values) // FEW)
+    slots = np.empty(1 << (SLOTS * room).bit_length(), np.int32)
+    rank_few(columns, np.empty(room), slots, ranks, found)
     if not found.all():
         rest = np.flatnonzero(~found)
         # NumPy sorts with vectors: half the time of a radix sort of our own, up to 27,000 rows
