@@ -130,11 +130,18 @@ def _interval_ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cuts : float64[·], ascending.
     """
     most = np.finfo(np.float32).max
+    below = np.minimum(_nearest(cuts), most)
     with np.errstate(over="ignore"):
-        below = cuts.astype(np.float32)
-        below = np.where(below > cuts, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf))
     return np.append(-most, above), np.append(below, most)
+
+
+def _nearest(cuts: np.ndarray) -> np.ndarray:
+    """Return float32[cuts], where scikit-learn's trees divide: a number that is a cut lies below
+    it, rounded as it is (.2 is more than .2 in float32).
+    """
+    with np.errstate(over="ignore"):
+        return cuts.astype(np.float32)
 
 
 def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
@@ -253,7 +260,8 @@ def _tree_state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> 
         position[rule if bound is None else rule.columns[0]]
         for rule, bound in zip(rules, bounds, strict=True)
     ]
-    records["threshold"][inner] = [0.5 if bound is None else bound for bound in bounds]
+    cuts = np.array([0.5 if bound is None else bound for bound in bounds])
+    records["threshold"][inner] = _nearest(cuts)
     records["missing_go_to_left"][inner] = (policies(tree)[source[inner]] == 0) & ~np.isposinf(
         records["threshold"][inner]
     )

@@ -249,13 +249,17 @@ def _read_values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     if not spec.is_continuous or (spec.unit and cells.numbers is None):
         text = cells.as_text()
         return by_code(text.values, text.codes, None, dtype=object)
-    values = cells.as_numbers()
+    dates = bool(cells.unit) and not spec.unit  # days since 1970 are no answer
+    values = None if dates else cells.as_numbers()
     if values is not None:
         return values
     text = cells.as_text()
     if set(text.values) <= TRUTH.keys():
         return by_code([*map(TRUTH.get, text.values)], text.codes, np.nan)
-    bad, way = no_number(cells)
+    if dates:
+        cells, bad, way = text, text.values[0], ", a date"
+    else:
+        bad, way = no_number(cells)
     row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
     raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{way}")
 

@@ -23,7 +23,7 @@ from arboretum.model.dates import (
     moments,
     refuse_close,
 )
-from arboretum.model.missing import MISSING, missing_among
+from arboretum.model.missing import MISSING, by_code, missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
 from arboretum.model.table import Column, ColumnKind, ColumnSpec, Table, Target, recode
@@ -263,13 +263,14 @@ def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) ->
 def spelled(values: object) -> tuple[list[str], np.ndarray]:
     """Return the distinct spellings and, per value, which one it is (MISSING: none).
 
-    Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else
-    numbers by size and text by alphabet.
+    Spellings (:mod:`arboretum.model.spelling`), without the blanks around text, come in the order
+    of a pandas categorical, else numbers by size and text by alphabet.
     """
     if hasattr(values, "cat"):
-        return list(canonical([spelling(v) for v in values.cat.categories])), np.asarray(
-            values.cat.codes, np.int64
-        )
+        given = [spelling(v).strip() for v in values.cat.categories]
+        whole = list(dict.fromkeys(given))
+        place = [whole.index(text) for text in given]
+        return list(canonical(whole)), by_code(place, values.cat.codes, MISSING, dtype=np.int64)
     array = _as_array(values)
     missing = missing_among(array)
     known = array[~missing]
@@ -280,12 +281,12 @@ def spelled(values: object) -> tuple[list[str], np.ndarray]:
         distinct = sorted(kinds, key=lambda one: one[1])
     except TypeError:  # mixed types have no order of their own
         distinct = sorted(kinds, key=lambda one: str(one[1]))
-    texts = [spelling(value) for _, value in distinct]
+    texts = [spelling(value).strip() for _, value in distinct]
     spelt = dict(zip(dict.fromkeys(texts), canonical(list(dict.fromkeys(texts))), strict=True))
     position = {text: i for i, text in enumerate(spelt)}
-    place = {one: position[text] for one, text in zip(distinct, texts, strict=True)}
+    of_value = {one: position[text] for one, text in zip(distinct, texts, strict=True)}
     codes = np.full(len(array), MISSING, np.int64)
-    codes[~missing] = [place[type(value), value] for value in listed]
+    codes[~missing] = [of_value[type(value), value] for value in listed]
     return list(spelt.values()), codes
 
 

@@ -22,10 +22,10 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS
 from arboretum.model.digits import digits_shown, spell
-from arboretum.model.missing import MISSING, is_missing
+from arboretum.model.missing import MISSING, by_code, is_missing
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import built
-from arboretum.model.table import Table, recode
+from arboretum.model.table import Table
 
 # the value is missing, or was never seen: the tree decides what to do with the row
 NO_OUTCOME = MISSING
@@ -560,6 +560,8 @@ def category_codes(
     """Return int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or
     not among them.
 
+    Spellings are compared as they are: how a column spells its values is known of all of them
+    together (:mod:`arboretum.model.frame`), and not of the few that a test names.
     Raises DataError for a continuous column.
     """
     column = table.column(name)
@@ -570,4 +572,6 @@ def category_codes(
         )
     if column.categories == categories:
         return np.asarray(np.maximum(column.values[rows], NO_OUTCOME))
-    return recode(column.values[rows], column.categories, categories, NO_OUTCOME)
+    place = {category: i for i, category in enumerate(categories)}
+    where = [place.get(category, NO_OUTCOME) for category in column.categories]
+    return by_code(where, column.values[rows], NO_OUTCOME, dtype=np.int32)

@@ -109,3 +109,13 @@ def test_estimators_on_unix_seconds_are_refused_and_on_seconds_of_the_day_agree(
     assert (
         model.to_sklearn().predict(sklearn_matrix(model.tree_, seconds)) == model.predict(seconds)
     ).all()
+
+
+def test_a_number_that_is_a_threshold_lies_below_it_in_float32_too():
+    rng = np.random.default_rng(2)
+    x = np.round(rng.random((300, 3)) * 10, 1)
+    model = TreeClassifier().fit(x, (x.sum(axis=1) > 15).astype(int))
+    cuts = np.array([rule.threshold for rule in model.tree_.rules])
+    at = np.repeat(cuts[:, None], 3, axis=1)
+    assert (cuts.astype(np.float32) > cuts).any()  # as .15 is, and .25 is not
+    assert (model.to_sklearn().predict(at) == model.predict(at)).all()

@@ -31,7 +31,6 @@ from arboretum.api import (
     bins_of,
     by_code,
     is_missing,
-    positions,
 )
 from arboretum_data.encoding import cuts
 
@@ -341,7 +340,8 @@ class CategoryFeature(CodedFeature):
         """Return ints[n]: the bin of each row of the column, also of other rows."""
         n = len(self.categories)
         if self.family is not Family.thresholds:
-            place = positions(column.categories, self.categories, n)
+            bins = {category: k for k, category in enumerate(self.categories)}
+            place = [bins.get(category, n) for category in column.categories]
             return by_code(place, column.values, n, dtype=np.int64)
         # one category against the rest: a missing value is among them, or has no outcome
         other = [int(category != self.categories[0]) for category in column.categories]

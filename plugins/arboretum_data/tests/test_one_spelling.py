@@ -202,6 +202,56 @@ def test_codes_with_zeros_in_front_and_mixtures_stay_text():
         assert canonical(texts) == tuple(texts)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1.1", "1.10", "beta"],
+        ["1", "1.0", "beta"],
+        ["0", "1", "true", "false"],
+        ["true", "TRUE", "perhaps"],
+        ["2020-01-01", "2020-01-01T00:00", "never"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("method", ["cart", "gosdt", "id3"])
+def test_what_a_column_keeps_apart_its_tests_keep_apart(values, method, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{v},{k}\n" for k, v in enumerate(values)))
+    run = arboretum.run(
+        [
+            "dataset=file",
+            f"dataset.path={tmp_path / 't.csv'}",
+            "dataset.target=y",
+            "dataset.task=classification",
+            f"method={method}",
+            "split=none",
+            "tracker=none",
+            *(["objective.lam=0.001"] if method == "gosdt" else []),
+        ]
+    )
+    codes = list(range(len(values)))
+    assert run.tree.predict([{"x": value} for value in values]).tolist() == codes
+    model = TreeClassifier(method).fit(pd.DataFrame({"x": values}), codes)
+    assert model.predict(pd.DataFrame({"x": values})).tolist() == codes
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_blanks_around_text_are_nothing_in_a_frame_as_in_a_file(kind):
+    x = pd.DataFrame({"x": pd.Series(["a", " a", "b", "b "], dtype=kind)})
+    model = TreeClassifier().fit(x, ["p", "p", "q", "q"])
+    assert model.tree_.columns[0].categories == ("a", "b")
+    assert model.predict(x[::-1]).tolist() == ["q", "q", "p", "p"]
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_dates_are_no_numbers_to_a_tree_that_compares_numbers(tmp_path, end):
+    tree = TreeClassifier().fit(pd.DataFrame({"x": [1, 30000]}), ["p", "q"]).tree_
+    frame = pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "1960-01-02"])})
+    path = tmp_path / f"q.{end}"
+    frame.to_csv(path, index=False) if end == "csv" else frame.to_parquet(path)
+    with pytest.raises(DataError, match="x must be a number; got '2020-01-01' in row 1, a date"):
+        FileDataset(path=str(path), target="y").rows(path, tree.columns)
+
+
 def test_mixed_objects_are_told_apart_by_type_where_python_calls_them_equal():
     texts, codes = spelled(pd.Series([True, 1, 1.0, "1", None, False, 0], dtype=object))
     assert [texts[k] if k >= 0 else None for k in codes] == [
