@@ -243,8 +243,9 @@ def test_numbers_truth_values_and_dates_are_read_as_predict_reads_them(opened):
     told = opened(tree, TreePage).evaluate(DRIVER, [f"day\n{text}\n" for text in texts])
     expected = [int(tree.apply({"day": [text]})[0]) for text in texts]
     assert [int(one["parts"][0][0]) for one in told] == expected
-    (wrong,) = opened(tree, TreePage).evaluate(DRIVER, ["day\n2020-02-30\n"])
-    assert "a date such as 2020-03-01" in wrong["error"]
+    no_dates = ["2020-02-30", "20200305", "5", "1.5"]
+    for wrong in opened(tree, TreePage).evaluate(DRIVER, [f"day\n{one}\n" for one in no_dates]):
+        assert "a date such as 2020-03-01" in wrong["error"]
 
 
 def test_a_line_may_come_without_its_header_and_mistakes_are_said(opened, iris):
