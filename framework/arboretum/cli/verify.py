@@ -141,4 +141,6 @@ def problem_of(
     said = ["tracker=none", *overrides]
     _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
     table = engine.prepare(engine.Request(resolved.parts, proof.header["seed"]), progress).table
-    return engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem
+    problem = engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem
+    restated = getattr(problem.parts.solver, "restated", None)
+    return problem if restated is None else restated(problem)

@@ -57,6 +57,11 @@ class SolverOptional(Protocol):
         a budget that starts anew afterwards.  Raises what they raise.
         """
 
+    def restated(self, problem: Problem) -> Problem:
+        """Return the problem that its proofs are about, where its tests are more than the run's:
+        whoever checks them asks.  Raises CapabilityError.
+        """
+
     def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """Return the least value of the run's objective, or without one of the training error, over
         all trees within the run's limits.

@@ -91,6 +91,10 @@ class GosdtThresholds(Gosdt):
         """
         return super().begin(with_all_thresholds(problem), context)
 
+    def restated(self, problem: Problem) -> Problem:
+        """The problem with all thresholds, which a proof is about."""
+        return with_all_thresholds(problem)
+
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that the problem with all thresholds will call."""
         super().warm_up(with_all_thresholds(problem), context)

@@ -28,6 +28,7 @@ from arboretum.api import (
     Target,
     Task,
 )
+from arboretum.cli.verify import main
 from arboretum.testing import SolverSuite
 from arboretum_data.encoding.columns import BinTests, Numeric
 from arboretum_data.encoding.encoder import Coalesce, TestsEncoder
@@ -191,3 +192,17 @@ def test_theorem_3_1_on_the_papers_table():
             assert record.solution.status is Status.optimal and record.data["n_tests"] == tests
             assert round(record.metrics["train_error"] * 77) == errors and record.tree.n_leaves == 4
             assert bool(said(record)) == (numeric == "bucketised")
+
+
+@pytest.mark.parametrize("encoder", ["bins", "midpoints", "onehot", "raw"])
+def test_its_proof_is_of_all_thresholds_whatever_the_encoder_cut(encoder, tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,u,p\n2,v,q\n3,u,p\n4,w,q\n5,u,q\n")
+    run = arboretum.run(
+        [
+            *("dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y"),
+            *("method=gosdt", "solver=gosdt_thresholds", f"encoder={encoder}", "split=none"),
+            *("objective.lam=0.05", f"solver.proof={tmp_path / 'proof'}", "tracker=none"),
+        ]
+    )
+    assert main([str(tmp_path / "proof")]) == 0
+    assert f"the tree's value is {run.solution.value:g} (optimal)" in capsys.readouterr().out
