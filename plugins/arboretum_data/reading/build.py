@@ -20,6 +20,7 @@ from arboretum.api import (
     Task,
     by_code,
     check_role,
+    cost_role,
     field_of_role,
     param,
     positions,
@@ -104,6 +105,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         ],
         schema,
     )
+    notes |= _costs_without_rows(schema, target)
     table = Table(
         name,
         tuple(columns),
@@ -130,6 +132,18 @@ def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
                 f"column {c.name!r}: {pair[0]!r} and {pair[1]!r} are one value, {spell(pair[0])!r}"
             )
     return notes
+
+
+def _costs_without_rows(schema: Schema, target: Target) -> dict[str, str]:
+    """Return a note for each label that has costs, and no row."""
+    start = cost_role("")
+    named = [role.removeprefix(start) for role in schema.roles if role.startswith(start)]
+    return {
+        cost_role(label): f"no row of {target.name!r} is {label!r}: it is no answer, and what "
+        "dataset.costs says of it is not read"
+        for label in named
+        if target.classes and label not in target.classes
+    }
 
 
 def _text_columns(schema: Schema, cells: Sequence[Cells]) -> set[str]:

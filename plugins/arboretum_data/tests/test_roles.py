@@ -193,6 +193,15 @@ def test_a_named_set_says_roles_by_its_columns(stored):
     assert table.role("fee").tolist() == [0.5, -1, 2]
 
 
+def test_costs_of_a_label_that_no_row_has_are_not_read_and_a_note_says_so(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,a,b,c\n1,p,0,1,2\n2,q,1,0,2\n")
+    costs = {"p": "a", "q": "b", "r": "c"}
+    table = FileDataset(path=str(tmp_path / "t.csv"), target="y", costs=costs).load(0)
+    assert table.role(COSTS).tolist() == [[0, 1], [1, 0]]
+    (note,) = table.notes.values()
+    assert note.startswith("no row of 'y' is 'r'") and "dataset.costs" in note
+
+
 def test_a_named_set_predicts_another_column_and_keeps_its_own_target_as_one(stored):
     table = stored(target="time", event="seen").load(0)
     assert table.is_regression and table.target.values.tolist() == [3.5, 0.5, 4]
