@@ -92,7 +92,8 @@ class Extraction:
         side = (with_test & 1).astype(np.uint8)
         mine = np.packbits(has.take(with_test >> 1, axis=1) == side, axis=1)
         number = {row: u for u, row in enumerate(rows_as_bytes(mine))}
-        at = np.array([number.get(row, -1) for row in rows_as_bytes(np.packbits(memo.has, axis=1))])
+        theirs = rows_as_bytes(np.packbits(memo.has, axis=1))
+        at = np.array([number.get(row, -1) for row in theirs], np.int64)  # none, of one class
         words[at[at >= 0]] = memo.words[at >= 0]
         return finding.Remembered(
             words,

@@ -77,6 +77,15 @@ def _whole_costs_of_objects(problem: Problem) -> WholeCosts:
         whole, each = found[0].reshape(costs.shape), found[1]
         if float(mass @ np.abs(whole).max(axis=1, initial=0).astype(np.float64)) < WHOLE:
             return WholeCosts(whole * mass[:, None], each / total, slack)
+    return _rounded_down(costs, mass, slack)
+
+
+def _rounded_down(costs: np.ndarray, mass: np.ndarray, slack: Fraction) -> WholeCosts:
+    """Costs of objects, of which the loss is the mean over the weight, as 51 bits hold them.
+
+    costs : float64[objects, labels].   mass : int64[objects].
+    """
+    total = int(mass.sum())
     bits = min(ROUNDED, FINE_OF_OBJECTS + len(mass).bit_length())
     places = bits - math.frexp(float(mass @ np.abs(costs).max(axis=1, initial=0.0)))[1]
     whole = np.floor(np.ldexp(costs, places)).astype(np.int64)
@@ -90,34 +99,31 @@ def _whole_costs_of_classes(problem: Problem) -> WholeCosts:
     mass, unit, error = objects.exact_weights
     factors = objective.factors(objects.class_weights)
     errors = objective.errors(objects.n_classes)
-    distinct = {one for row in errors for one in row}
-    parts = Fraction(1) if distinct <= {0, 1} else common_unit({Fraction(one) for one in distinct})
-    cost = np.array(
-        [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
+    parts = common_unit(
+        {Fraction(one) for row in errors for one in row} - {Fraction(0)} or {Fraction(1)}
     )
-    most, total = int(cost.max(initial=1)), int(mass.sum())
+    cost = [[int(one / parts) for one in row] for row in errors]
+    most, total = max(1, *map(max, cost)), int(mass.sum())
     slack = error and error * len(mass) * max(factors) * parts * most
     each, value = in_common_unit(factors if unit == 1 else [one * unit for one in factors])
     value = value if parts == 1 else value * parts
     if total * max(each) * most < WHOLE:
-        costs = (np.array(each)[:, None] * cost).take(objects.label, axis=0)
+        costs = (np.array(each)[:, None] * np.array(cost)).take(objects.label, axis=0)
         if (mass != 1).any():
             costs *= mass[:, None]
-    else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
-        value = (
-            Fraction(
-                float(total * unit * max(factors))
-                / (1 << min(FINE + len(mass).bit_length(), 51 - most.bit_length()))
-            )
-            * parts
-        )
-        loss = np.rint(
-            objects.weight
-            * np.array([float(one * parts / value) for one in factors])[objects.label]
-        ).astype(np.int64)
-        costs = loss[:, None] * cost.take(objects.label, axis=0)
-        slack += len(mass) * value * most
-    return WholeCosts(costs, value, slack)
+        return WholeCosts(costs, value, slack)
+    if most > 1:  # a factor, an error and their product are rounded to 53 bits each
+        by_class = np.array([[float(one * unit * total)] for one in factors])
+        found = by_class * np.array([[float(one) for one in row] for row in errors])
+        slack = Fraction(2 * slack) + Fraction(float(found.max())) / 2**51
+        return _rounded_down(found.take(objects.label, axis=0), mass, slack)
+    # half a loss, and the rounding of a product of floats below 2^52 in losses
+    whole = Fraction(float(total * unit * max(factors)))
+    value = whole / (1 << min(FINE + len(mass).bit_length(), 50)) * parts
+    scale = np.array([float(one * parts / value) for one in factors])
+    loss = np.rint(objects.weight * scale[objects.label]).astype(np.int64)
+    costs = loss[:, None] * np.array(cost).take(objects.label, axis=0)
+    return WholeCosts(costs, value, slack + len(mass) * value)
 
 
 def is_additive(objective: object) -> bool:

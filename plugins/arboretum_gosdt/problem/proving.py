@@ -29,6 +29,8 @@ HARD_TO_SHOW = "superset"
 """A bound of the sparse search that makes proofs up to twenty times longer to find, and saves
 one set in twenty-five.
 """
+EXACT = 2.0**53
+"""What the checker counts costs up to."""
 GRACE_SECONDS = 2.0
 """For a proof once a signal has ended the search: whoever sends one kills what is still there
 some seconds later.
@@ -78,6 +80,17 @@ def _unprovable(attempt: Any) -> str:
     units = attempt.units
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"
+    most = np.abs(units.costs).max(axis=1, initial=0).astype(np.float64)
+    together = (
+        most.sum()
+        if hasattr(attempt.problem.parts.objective, "costs")
+        else (len(most) * most.max(initial=0.0))
+    )
+    if units.q * together >= EXACT:
+        return (
+            "costs in a unit that divides objective.lam, too, exceed 2^53; give weights, costs or "
+            "objective.lam fewer digits"
+        )
     return (
         "it would have to account for the costliest path (objective.price=max)"
         if units.worst
@@ -102,8 +115,9 @@ def _write_proof(
     search = attempt.chosen.search
     tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
     memo = None
-    if hasattr(search, "memo_for_proof"):
-        remembered = search.memo_for_proof()
+    # None where a leaf or a single test was all there was to look for
+    remembered = search.memo_for_proof() if hasattr(search, "memo_for_proof") else None
+    if remembered is not None:
         memo = Memo(*remembered)
         tests = name_tests(attempt, tests_of_features(attempt, remembered[0].shape[1]))
     elif (sides := attempt.sides_of_cuts(context)) is not None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import attrs
 import numpy as np
 
-from arboretum.api import Problem, Tree, two_way_order, two_way_tree
+from arboretum.api import Problem, Tree, labelled, two_way_order, two_way_tree
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units
 
 
@@ -59,7 +59,8 @@ def build_tree(
 ) -> Tree:
     """Return the tree, its labels those of least loss (ties: the smallest).
 
-    tests, units : the problem in integers; ``units`` has the losses that labels are chosen by.
+    tests, units : the problem in integers; ``units`` has the losses that labels are chosen by,
+        where they are exact: what was rounded may tie, or tell apart, what the losses do not.
     nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome
         0), root first.
     idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
@@ -87,7 +88,8 @@ def build_tree(
         held.costs.argmin(axis=1),
         np.full(n, np.nan),
     )
-    return two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)
+    tree = two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)
+    return labelled(tree, problem) if units.slack or units.more else tree
 
 
 def _skip_idle_tests(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:

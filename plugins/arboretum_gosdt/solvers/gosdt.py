@@ -202,7 +202,8 @@ class Gosdt:
             own.total = wide.total  # by which sums are as wide
             if wide.layout is not None:
                 own.layout = wide.layout[0], 1
-            best_cut(own.columns, own.weights, np.arange(1))  # few objects may need no tree
+            some = np.arange(min(1, len(own.weights)))  # of one class nothing is asked
+            best_cut(own.columns, own.weights, some)  # few objects may need no tree
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted

@@ -292,6 +292,52 @@ def test_pairs_of_many_thresholds_are_refused_or_told_with_the_estimate_without_
         assert re.search(says, solution.notes[0]) and not solution.finished
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_costs_of_classes_with_all_digits_of_a_float_are_as_good_as_short_ones(classes):
+    generator = np.random.default_rng(classes)
+    for seed in range(tries(60)):
+        table = generator.choice([1 / 3, 2**0.5, 1e17 / 3, 1e-9 / 7, 0.5, 2.0], (classes, classes))
+        np.fill_diagonal(table, 0)
+        lam = generator.choice([0.0, 0.01, 0.3])
+        problem = tiny_problem(seed, CostMatrix(lam=float(lam), costs=table.tolist()))
+        if problem.objects.n_classes != classes:
+            continue
+        problem, solution = solved(problem, max_depth=2)
+        verify_solution(solution, problem)
+        truth, slack = float(least(problem, depth=2)), 1e-9 * max(1.0, table.max())
+        assert truth - slack <= solution.lower_bound <= truth * (1 + 1e-12) + 1e-12
+        assert abs(solution.value - truth) <= slack
+
+
+def test_labels_are_of_least_cost_where_weights_were_rounded(tmp_path):
+    """Of balanced classes both labels of the root cost the same; a run verifies that they do."""
+    rows = (f"{i},{1 + i * 0.1234567891},{'AB'[i % 2]}" for i in range(12))
+    (tmp_path / "t.csv").write_text("\n".join(["a,w,y", *rows]))
+    run = arboretum.run(
+        [
+            *("dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y"),
+            *("dataset.weight=w", "method=gosdt", "objective=balanced", "objective.lam=0.01"),
+            *("stopping.standard.max_depth=2", "split=none", "tracker=none"),
+        ]
+    )
+    assert "more digits" in run.solution.notes[0]
+
+
+@pytest.mark.parametrize("lam", [0.3, 0.0])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_one_class_is_a_leaf_by_intervals_too_and_has_a_proof(depth, lam, tmp_path):
+    solver = Gosdt(search="intervals", proof=str(tmp_path / "proof"))
+    for seed in range(3):
+        problem = tiny_problem(seed, Accuracy(lam=lam), raw=True, n_rows=4)
+        label = np.zeros(problem.objects.n_objects, np.int32)
+        problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, label=label))
+        problem = limited(problem, solver=solver, stopping=(Standard(max_depth=depth),))
+        solver.warm_up(problem, Context())
+        solution = solver.solve(problem, Context())
+        assert solution.value == pytest.approx(lam) and solution.tree.n_nodes == 1
+        assert check(read(solver.proof), problem).lower_bound == pytest.approx(lam)
+
+
 def test_one_class_and_no_tests_are_a_leaf():
     problem = tiny_problem(2, n_rows=6)
     same = attrs.evolve(problem.objects, label=np.zeros(6, np.int32))
