@@ -191,7 +191,8 @@ class TestsEncoder:
             return "every value is missing"
         constant = bool(np.all(known == known[0]))
         if constant and not (missing and (uncoded or self.missing is Missing.category)):
-            return "it is constant"
+            way = "its known values are one (encoder.missing=category asks whether one is known)"
+            return way if missing else "it is constant"
         if column.kind is ColumnKind.categorical:
             levels = len(np.unique(known))
             if IDENTIFIER <= len(known) == levels and not self.keep_identifiers:

@@ -231,6 +231,7 @@ class TestColumnsThatAreLeftOut:
         ("column", "why"),
         [
             (words(["a"] * 30), "it is constant"),
+            (words(["a", None] * 15), "its known values are one (encoder.missing=category asks"),
             (numbers([np.nan] * 30), "every value is missing"),
             (words([f"id{i:02}" for i in range(30)]), "as an identifier"),
         ],
