@@ -319,10 +319,10 @@ def check_table(parts: Parts, table: Table) -> None:
             raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
 
 
-def check_validation(parts: Parts, valid: Table | None) -> None:
-    """Refuse a pruner or tuner that judges on validation rows when the split leaves none.
+def check_validation(parts: Parts, valid: Table | None, n_left: int) -> None:
+    """Refuse a pruner or tuner that judges on validation rows when there are none.
 
-    valid : None where the split leaves no validation rows.
+    valid : None where no validation row weighs anything.   n_left : those that the split leaves.
     """
     for part in (parts.pruner, parts.tuner):
         if (
@@ -336,6 +336,12 @@ def check_validation(parts: Parts, valid: Table | None) -> None:
                 else []
             )
             instead = f", or say pruner.{unset[0]}=VALUE" if unset else ""
+            if n_left:
+                raise CapabilityError(
+                    f"{label(part)} needs validation rows, but all that the split leaves "
+                    f"({n_left}) weigh 0 by class_weight; give one of their classes a weight above "
+                    f"0, or take another seed{instead}"
+                )
             raise CapabilityError(
                 f"{label(part)} needs validation rows, but the split leaves none; use "
                 f"split=holdout{instead}"

@@ -77,7 +77,7 @@ def with_weight(table: Table) -> Table:
     heavy = table.row_weights() > 0
     if not heavy.any():
         raise DataError(
-            "every row weighs 0 (its sample weight times its class_weight); no row is left to "
-            "learn from"
+            "every training row weighs 0 (its sample weight times its class_weight); no row is "
+            "left to learn from; give some of them a weight above 0"
         )
     return table if heavy.all() else table.take(np.flatnonzero(heavy))

@@ -553,7 +553,7 @@ def pose(
     train, division = training.train, training.division
     made = [one for one in (train, training.honest) if one is not None and one is not table]
     seal = Seal().over(table, *made) if sealed else Seal()
-    check.check_validation(parts, training.valid)
+    check.check_validation(parts, training.valid, len(division.valid))
     with clock({} if timings is None else timings, "encode"):
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)

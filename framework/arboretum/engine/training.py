@@ -16,7 +16,7 @@ from arboretum.engine.train_fraction import (
     note_fraction,
     note_honest,
 )
-from arboretum.errors import CapabilityError, sure
+from arboretum.errors import CapabilityError, DataError, sure
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.split import Division
@@ -26,7 +26,8 @@ from arboretum.model.table import Table
 
 @attrs.frozen(eq=False)
 class Training:
-    """Training rows, and validation rows where there are any, with the weights of their classes.
+    """Training rows, and validation rows where any weigh something, with the weights of their
+    classes.
 
     division : that they are of.
     honest : the training rows that only fill leaves, which are none of ``train``; None: nobody
@@ -60,9 +61,16 @@ def training_rows(parts: Parts, table: Table, division: Division, seed: int) -> 
         by_class = weights_of_classes(parts.class_weight, train.target)
         division = attrs.evolve(division, train=division.train[by_class[train.target.codes] > 0])
         train = check_range(weigh_classes(train, by_class), Scale())
-        valid = valid and weigh_classes(valid, by_class)
+        if valid is not None:  # none of its rows may weigh anything, and only some parts ask
+            heavy = by_class[valid.target.codes].any()
+            valid = weigh_classes(valid, by_class) if heavy else None
         if honest is not None:  # balanced by its own rows: what leaves say is theirs alone
             own = weights_of_classes(parts.class_weight, honest.target)
+            if not own[honest.target.codes].any():
+                raise DataError(
+                    "every row that fills leaves weighs 0 by its class_weight; leave honest out, "
+                    "or weigh their classes"
+                )
             honest = check_range(weigh_classes(honest, own), Scale())
     return Training(division, train, valid, honest)
 

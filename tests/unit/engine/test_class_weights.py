@@ -135,6 +135,20 @@ def test_rows_of_a_class_of_weight_0_are_no_training_rows(asked):
     assert record.config["class_weight"] == {"no": 0.0}
 
 
+def test_only_training_rows_must_weigh_something(tmp_path):
+    """The validation rows are all of a class of weight 0; who chooses by them is told."""
+    rows = pd.DataFrame({"x": range(12), "y": list("pppqpppqpppp")})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["dataset=file", f"dataset.path={tmp_path}/rows.csv", "dataset.target=y", "method=cart"]
+    weighed = [*asked, "pruner=none", "class_weight={p: 0}"]
+    record = arboretum.run(weighed)
+    assert "valid_error" in record.metrics and record.metrics["train_error"] == 0
+    with pytest.raises(CapabilityError, match=r"the split leaves \(1\) weigh 0 by class_weight"):
+        arboretum.run([*weighed, "pruner=reduced_error"])
+    with pytest.raises(DataError, match="every row that fills leaves weighs 0 .* leave honest out"):
+        arboretum.run([*weighed, "split=none", "honest=0.1"])
+
+
 def test_classes_are_named_as_they_are_spelled():
     numbers, truth = _rows([0, 1], ("1", "2.5")), _rows([0, 1], ("false", "true"))
     assert weights_of_classes({"1.0": 3, "2.5": 2}, numbers).tolist() == [3, 2]
@@ -147,7 +161,7 @@ def test_classes_are_named_as_they_are_spelled():
         ("{yess: 2}", DataError, "class_weight: unknown class 'yess'; did you mean 'yes'?"),
         ("{yes: -1}", ConfigError, "must be finite numbers ≥ 0; class yes has -1.0"),
         ("{yes: .nan}", ConfigError, "must be a"),
-        ("{yes: 0, no: 0}", DataError, "every row weighs 0"),
+        ("{yes: 0, no: 0}", DataError, "every training row weighs 0"),
         ("{yes: 1e300}", DataError, "float64 cannot hold their squares"),
         ("{yes: much}", ConfigError, r"class_weight\[yes\] must be a number; got 'much'"),
         ("balancd", ConfigError, "must be balanced or {class: weight}; got 'balancd'"),
