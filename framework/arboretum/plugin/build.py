@@ -165,7 +165,8 @@ def coerce(value: object, wanted: object, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise _mismatch(where, "a mapping {name: value}", value)
         inner = arguments[1] if len(arguments) == 2 else Any
-        return {str(k): coerce(v, inner, f"{where}[{k}]") for k, v in value.items()}
+        named = {_as_typed(k): item for k, item in value.items()}
+        return {key: coerce(item, inner, f"{where}[{key}]") for key, item in named.items()}
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
         found = next(
             (member for member in wanted if value in (member, member.name, member.value)), None
@@ -187,8 +188,13 @@ def _coerce_scalar(value: object, wanted: object, where: str) -> object:
         return value
     if wanted is bool and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    if wanted is str and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
+    if wanted is str and isinstance(value, int | float):
+        return _as_typed(value)
+    if wanted is str and value is None:
+        raise ConfigError(
+            f"{where} must be text; got None; the word null is text in two pairs of quotes, "
+            "'\"null\"'"
+        )
     number = math.nan
     if isinstance(value, bool) is (wanted is bool) and isinstance(value, str | int | float):
         with suppress(TypeError, ValueError, OverflowError, ZeroDivisionError):
@@ -202,6 +208,13 @@ def _coerce_scalar(value: object, wanted: object, where: str) -> object:
     if wanted is int and not -(2**63) <= number < 2**63:
         raise _mismatch(where, "a whole number of at most 64 bits", value)
     return number
+
+
+def _as_typed(value: object) -> str:
+    """Return a value as the text that YAML read it from: true and null, not True and None."""
+    return (
+        "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
 
 
 def _mismatch(where: str, expected: str, value: object) -> ConfigError:

@@ -439,7 +439,7 @@ def test_plain_values_become_the_types_of_the_fields():
         ({"flag": "perhaps"}, "criterion.flag must be true or false; got 'perhaps'"),
         ({"flag": 1}, "criterion.flag must be true or false; got 1"),
         ({"word": ["a"]}, "criterion.word must be text; got"),
-        ({"word": None}, "criterion.word must be text; got None"),
+        ({"word": None}, "criterion.word must be text; got None; the word null is text in two"),
         ({"many": 3}, "criterion.many must be a list"),
         ({"many": "abc"}, "criterion.many must be a list"),
         ({"many": [1, -2]}, "criterion.many must be ≥ 0; got"),
@@ -475,6 +475,12 @@ def test_a_field_follows_the_shared_value_it_declares_unless_set():
     assert build(ENTRY, {}).theta == 0.1
     assert build(ENTRY, {}, {"theta": 0.3, "other": 1}).theta == 0.3
     assert build(ENTRY, {"theta": 0.4}, {"theta": 0.3}).theta == 0.4
+
+
+def test_words_that_yaml_takes_for_values_are_names_where_text_is_wanted():
+    assert coerce([True, False, 1, 2.5], list[str], "x") == ["true", "false", "1", "2.5"]
+    assert coerce({True: 1, None: 2, 3: 3}, dict[str, int], "x") == {"true": 1, "null": 2, "3": 3}
+    assert coerce(True, bool | str, "x") is True
 
 
 def test_coercion_of_unions_takes_the_first_type_that_fits():
