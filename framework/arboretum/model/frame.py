@@ -6,7 +6,7 @@ import datetime
 import decimal
 import numbers
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -134,7 +134,7 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
     refuse_dates(spec.name, values, _TIMES if spec.is_continuous else _SPANS)
     if spec.is_continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
-    found, codes = spelled(values)
+    found, codes = spelled(values, spec.name)
     return Column(spec.name, spec.kind, recode(codes, found, spec.categories), spec.categories)
 
 
@@ -146,9 +146,8 @@ def read_numbers(name: str, values: object) -> np.ndarray:
     if array.dtype not in (np.float32, np.float64):
         missing = missing_among(array)
         if array.dtype.kind in "OU":
-            array = np.array(
-                [TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()],
-                object,
+            array = _as_array(
+                [TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()]
             )
         try:
             array = np.where(missing, np.nan, array).astype(np.float64)
@@ -260,11 +259,13 @@ def refuse_dates(name: str, values: object, types: tuple[type, ...] = _TIMES) ->
     )
 
 
-def spelled(values: object) -> tuple[list[str], np.ndarray]:
+def spelled(values: object, name: str = "") -> tuple[list[str], np.ndarray]:
     """Return the distinct spellings and, per value, which one it is (MISSING: none).
 
     Spellings (:mod:`arboretum.model.spelling`), without the blanks around text, come in the order
     of a pandas categorical, else numbers by size and text by alphabet.
+
+    name : of the column.   Raises DataError for lists and what else has values of its own.
     """
     if hasattr(values, "cat"):
         given = [spelling(v).strip() for v in values.cat.categories]
@@ -276,6 +277,12 @@ def spelled(values: object) -> tuple[list[str], np.ndarray]:
     known = array[~missing]
     # keeps float32, whose shortest spelling is its own
     listed = known.tolist() if known.dtype.kind in "OUS" else known
+    if several := [value for value in listed if not isinstance(value, Hashable)]:
+        raise DataError(
+            f"column {name!r} holds a {type(several[0]).__name__} in a row, {several[0]!r:.60}, "
+            "and a value is a number, a text or a date; make columns of what is in it, or leave "
+            "it out"
+        )
     kinds = {(type(value), value) for value in listed}  # 1, 1.0 and True are equal to Python
     try:
         distinct = sorted(kinds, key=lambda one: one[1])
@@ -339,7 +346,7 @@ def _recode_column(spec: ColumnSpec, column: Column) -> Column:
 
 def is_mixed(X: object) -> bool:
     """Return whether X is a frame with a column that does not hold numbers."""
-    if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):  # as a series has no columns
         return False
     return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes)
 
@@ -357,7 +364,7 @@ def column_of_series(name: str, series: Any) -> Column:
     refuse_dates(name, series)
     if _kind(series) in "biuf" or _all_are(_NUMBERS, series):
         return Column(name, ColumnKind.continuous, exact_numbers(name, series))
-    categories, codes = spelled(series)
+    categories, codes = spelled(series, name)
     kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical
     return Column(name, kind, codes, tuple(categories))
 

@@ -297,6 +297,17 @@ def test_infinite_values_are_refused(iris):
         TreeClassifier().fit(MIXED.assign(age=np.inf), ANSWER)
 
 
+def test_what_is_no_frame_of_single_values_is_refused():
+    with pytest.raises(ValueError, match="Pass a DataFrame containing"):
+        TreeClassifier().fit(MIXED["age"], ANSWER)
+    lists, model = MIXED.assign(odor=[[1, 2]] * len(MIXED)), TreeClassifier().fit(MIXED, ANSWER)
+    for ask in (lambda: TreeClassifier().fit(lists, ANSWER), lambda: model.predict(lists)):
+        with pytest.raises(DataError, match=r"column 'odor' holds a list in a row, \[1, 2\]"):
+            ask()
+    with pytest.raises(DataError, match="column 'age' must hold numbers; setting an array"):
+        model.tree_.predict(MIXED.assign(age=[[1]] * len(MIXED)))
+
+
 def test_class_weights_are_row_weights(iris):
     X, y = iris
     weights = {0: 1.0, 1: 3.0, 2: 0.5}
