@@ -37,13 +37,13 @@ def fetch_file(address: str, sha256: str | None, home: Path) -> Path:
     holds something else.
     """
     name = _name_of(address)
-    if sha256 is not None and not _HEX.fullmatch(sha256.lower()):
-        raise ConfigError(f"dataset.sha256 must be 64 hexadecimal digits; got {sha256!r}")
+    if sha256 is not None:
+        check_sum(sha256)
     folder = writable(home) / "fetched"
     if sha256 is not None:
         kept = folder / sha256.lower() / name
         if kept.is_file():
-            check_file(kept, sha256)
+            check_file(kept, sha256, "delete it to have it fetched again")
             return kept
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="part-") as beside:
@@ -64,8 +64,17 @@ def fetch_file(address: str, sha256: str | None, home: Path) -> Path:
     return kept
 
 
-def check_file(path: Path, sha256: str) -> None:
-    """Raise DataError where a file has another content."""
+def check_sum(sha256: str) -> None:
+    """Raise ConfigError for what is no checksum."""
+    if not _HEX.fullmatch(sha256.lower()):
+        raise ConfigError(f"dataset.sha256 must be 64 hexadecimal digits; got {sha256!r}")
+
+
+def check_file(path: Path, sha256: str, way_out: str) -> None:
+    """Raise DataError where a file has another content.
+
+    way_out : what else there is to do than to say the content's own checksum.
+    """
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -76,7 +85,7 @@ def check_file(path: Path, sha256: str) -> None:
     if digest.hexdigest() != sha256.lower():
         raise DataError(
             f"{path} holds another content (sha256 {digest.hexdigest()}; expected {sha256}); "
-            "delete it to have it fetched again, or say its own dataset.sha256"
+            f"{way_out}, or say its own dataset.sha256"
         )
 
 

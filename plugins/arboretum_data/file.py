@@ -23,7 +23,7 @@ from arboretum.api import (
     param,
 )
 from arboretum_data import generated
-from arboretum_data.fetched import check_file, fetch_file, is_address
+from arboretum_data.fetched import check_file, check_sum, fetch_file, is_address
 from arboretum_data.home import data_home
 from arboretum_data.reading.arff import WEIGHTS, read_arff
 from arboretum_data.reading.build import (
@@ -161,7 +161,8 @@ class FileDataset(RoleColumns):
             return fetch_file(self.path, self.sha256, data_home())
         path = Path(self.path).expanduser()
         if self.sha256 is not None:
-            check_file(path, self.sha256)
+            check_sum(self.sha256)
+            check_file(path, self.sha256, "say dataset.path=FILE of the file that has it")
         return path
 
     def cells(self, path: Path) -> list[Cells]:

@@ -107,8 +107,10 @@ def test_a_file_of_ones_own_has_the_checksum_that_is_said(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(TABLE)
     assert FileDataset(path=str(path), target="months", sha256=SUM).load(0).n_rows == 3
-    with pytest.raises(DataError, match="holds another content"):
+    with pytest.raises(DataError, match="holds another content .* say dataset.path=FILE of the"):
         FileDataset(path=str(path), target="months", sha256="0" * 64).load(0)
+    with pytest.raises(ConfigError, match="dataset.sha256 must be 64 hexadecimal digits; got"):
+        FileDataset(path=str(path), target="months", sha256="12ab").load(0)
     with pytest.raises(DataError, match="absent.csv: cannot be read"):
         FileDataset(path=str(tmp_path / "absent.csv"), target="x", sha256=SUM).load(0)
 
