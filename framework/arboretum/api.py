@@ -76,6 +76,7 @@ from arboretum.model.roles import (
     OUTCOME,
     PROPENSITY,
     check_role,
+    check_row_weights,
     cost_role,
     field_of_role,
 )
@@ -219,7 +220,7 @@ GROUPS = {
     "errors": """ArboretumError BudgetError CapabilityError ConfigError ContractError DataError
         OutOfTime PluginError StoreError TrackerError VerificationError""",
     "data sets": """Table Column ColumnKind Target Task EVENT OUTCOME PROPENSITY COSTS cost_role
-        check_role field_of_role MISSING by_code is_missing moment
+        check_role check_row_weights field_of_role MISSING by_code is_missing moment
         fitting_unit in_unit refuse_close canonical positions speller spelling refuse_merged EXACT
         TRUTH""",
     "splits": "Division",

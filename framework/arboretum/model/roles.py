@@ -61,10 +61,21 @@ def check_role(role: str, values: ArrayLike, what: str) -> np.ndarray:
     Raises DataError, naming the row (from 1) and its value, where one is missing or is no number
     that the role may have.
     """
+    return _checked(values, what, *_NUMBERS.get(role, (np.isfinite, "a finite number")))
+
+
+def check_row_weights(values: ArrayLike, what: str) -> np.ndarray:
+    """Return float64[n_rows], the weights of rows; as :func:`check_role`."""
+    return _checked(
+        values, what, lambda found: np.isfinite(found) & (found > 0), "a positive number"
+    )
+
+
+def _checked(values: ArrayLike, what: str, allowed: Allowed, words: str) -> np.ndarray:
+    """Return float64[n_rows], numbers that are allowed, which ``words`` name."""
     given = np.asarray(values)
     plain = given.dtype.kind in "biuf"
     numbers = given.astype(np.float64) if plain else np.array([_number(one) for one in given])
-    allowed, words = _NUMBERS.get(role, (np.isfinite, "a finite number"))
     wrong = np.flatnonzero(~allowed(numbers))
     if len(wrong):
         row = int(wrong[0])

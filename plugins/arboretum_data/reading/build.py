@@ -21,6 +21,7 @@ from arboretum.api import (
     by_code,
     check_role,
     cost_role,
+    check_row_weights,
     field_of_role,
     param,
     positions,
@@ -286,13 +287,16 @@ def target_task(cells: Cells, schema: Schema) -> Task:
 
 
 def _read_weights(cells: Cells) -> np.ndarray:
-    """Return float64[n_rows], the weights of rows; raises DataError where one is not above 0."""
-    values = cells.as_numbers()
-    if values is None or not np.all(np.isfinite(values) & (values > 0)):
-        raise DataError(
-            f"dataset.weight: column {cells.name!r} must hold a positive number in every row"
-        )
-    return values
+    """Return float64[n_rows], the weights of rows; raises DataError, naming column and row, where
+    one is not above 0.
+    """
+    return check_row_weights(_each(cells), f"dataset.weight: column {cells.name!r}")
+
+
+def _each(cells: Cells) -> np.ndarray:
+    """The numbers of a column, or each row's text where one is no number; None: none."""
+    numbers = cells.as_numbers()
+    return by_code(cells.values, cells.codes, None, dtype=object) if numbers is None else numbers
 
 
 def _read_role(role: str, cells: Cells, schema: Schema) -> np.ndarray:
@@ -302,12 +306,10 @@ def _read_role(role: str, cells: Cells, schema: Schema) -> np.ndarray:
     what = f"dataset.{field_of_role(role)}: column {cells.name!r}"
     if role == EVENT and schema.event_value is not None:
         return check_role(role, _is_value(cells, schema.event_value), what)
-    if (numbers := cells.as_numbers()) is not None:
-        return check_role(role, numbers, what)
     try:
-        return check_role(role, by_code(cells.values, cells.codes, None, dtype=object), what)
+        return check_role(role, _each(cells), what)
     except DataError as error:
-        if role != EVENT:
+        if role != EVENT or cells.as_numbers() is not None:
             raise
         names = ", ".join(cells.values[:5])
         way = f"; dataset.event_value=VALUE says which of {names} is the event"

@@ -25,6 +25,7 @@ from arboretum.api import (
     Table,
     Target,
     check_role,
+    check_row_weights,
     field_of_role,
 )
 from arboretum_data.reading.build import (
@@ -193,13 +194,9 @@ class RowGroup:
 
     def weights(self) -> np.ndarray:
         """Read the weights, float64[n_rows]."""
-        values = self._read(str(self.shared.weight))
-        if not (np.isfinite(values) & (values > 0)).all():
-            raise DataError(
-                f"{self.name}: dataset.weight: column {self.shared.weight!r} must hold a positive "
-                "number in every row"
-            )
-        return values
+        column = str(self.shared.weight)
+        what = f"{self.name}: dataset.weight: column {column!r}"
+        return check_row_weights(self._read(column), what)
 
     def role(self, name: str) -> np.ndarray:
         """Read a role, float64[n_rows].  Raises DataError where a number is none of its kind."""

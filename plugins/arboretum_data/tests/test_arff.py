@@ -234,7 +234,7 @@ def test_dates_have_the_format_that_the_header_says(tmp_path, format_, rows, mom
         (HEAD.format("numeric") + "{0 1, 0 2}\n", "line 5: '0 2' is again 'index value'"),
         (HEAD.format("numeric") + "{0 1} 7\n", "line 5: '7' after the closing brace"),
         (HEAD.format("numeric") + "1,u,{0}\n2,v\n", "must hold a positive number in every row"),
-        (HEAD.format("numeric") + "1,u,{x}\n2,v\n", "must hold a positive number in every row"),
+        (HEAD.format("numeric") + "1,u,{x}\n2,v\n", "in every row; row 1 has 'x'"),
     ],
 )
 def test_what_it_does_not_is_refused_in_one_line(tmp_path, text, message):

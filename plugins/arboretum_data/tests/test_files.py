@@ -339,8 +339,10 @@ REFUSED = {
     "weight zero": (
         "a,w,y\n1,0,u\n2,1,v\n",
         {"weight": "w"},
-        "must hold a positive number in every row",
+        "column 'w' must hold a positive number in every row; row 1 has 0",
     ),
+    "weight absent": ("a,w,y\n1,1,u\n2,,v\n", {"weight": "w"}, "in every row; row 2 has nan"),
+    "weight text": ("a,w,y\n1,1,u\n2,x,v\n", {"weight": "w"}, "in every row; row 2 has 'x'"),
     "regression on text": (PLAIN, {"task": TaskChoice.regression}, "the target 'y' holds text"),
     "encoding": (PLAIN, {"encoding": "utf-9"}, "unknown encoding 'utf-9'"),
 }
