@@ -235,13 +235,24 @@ class _Reader:
             if key not in data:
                 raise self.fault((), f"a study names its {key}: {key}: [NAME, NAME]")
         axes = {axis: self._axis(axis, data[axis]) for axis in AXES if axis in data}
+        budget = {f"budget.{key}": value for key, value in self._mapping("budget", data).items()}
+        parts: dict[str, Facts] = {
+            "budget": budget,
+            "goal": {"goal": str(data["goal"])} if "goal" in data else {},
+            "folds": {"split.folds": len(axes["folds"])} if "folds" in data else {},
+            "tune": self._tuning(data),
+            **{axis: {AXES[axis]: values} for axis, values in axes.items() if axis != "folds"},
+        }
         every = self._mapping("all", data)
-        every |= {f"budget.{key}": value for key, value in self._mapping("budget", data).items()}
-        if "goal" in data:
-            every["goal"] = str(data["goal"])
-        if "folds" in data:
-            every = {"split": "kfold", "split.folds": len(axes["folds"]), **every}
-        every |= self._tuning(data)
+        for part, said in parts.items():
+            for key in every.keys() & said.keys():
+                raise self.fault(
+                    ("all", key), f"{key} is set by all and by {part}; one of them may"
+                )
+        for part in ("budget", "goal", "tune"):
+            every |= parts[part]
+        if "folds" in data:  # another split of that many folds may be said
+            every = {"split": "kfold", **parts["folds"], **every}
         compare = self._mapping("compare", data)
         for key in compare:
             if key not in COMPARED:
@@ -305,11 +316,12 @@ class _Reader:
             return list(range(first, first + value))
         kinds = (int, float) if axis == "fractions" else (int,)
         numbers = value if isinstance(value, list) else [value]
-        if axis == "folds" or not numbers or not all(type(one) in kinds for one in numbers):
+        none = type(value) is int and axis == "seeds"  # 0, or fewer
+        if axis == "folds" or none or not numbers or any(type(one) not in kinds for one in numbers):
             words = {
                 "folds": "how many there are",
                 "fractions": "a list of shares, [.1, .3, 1]",
-                "seeds": "how many there are, or a list of them",
+                "seeds": "how many there are (1 and more), or a list of them",
             }
             raise self.fault((axis,), f"{axis} must be {words[axis]}; got {value!r}")
         return numbers
