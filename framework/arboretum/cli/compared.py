@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.cli import terminal
+from arboretum.cli.comparison import metrics_of_rows, without_rows
 from arboretum.cli.proven import proven
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.interfaces.comparison import ASKS, Terms
@@ -119,13 +120,10 @@ def measure_of(
         return Measure(name, own.words, own.higher_is_better, own.of)
     if name not in known:
         known |= set(registry.names("measure"))
-        hint = (
-            "; split=none leaves no rows to judge on"
-            if name.startswith(("test_", "valid_"))
-            and not any(n.startswith("test_") for n in known)
-            else ""
+        raise ConfigError(
+            unknown("metric of these runs", name, metrics_of_rows(name, known))
+            + without_rows(name, known)
         )
-        raise ConfigError(unknown("metric of these runs", name, known) + hint)
     try:
         higher = direction(name) == HIGHER
     except ConfigError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -40,6 +40,8 @@ STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error"
 classes.
 """
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
+JUDGING = ("valid_", "test_")
+"""How metrics begin of rows that no tree has learned from."""
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"  # how the metrics begin that tell what a tuner or a pruner kept
@@ -484,7 +486,23 @@ def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
         return goal
     if goal == DEFAULT:
         return next((name for name in STAND_INS if name in metrics), "")
-    hint = (
-        " (split=none leaves no rows to judge on)" if goal.startswith(("valid_", "test_")) else ""
+    raise ConfigError(
+        f"goal: this run has no {goal}{without_rows(goal, metrics)}; "
+        + unknown("metric", goal, metrics_of_rows(goal, metrics))
     )
-    raise ConfigError(f"goal: this run has no {goal}{hint}; " + unknown("metric", goal, metrics))
+
+
+def metrics_of_rows(name: str, metrics: Collection[str]) -> list[str]:
+    """The metrics of the rows that the one of this name is of, or all where none are."""
+    part = name.partition("_")[0] + "_"
+    return [one for one in metrics if part in JUDGING and one.startswith(part)] or list(metrics)
+
+
+def without_rows(name: str, metrics: Collection[str]) -> str:
+    """Why there is no metric of this name, in brackets, where it is of rows that there are none
+    of; "" elsewhere.
+    """
+    part = name.partition("_")[0] + "_"
+    if part not in JUDGING or any(one.startswith(part) for one in metrics):
+        return ""
+    return f" (the split leaves no {part[:-1]} rows to judge on)"

@@ -21,6 +21,7 @@ from arboretum.api import (
     Task,
     param,
 )
+from arboretum.cli.comparison import goal_of
 from arboretum.config.bridge import Start, hold_nodes, start_from
 from arboretum.config.compose import Loader, compose_and_resolve, search_path
 from arboretum.config.entry import load, run
@@ -291,6 +292,14 @@ def test_a_goal_that_is_no_metric_is_refused_before_any_work():
         ConfigError, match="goal: unknown metric 'valid_eror'; did you mean 'valid_error'"
     ):
         run(["dataset=iris", "goal=valid_eror"])
+
+
+def test_a_goal_that_a_run_has_not_is_told_with_the_reason():
+    classes = {"test_error": 0.1, "valid_error": 0.2, "depth": 2.0}
+    with pytest.raises(ConfigError, match="this run has no valid_r2; .* known: valid_error$"):
+        goal_of("valid_r2", classes)
+    with pytest.raises(ConfigError, match="the split leaves no valid rows to judge on"):
+        goal_of("valid_r2", {"train_error": 0.1})
 
 
 def test_a_bug_in_a_plugin_is_one_of_ours_that_names_it_and_keeps_the_cause(tmp_path):
