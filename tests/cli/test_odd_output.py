@@ -120,6 +120,11 @@ def test_predictions_are_the_classes_as_they_are_unless_a_spreadsheet_reads_them
     )
     assert call("run", *words).status == 0
     assert call("predict", "r", "d.csv").out.split()[1:] == ["=cmd"] * 20 + ["-b"] * 20
+    (here / "link.csv").symlink_to(here / "d.csv")
+    for name in ("./d.csv", "link.csv"):
+        said = call("predict", "r", "d.csv", "--output", name).error
+        assert f"--output {name} is the FILE that is read, which would be lost" in said
+    assert (here / "d.csv").read_text().count("\n") == 41
     assert (
         call("predict", "r", "d.csv", "--for-spreadsheet").out.split()[1:]
         == ["'=cmd"] * 20 + ["'-b"] * 20

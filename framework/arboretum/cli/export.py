@@ -142,6 +142,11 @@ def predict_main(argv: list[str]) -> int:
     )
     arguments = parser.parse_intermixed_args(argv)
     own, others = _split_overrides(arguments.overrides, "dataset.")
+    if arguments.output is not None and same_file(arguments.output, arguments.file):
+        raise ConfigError(
+            f"--output {arguments.output} is the FILE that is read, which would be lost; choose "
+            "another FILE"
+        )
     record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     table = read_table(arguments.file, record, tree, own, registry)
     read = {name for rule in tree.rules for name in rule.columns}
@@ -161,6 +166,12 @@ def predict_main(argv: list[str]) -> int:
         terminal.as_data()
         sys.stdout.write(visible(text) if terminal.is_terminal() else text)
     return 0
+
+
+def same_file(one: str, other: str) -> bool:
+    """Return whether two names are of one file that is there, behind links as well."""
+    paths = [Path(name).expanduser() for name in (one, other)]
+    return all(path.is_file() for path in paths) and paths[0].samefile(paths[1])
 
 
 def _split_overrides(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:

@@ -76,7 +76,9 @@ def checksum(text: str) -> str:
 @contextmanager
 def _writing_into(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[None]:
     """Make the folder, and take temporary files away at the end; raises StoreError naming
-    folder, reason and way out.   option : of the command, that chooses another folder.
+    folder, reason and way out.
+
+    option : of the command, that chooses another folder, or "another FILE" where none does.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,9 +86,10 @@ def _writing_into(folder: Path, temporary: Iterable[Path], option: str) -> Itera
     except OSError as error:
         what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
         room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        way_out = option if option.startswith("another ") else f"another with {option}"
         raise StoreError(
             f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); {room}choose "
-            f"another with {option}"
+            f"{way_out}"
         ) from error
     finally:
         for path in temporary:
