@@ -68,6 +68,7 @@ def test_order_columns_and_forms(runs, call):
     rows = list(csv.reader(io.StringIO(out)))
     assert len(rows) == 3 and rows[0] == ["run", "seed"]
     assert "7 runs, 2 shown" in call("list", "--most", "2").out.splitlines()[-1]
+    assert "must be a whole number ≥ 0; got -1" in call("list", "--most", "-1").error
 
 
 def test_mistakes_have_their_way_out(runs, call):

@@ -264,6 +264,7 @@ def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chos
         f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99", "--plugin", "toy.py").error
     )
     assert "NODE must be a whole number; got 'root'" in call("why", "r", "root").error
+    assert "must be a whole number ≥ 0; got -3" in call("why", "r", "0", "--top", "-3").error
 
 
 def test_why_refuses_data_that_have_changed(call, run, here):
@@ -460,6 +461,8 @@ def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, her
     assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
     tree = read_run(here / "quick").tree
     assert call("export", "quick", "--to", "json", "--out", "tree.out").status == 0
+    said = call("export", "quick", "--to", "json", "--out", "quick").error
+    assert "'quick' is a folder, and this is one file; name a FILE in it" in said
     assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_json()
     assert call("export", "quick", "--to", "sql").out.rstrip("\n") == tree.to_sql().rstrip("\n")
     assert (

@@ -7,7 +7,7 @@ from pathlib import Path
 from arboretum.cli import terminal
 from arboretum.cli.progress import say_waiting
 from arboretum.cli.show import OVERRIDES_HELP, tracker_from
-from arboretum.cli.terminal import Parser
+from arboretum.cli.terminal import Parser, at_least
 from arboretum.errors import ConfigError, unknown
 from arboretum.model.plain import Facts, Plain
 from arboretum.plugin.discovery import load_registry
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sort", metavar="KEY", help="order by this key, the smallest first")
     parser.add_argument("--reverse", action="store_true", help="the largest first")
     parser.add_argument("--columns", metavar="KEY,…", help="which to show")
-    parser.add_argument("--most", type=int, metavar="N", help="no more rows than these")
+    parser.add_argument("--most", type=at_least(0), metavar="N", help="no more rows than these")
     parser.add_argument("--format", default=FORMATS[0], choices=FORMATS, help="of what is printed")
     parser.add_argument("--store", action="store_true", help="ask the tracker, not folders")
     parser.add_argument("--experiment", metavar="NAME", help="of the tracker; implies --store")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.progress import say_waiting
-from arboretum.cli.terminal import Parser, warn
+from arboretum.cli.terminal import Parser, at_least, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError, sure
 from arboretum.interfaces.tracker import Tracker
@@ -162,15 +162,20 @@ def write_out(file: str, content: str | bytes) -> None:
             ) from error
         return
     path = path.resolve()
+    if path.is_dir():
+        raise StoreError(f"{file!r} is a folder, and this is one file; name a FILE in it")
     write_files(path.parent, {path.name: content}, "another FILE")
 
 
 def main(argv: list[str]) -> int:
     """Print the record."""
     parser = run_parser("show", DESCRIPTION)
-    parser.add_argument("--max-depth", type=int, metavar="N", help="fold what lies deeper")
+    parser.add_argument("--max-depth", type=at_least(0), metavar="N", help="fold what lies deeper")
     parser.add_argument(
-        "--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree"
+        "--max-leaves",
+        type=at_least(1),
+        metavar="N",
+        help="fold the smallest parts of a larger tree",
     )
     parser.add_argument(
         "--numbers",
@@ -402,7 +407,7 @@ def why_main(argv: list[str]) -> int:
     parser = run_parser("why", WHY, more={"node": "number of a node"})
     parser.add_argument(
         "--top",
-        type=int,
+        type=at_least(0),
         default=10,
         metavar="N",
         help="how many candidates to list (0: all; default 10)",

@@ -19,7 +19,7 @@ from arboretum.cli import terminal
 from arboretum.cli.compared import page_of_sweep
 from arboretum.cli.comparison import DEFAULT, Comparison, Setting
 from arboretum.cli.show import OVERRIDES_HELP, PLUGIN_HELP, tracker_from
-from arboretum.cli.terminal import Parser
+from arboretum.cli.terminal import Parser, at_least
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.guard import found_again
 from arboretum.errors import ArboretumError, CapabilityError, StoreError, TrackerError
@@ -301,7 +301,7 @@ def ui_main(argv: list[str]) -> int:
         default="127.0.0.1",
         help="address to listen on (default 127.0.0.1: this machine only)",
     )
-    parser.add_argument("--port", type=int, default=5000, help="port (default 5000)")
+    parser.add_argument("--port", type=at_least(0), default=5000, help="port (default 5000)")
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     tracker = tracker_from(arguments.overrides, load_registry())
