@@ -117,7 +117,10 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert [path.name for path in (here / "mine").iterdir()] == ["thesis.txt"]
     assert "impurity 'gini' is installed already" in call("new", "gini", "--kind", "impurity").error
     assert "begin with a letter; got '2fast'" in call("new", "2fast").error
-    assert "got 'class'" in call("new", "class").error
+    for name in ("class", "Class", "true", "none"):
+        said = call("new", name).error
+        assert "it must be no keyword of Python and none of none, null," in said
+        assert f"got {name!r}" in said
     assert "a Python package 'json' is installed already" in call("new", "json").error
     assert (
         "there is none for the kind 'tracker' yet; begin with its contract"

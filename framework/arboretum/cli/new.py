@@ -64,6 +64,9 @@ FURTHER = {
 }
 """Kind → its other templates, and the command that uses what they write."""
 
+VALUES = ("none", "null", "true", "false", "nan", "inf")
+"""Words that are no name of an option: a command line reads something else in them."""
+
 
 def main(argv: list[str]) -> int:
     """Write the folder and say what to do next."""
@@ -191,16 +194,16 @@ def checked_name(name: str, kind: str) -> str:
     """The option for a name; raises ConfigError when it cannot be one, or an installed plugin
     has it.
     """
-    option = name.replace("-", "_")
-    if (
-        not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", option)
-        or keyword.iskeyword(option)
-        or option == "none"
-    ):
+    option = name.replace("-", "_").lower()
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
         raise ConfigError(
             f"NAME must be letters, digits, '-' and '_', and begin with a letter; got {name!r}"
         )
-    option = option.lower()
+    if keyword.iskeyword(option) or option in VALUES:
+        raise ConfigError(
+            "NAME is imported, and stands behind KEY=, in small letters: it must be no keyword of "
+            f"Python and none of {', '.join(VALUES)}; got {name!r}"
+        )
     if option == "arboretum" or option.startswith("arboretum_"):
         raise ConfigError(
             f"NAME must not begin with 'arboretum': that is the framework's own name; got {name!r}"
