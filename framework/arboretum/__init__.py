@@ -24,10 +24,10 @@ _PUBLIC = {
     **dict.fromkeys(("Record", "Solution"), "arboretum.model.record"),
     **dict.fromkeys(("TreeClassifier", "TreeRegressor"), "arboretum.sklearn"),
     **dict.fromkeys(("load", "run"), "arboretum.config.entry"),
+    "exported": "arboretum.plugin.assemble",
 }
 
 _FORMS = {
-    "exported": "arboretum.plugin.assemble",
     "front_files": "arboretum.report.front",
     "rest_of_rows": "arboretum.kernels.walking",
     "tree_text": "arboretum.report.text",
