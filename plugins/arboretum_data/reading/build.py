@@ -263,7 +263,15 @@ def build_target(cells: Cells, schema: Schema) -> Target:
     if target_task(cells, schema) is Task.regression:
         values = cells.exact_numbers()
         if values is None:
-            raise DataError(f"dataset.task=regression, but the target {cells.name!r} holds text")
+            said = (
+                f"kinds={{{cells.name}: continuous}}"
+                if schema.task is TaskChoice.auto
+                else "task=regression"
+            )
+            raise DataError(
+                f"dataset.{said}, but the target {cells.name!r} holds text; leave it out, or name "
+                "a target of numbers"
+            )
         return Target(cells.name, Task.regression, values=values)
     text, order = _in_order(cells, schema)
     return Target(cells.name, Task.classification, codes=recode(text, order), classes=tuple(order))

@@ -343,7 +343,16 @@ REFUSED = {
     ),
     "weight absent": ("a,w,y\n1,1,u\n2,,v\n", {"weight": "w"}, "in every row; row 2 has nan"),
     "weight text": ("a,w,y\n1,1,u\n2,x,v\n", {"weight": "w"}, "in every row; row 2 has 'x'"),
-    "regression on text": (PLAIN, {"task": TaskChoice.regression}, "the target 'y' holds text"),
+    "regression on text": (
+        PLAIN,
+        {"task": TaskChoice.regression},
+        "dataset.task=regression, but the target 'y' holds text; leave it out",
+    ),
+    "continuous text": (
+        PLAIN,
+        {"kinds": {"y": "continuous"}},
+        "dataset.kinds={y: continuous}, but the target 'y' holds text; leave it out",
+    ),
     "encoding": (PLAIN, {"encoding": "utf-9"}, "unknown encoding 'utf-9'"),
 }
 
