@@ -5,6 +5,7 @@ wrote it.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
@@ -140,7 +141,14 @@ def problem_of(
         )
     said = ["tracker=none", *overrides]
     _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
-    table = engine.prepare(engine.Request(resolved.parts, proof.header["seed"]), progress).table
+    request = engine.Request(resolved.parts, proof.header["seed"])
+    try:
+        table = engine.prepare(request, progress).table
+    except DataError as error:
+        file = getattr(resolved.parts.dataset, "path", None)
+        if not isinstance(file, str) or Path(file).expanduser().exists():
+            raise
+        raise DataError(f"{error}; say where it is now, dataset.path=FILE") from error
     problem = engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem
     restated = getattr(problem.parts.solver, "restated", None)
     return problem if restated is None else restated(problem)
