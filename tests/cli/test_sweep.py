@@ -10,6 +10,7 @@ import time
 import pytest
 from cli.tracker_lines import lines_of
 
+from arboretum.config.compose import Loader
 from arboretum.runs.folder import read_run, run_folders
 
 
@@ -215,6 +216,26 @@ def test_a_signal_keeps_the_finished_runs_closes_the_parent_and_sets_the_status(
     assert any(text in last for text in told), last
     assert all(read_run(folder).verified for folder in kept)
     assert lines_of(here)[-1]["call"] == "close_sweep" and lines_of(here)[-1]["status"] == "KILLED"
+
+
+def test_a_signal_while_configurations_are_checked_counts_no_runs(call, toy, here, monkeypatch):
+    def interrupted(self, *told, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Loader, "load_sweep_config", interrupted)
+    result = call(
+        "run",
+        "--plugin",
+        "toy.py",
+        "dataset=toy",
+        "tracker=none",
+        "-m",
+        "seed=1,2",
+        "hydra.sweep.dir=s",
+    )
+    said = "arboretum: interrupted while configurations were checked; no run had begun"
+    assert (result.status, result.err.splitlines()[-1]) == (130, said)
+    assert not (here / "s").exists()
 
 
 TWO_NAMES = (

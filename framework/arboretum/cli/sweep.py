@@ -157,13 +157,20 @@ def _work(
         post.follow()
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
-    if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
-        if not runs_of(folder) and post.before is None:
-            for name in (MULTIRUN, SWEEP):
-                remove(folder / name)
-            if fresh:
-                remove_empty(folder)
+    refused = not done and (isinstance(broken, ArboretumError) or (broken and not records))
+    unbegun = ended is not None and not post.begun
+    if (refused or unbegun) and not runs_of(folder) and post.before is None:
+        for name in (MULTIRUN, SWEEP):
+            remove(folder / name)
+        if fresh:
+            remove_empty(folder)
+    if broken is not None and refused:
         raise broken
+    if ended is not None and unbegun:  # how many runs there are is not known, either
+        terminal.report(
+            f"arboretum: {word_of(ended)} while configurations were checked; no run had begun"
+        )
+        return status_of(ended)
     if records:
         terminal.say(
             "\n".join(
