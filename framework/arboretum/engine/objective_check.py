@@ -30,6 +30,10 @@ from arboretum.model.tree import Tree
 OBJECTS, TESTS, UNIONS = 12, 24, 256
 """Of a run that are looked at: more cost time, and a shape shows on few."""
 CLOSE = 1e-9  # relative: a value is a sum of a few dozen products
+MOVED = OBJECTS * float(np.finfo(np.float64).eps)
+"""Of the sizes that are added: a sum of so many, a union's addition, and as many roundings again of
+what an objective makes of it.
+"""
 Asked = tuple[TestRule, np.ndarray]
 """A test, and the outcome of each object."""
 
@@ -104,7 +108,8 @@ def _sums_fault(few: Few) -> str:
     except ArboretumError:  # the solver says so of all objects, by their rows
         return ""
     chosen = np.random.default_rng(0).integers(0, 3, (UNIONS, len(moments)))
-    parts = [(chosen == k).astype(np.float64) @ moments for k in (0, 1)]
+    within = [(chosen == k).astype(np.float64) for k in (0, 1)]
+    parts, sizes = ([one @ added for one in within] for added in (moments, np.abs(moments)))
     with blaming(f"objective {objective.name}"), np.errstate(divide="ignore", invalid="ignore"):
         said = real_numbers(
             objective.predicts(read_only(parts[0])), f"objective {objective.name}: predicts"
@@ -129,7 +134,13 @@ def _sums_fault(few: Few) -> str:
             "number for every sum of objects, also of one alone"
         )
     off = CLOSE * (np.abs(one) + np.abs(other) + np.abs(union))
-    amiss = both_hold & (union < one + other - np.where(np.isfinite(off), off, 0.0))
+    off = np.where(np.isfinite(off), off, 0.0)
+    amiss = both_hold & (union < one + other - off)
+    if amiss.any():
+        with blaming(f"objective {objective.name}"):
+            for sums, size in zip((*parts, sum(parts)), (*sizes, sum(sizes)), strict=True):
+                off += _rounding_of_leaves(objective, sums, size)
+        amiss = both_hold & (union < one + other - off)
     if not amiss.any():
         return ""
     at = int(amiss.argmax())
@@ -138,6 +149,24 @@ def _sums_fault(few: Few) -> str:
         f"{one[at]:g} and {other[at]:g}, and a leaf of both {union[at]:g}, which is less; state "
         "superadditive = False (the search has no bound then), or mend leaf"
     )
+
+
+def _rounding_of_leaves(objective: Any, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return float64[leaves]: by how much costs may be off that are a difference of larger numbers,
+    as sums show it that are moved by what rounding makes of them.
+
+    sums, sizes : float64[leaves, k], of moments, and of their sizes.
+    """
+    costs, found = leaf_costs(objective, sums), np.zeros(len(sums))
+    for k in range(sums.shape[1]):
+        each = []
+        for sign in (-1, 1):
+            moved = sums.copy()
+            moved[:, k] += sign * MOVED * sizes[:, k]
+            with np.errstate(invalid="ignore"):
+                each.append(np.abs(leaf_costs(objective, moved) - costs))
+        found += np.where(np.isfinite(each), each, 0.0).max(axis=0)
+    return found
 
 
 def _label_fault(objective: Objective, tree: Tree, problem: Problem) -> str:

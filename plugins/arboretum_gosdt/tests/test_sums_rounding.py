@@ -7,10 +7,13 @@ from fractions import Fraction
 
 import attrs
 import numpy as np
+import pytest
 from tiny_sums import Spread, Squares, added, numbers
 
 from arboretum.api import Context, Status
+from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.testing.effort import tries
+from arboretum_gosdt.sums.objectives import PoissonDeviance, SquaredError
 from arboretum_gosdt.sums.search import SumsSearch, exact_sums
 from arboretum_gosdt.sums.solver import LeafSums
 
@@ -99,3 +102,20 @@ def test_a_run_is_not_optimal_where_rounding_leaves_more_than_no_gap():
     assert "proven up to" in solution.notes[0]
     near = LeafSums().solve(numbers(0, Squares(lam=0.01), max_depth=3), Context())
     assert near.status is Status.optimal
+
+
+@pytest.mark.parametrize(
+    ("objective", "targets"),
+    [
+        (SquaredError(), [1.0, -1.1, -608.175, 1.0, -2.7595395941955445]),
+        (PoissonDeviance(), [3.3, 7.7, 0.1, 3.3, 512.7]),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_a_promise_of_unions_is_not_broken_by_what_rounding_leaves_of_nothing(objective, targets):
+    """Leaves of one target cost 0, a difference of sums as large as targets are."""
+    problem = numbers(0, objective)
+    objects = problem.objects.take(np.arange(5))
+    weight = np.array([1.0, 2.0, 1.0, 2.0, 0.1])
+    objects = attrs.evolve(objects, y=np.array(targets), weight=weight)
+    assert broken_objective(Few.of(attrs.evolve(problem, objects=objects))) == ""
