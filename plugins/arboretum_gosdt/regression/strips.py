@@ -242,7 +242,7 @@ class StripSearch:
 
     def shown(self) -> float:
         """What they show of all trees, whatever their leaves."""
-        if self.depth < 2 or not self._columns:
+        if not self._columns:
             return self.lower
         leaf = float(deviation(*self.whole[:3])) + self.price
         return self._least(leaf, limited=False) - self.rounding

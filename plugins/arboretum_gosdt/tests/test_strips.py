@@ -174,6 +174,24 @@ def test_proofs_of_each_depth_are_accepted(tmp_path, encoder, depth):
         assert check(read(tmp_path / f"{seed}"), problem).lower_bound == pytest.approx(found.value)
 
 
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_proof_under_limits_of_leaves_claims_what_it_shows(tmp_path, depth):
+    """It knows none, and the run says so where the bound is less."""
+    told = 0
+    for seed in range(6):
+        limits = Limits(max_depth=depth, min_leaf=seed % 3 + 2, max_leaves=2 if seed % 2 else None)
+        problem = numbers(seed, SquaredError(lam=0.01), limits, raw=True)
+        solver = Regression(proof=str(tmp_path / f"{seed}"))
+        problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
+        found = solver.solve(problem, Context())
+        shown = check(read(tmp_path / f"{seed}"), problem).lower_bound
+        less = any("the proof shows" in note for note in found.notes)
+        assert shown <= found.value + 1e-9
+        assert less or shown == pytest.approx(found.lower_bound, abs=1e-9)
+        told += less
+    assert bool(told) == bool(depth)
+
+
 def test_few_bytes_leave_thick_strips_and_a_bound(monkeypatch):
     """More strips than memory has room for are not made: what is proven is less, and said."""
     monkeypatch.setattr(strips, "FIRST", 4)
