@@ -171,6 +171,7 @@ if TYPE_CHECKING:
     from arboretum.proof.extract import Extraction, Memo
     from arboretum.proof.extract_lines import KnownLine, write_lines
     from arboretum.proof.format import read as read_proof
+    from arboretum.proof.sums import ROUNDING as PROOF_ROUNDING
     from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, outline, palette, picture, scene, sheet, table
     from arboretum.rows.coded import Chunk, CodedRows, rows_of_arrays
@@ -202,6 +203,7 @@ _LATE = {
         "arboretum.proof.extract": "Extraction, Memo",
         "arboretum.proof.extract_lines": "KnownLine, write_lines",
         "arboretum.proof.format": "read as read_proof",
+        "arboretum.proof.sums": "ROUNDING as PROOF_ROUNDING",
         "arboretum.proof.writing": "ProofWriter",
         "arboretum.rows.coded": "Chunk, CodedRows, rows_of_arrays",
         "arboretum.rows.mapped": "Folder, open_mapped",
@@ -243,7 +245,7 @@ GROUPS = {
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
         WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs SumsByLeaf
-        moments_of leaf_costs leaf_answers Constraints real_numbers""",
+        moments_of leaf_costs leaf_answers PROOF_ROUNDING Constraints real_numbers""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

@@ -37,6 +37,8 @@ from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, ProofRules
 
 ROUNDING = 1e-10
+"""Of what all objects cost apart and together: so much less than is counted is shown of the root.
+"""
 MOVED = 2.0**-50
 """Of a sum."""
 CELLS = 1 << 14

@@ -118,6 +118,7 @@ class SumsSearch:
     p : of a leaf, ≥ 0.   depth : tests on a path, at most.   least : rows in a leaf.
     group : None, or int64, the object that each row of ``moments`` is of.
     lower, upper : proven bound, cost of the best tree.
+    sizes, slack : what objects cost apart and together, and what rounding may take from the bound.
     shown : None, or what is shown of sets, in the order in which it follows, once it is a list.
     subproblems : sets whose pairs were counted.
     """
@@ -148,7 +149,8 @@ class SumsSearch:
         self._rows = counted.rows
         cost = self._cost_of(counted.sums.sum(axis=0))
         sizes = np.abs(alone[np.isfinite(alone)])  # of objects that may be leaves by themselves
-        self.slack = max(TOLERANCE, n * 2.0**-52) * float(sizes.sum() + abs(cost))
+        self.sizes = float(sizes.sum() + abs(cost))
+        self.slack = max(TOLERANCE, n * 2.0**-52) * self.sizes
         if self._floor:
             whole = self._rounded(counted.sums.sum(axis=0)[:, None])
             self.slack += 2 * (self._own_rounding(apart) + self._own_rounding(whole))

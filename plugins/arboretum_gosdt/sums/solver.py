@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    PROOF_ROUNDING,
     Attempt,
     CapabilityError,
     Context,
@@ -184,8 +185,8 @@ class SumsProblem:
 
 
 def write_proof(path: str, sums: SumsProblem, found: Solution, context: Context) -> Solution:
-    """Write the proof of a search's bound: what it has shown of sets, in that order.  Raises
-    StoreError where the file cannot be written.
+    """Write the proof of a search's bound: what it has shown of sets, in that order; the end claims
+    what its check leaves of it.  Raises StoreError where the file cannot be written.
     """
     search, tests, kept = sums.search, sums.tests, sums.kept.tolist()
     objects, coded = sums.problem.objects, len(sums.problem.objects.features)
@@ -196,10 +197,13 @@ def write_proof(path: str, sums: SumsProblem, found: Solution, context: Context)
         for test in kept
     ]
     value = found.value * sums.unit
-    bound = min(search.lower - search.slack, value)
+    bound = min(search.lower - search.slack - PROOF_ROUNDING * search.sizes, value)
+    shown, notes = f"{bound / sums.unit:g}", found.notes
+    if shown != f"{found.lower_bound:g}":
+        notes = (*notes, f"the proof shows {shown} only: its check allows more for rounding")
     named: Facts = {"tests": names, "unit": Fraction(1), "shape": "sums", "seed": context.seed}
     with ProofWriter(path, sums.problem, **named) as log:
         for one in search.shown or ():
             log.record(one.path, one.bound, depth=one.depth)
         log.close(max(bound, -sys.float_info.max), value, found.tree)
-    return found
+    return attrs.evolve(found, notes=notes)

@@ -55,6 +55,21 @@ def test_a_proof_is_accepted_and_shows_the_value(objective, stopping, tmp_path):
             assert ("superadditive" in accepted.assumed) == objective.superadditive
 
 
+@pytest.mark.parametrize("lam", [0.0, 1e-300, 1e-12, 5e-11, 1e-10, 1e-8])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_value_near_what_rounding_takes_is_claimed_as_it_is_shown(lam, depth, tmp_path):
+    """Each object is a leaf, so that nothing is left but λ."""
+    problem = numbers(0, SquaredError(lam=lam), max_depth=depth)
+    y = problem.objects.outcome(0).astype(float)
+    problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, y=y))
+    problem, proof, found = solved(tmp_path / "proof", problem)
+    shown = check(proof, problem).lower_bound
+    assert found.value == pytest.approx(2 * lam, abs=1e-15)
+    unit = problem.parts.objective.unit(problem.objects)
+    assert shown == pytest.approx(proof.end["bound"] / unit)
+    assert any(f"the proof shows {shown:g} only" in note for note in found.notes)
+
+
 def test_the_checker_lets_nobody_write_over_its_sums(tmp_path):
     class Overwriting(Squares):
         def leaf(self, sums):
