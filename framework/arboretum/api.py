@@ -36,7 +36,7 @@ from arboretum.interfaces.reproduction import Piece, Services
 from arboretum.interfaces.rows import NodeSplit, NodeTables, NodeTotals, Opened
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.interfaces.sums import SumsByLeaf, leaf_answers, leaf_costs, moments_of
+from arboretum.interfaces.sums import SumsByLeaf, leaf_answers, leaf_costs, moments_of, unit_of
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.lab import current as current_lab
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels, RankDiagram
@@ -245,7 +245,7 @@ GROUPS = {
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal rational common_unit whole_numbers
         WHOLE exact_weights whole_costs costs_of_groups is_additive shares_of_costs SumsByLeaf
-        moments_of leaf_costs leaf_answers PROOF_ROUNDING Constraints real_numbers""",
+        moments_of unit_of leaf_costs leaf_answers PROOF_ROUNDING Constraints real_numbers""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

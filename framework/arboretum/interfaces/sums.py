@@ -50,6 +50,20 @@ def moments_of(problem: Problem) -> np.ndarray:
     return found
 
 
+def unit_of(objective: SumsByLeaf, objects: Encoded) -> float:
+    """Return what ``unit`` of an objective says of objects.  Raises ContractError unless it is one
+    finite number above 0.
+    """
+    found = real_numbers(objective.unit(objects), f"objective {objective.name}: unit")
+    if found.ndim or not 0 < found < np.inf:
+        got = f"an array of the shape {found.shape}" if found.ndim else f"{found:g}"
+        raise ContractError(
+            f"objective {objective.name}: unit must return one finite number above 0, by which "
+            f"costs are divided; got {got}"
+        )
+    return float(found)
+
+
 def leaf_costs(objective: SumsByLeaf, sums: np.ndarray) -> np.ndarray:
     """Return float64[…]: what ``leaf`` says of sums, float64[…, k], which it cannot change."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -30,7 +30,7 @@ import numpy as np
 
 from arboretum.errors import VerificationError, sure
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.sums import leaf_costs
+from arboretum.interfaces.sums import leaf_costs, unit_of
 from arboretum.model.real_numbers import real_numbers
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
@@ -78,7 +78,7 @@ class Sums(ProofRules):
         self.own = np.column_stack([whole, left, objects.count])
         self.moments = np.zeros((len(self.has), self.own.shape[1]))
         np.add.at(self.moments, columns.group, self.own)
-        self.unit = float(said.unit(objects))
+        self.unit = unit_of(said, objects)
         self.p = float(getattr(objective, "lam", 0.0)) * self.unit
         self.least = max(1, problem.parts.limits().min_leaf)
         alone = self.costs(self.moments)

@@ -20,7 +20,7 @@ import numpy as np
 
 from arboretum.interfaces.component import param
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.sums import SumsByLeaf, leaf_costs, moments_of
+from arboretum.interfaces.sums import SumsByLeaf, leaf_costs, moments_of, unit_of
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 
@@ -87,8 +87,9 @@ class SumsObjective:
         """Return the objective of a tree by where the objects come to rest."""
         objects, moments = problem.objects, moments_of(problem)
         at = tree.apply(objects.table)[objects.row_of_object]
-        cost = math.fsum(leaf_costs(cast(SumsByLeaf, self), rounded_sums(moments, at)))
-        return cost / self.unit(objects) + self.lam * int(tree.is_end.sum())
+        said = cast(SumsByLeaf, self)
+        cost = math.fsum(leaf_costs(said, rounded_sums(moments, at)))
+        return cost / unit_of(said, objects) + self.lam * int(tree.is_end.sum())
 
 
 def rounded_sums(moments: np.ndarray, at: np.ndarray) -> np.ndarray:

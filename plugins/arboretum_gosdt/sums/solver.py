@@ -32,6 +32,7 @@ from arboretum.api import (
     moments_of,
     param,
     sure,
+    unit_of,
     within_bytes,
 )
 from arboretum_gosdt.problem.prepared import (
@@ -120,7 +121,7 @@ class SumsProblem:
         self.tests = all_tests(problem, Task.regression, context)
         planes, self.kept = pack_distinct_tests(self.tests, context)
         group, first = group_equal_rows(planes)
-        self.unit = float(said.unit(objects))
+        self.unit = unit_of(said, objects)
         context = within_bytes(context)
         context.room(
             9 * len(first) * len(self.kept),

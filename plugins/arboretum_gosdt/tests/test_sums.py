@@ -392,6 +392,15 @@ def always(number):
         ({"leaf": always(np.inf)}, DataError, "found to cost is inf; let leaf return a number"),
         ({"leaf": always(-np.inf)}, DataError, "found to cost is -inf; let leaf return a number"),
         ({"predicts": always(np.nan)}, ContractError, "predicts must return a finite number"),
+        (
+            {"unit": lambda self, objects: 0.0},
+            ContractError,
+            "unit must return .* above 0.*; got 0",
+        ),
+        ({"unit": lambda self, objects: -1.0}, ContractError, "unit must return .*; got -1"),
+        ({"unit": lambda self, objects: np.nan}, ContractError, "unit must return .*; got nan"),
+        ({"unit": lambda self, objects: np.ones(1)}, ContractError, r"the shape \(1,\)"),
+        ({"unit": lambda self, objects: "1"}, ContractError, "unit must return real numbers"),
         ({"leaf": write_over}, ValueError, "read-only"),
     ],
 )
