@@ -16,7 +16,7 @@ from arboretum.api import (
     Table,
     param,
 )
-from arboretum_policy.scores import Estimate, Model, Scoring, scores_of
+from arboretum_policy.scores import Estimate, Model, Scoring, over_propensities, scores_of
 
 
 @attrs.frozen
@@ -63,8 +63,8 @@ class PolicyValue(AdditiveObjective):
                 "which rows in parts do not fit; name dataset.propensity, or use rows=memory"
             )
         likely = table.role(PROPENSITY)
-        worth = {OUTCOME: table.role(OUTCOME) / likely, PROPENSITY: np.ones(len(likely))}
-        return {**table.roles, **worth}
+        worth = over_propensities(table.role(OUTCOME), likely, table)
+        return {**table.roles, OUTCOME: worth, PROPENSITY: np.ones(len(likely))}
 
     def costs(self, problem: Problem) -> np.ndarray:
         """Return float64[objects, actions]: less what an action is worth to an object."""

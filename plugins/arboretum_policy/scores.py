@@ -77,8 +77,28 @@ def scores_of(table: Table, how: Scoring) -> np.ndarray:
             if PROPENSITY in table.roles
             else _propensities(features, taken, fold, len(actions), how)
         )
-        found[rows, taken] += (outcome - found[rows, taken]) / likely
+        found[rows, taken] += over_propensities(outcome - found[rows, taken], likely, table)
     found.flags.writeable = False
+    return found
+
+
+def over_propensities(worth: np.ndarray, likely: np.ndarray, table: Table) -> np.ndarray:
+    """Return float64[n_rows], numbers over propensities.  Raises DataError, naming the row, where
+    that is more than a float holds.
+    """
+    with np.errstate(over="ignore"):
+        found: np.ndarray = worth / likely
+    if (amiss := ~np.isfinite(found) & np.isfinite(worth)).any():
+        row = int(amiss.argmax())
+        way = (
+            "mend dataset.propensity, or leave the row out"
+            if PROPENSITY in table.roles
+            else "raise objective.least"
+        )
+        raise DataError(
+            f"{table.name}: {worth[row]:g} over the propensity of row {row + 1}, {likely[row]:g}, "
+            f"is more than a float holds; {way}"
+        )
     return found
 
 

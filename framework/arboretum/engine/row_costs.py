@@ -125,9 +125,13 @@ def mean_costs(tree: Tree, problem: Problem, rows: Table) -> dict[str, float]:
     except DataError:
         return {}
     own = costs[np.arange(objects.n_objects), tree.predict(rows)]
+    # by a power of two, exactly: squares of large costs are more than a float holds
+    size = 2.0 ** (int(np.frexp(np.abs(own).max(initial=0.0))[1]) - 1)
+    own = own / size
     share = objects.weight / objects.weight.sum()
     mean = float(share @ own)
-    return {"mean_cost": mean, "mean_cost_error": float(np.sqrt(share**2 @ (own - mean) ** 2))}
+    error = float(np.sqrt(share**2 @ (own - mean) ** 2))
+    return {"mean_cost": mean * size, "mean_cost_error": error * size}
 
 
 def measures_on(tree: Tree, problem: Problem, rows: Table, train: Table) -> dict[str, float]:

@@ -27,6 +27,8 @@ they bound stays true.
 """
 PIECES, FINEST = 4, 30
 """Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
+AXIS = np.linspace(0, 1, FINEST + 1) ** 1.5
+"""Ends of the finest pieces, as shares of θ."""
 MOST_COSTS, MOST_AGAIN = 12, 3
 """Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
 PROVABLE = 1 << 50
@@ -150,6 +152,7 @@ class RankedLoss:
         """
         theta, unit = self.objective.false_positive_limit()
         lam, (middle, length) = self.objective.lam, self._positions_and_lengths()
+        share = np.diff(AXIS)  # θ may be so small that nothing may be divided by it
         held = min(lam, 1.0)  # to the best slopes
         rise, run = (
             np.concatenate([tree[:, k] / one for tree in self._trees])
@@ -164,14 +167,14 @@ class RankedLoss:
             above = np.add.reduceat(np.maximum(height, 0), starts) + slopes * middle
             bounds = 1 - above @ length / unit + lam * leaves
             i, away = int(bounds.argmin()), at - np.log(self._slopes)
-            if (value := bounds[i] - held * (away**2 @ length) / theta) > most:
+            if (value := bounds[i] - held * (away**2 @ share)) > most:
                 found, most = at.copy(), value
             mine = slice(starts[i], starts[i] + leaves[i])
-            fall = (
-                (run[mine, None] * (height[mine] > 0)).sum(axis=0) - middle
-            ) * slopes / unit - 2 * held * away / theta
+            fall = ((run[mine, None] * (height[mine] > 0)).sum(axis=0) - middle) * slopes * (
+                theta / unit
+            ) - 2 * held * away
             at = np.clip(
-                at + fall / (math.sqrt((fall**2 @ length) / theta * (k + 1)) + 1e-12) / 2,
+                at + fall / (math.sqrt((fall**2 @ share) * (k + 1)) + 1e-12) / 2,
                 -STEEPEST,
                 STEEPEST,
             )
@@ -182,7 +185,7 @@ class RankedLoss:
         """Return float64[pieces] each, middles and lengths of the finest pieces of the axis of
         false positive rates, shorter where curves bend most.
         """
-        ends = self.objective.false_positive_limit()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
+        ends = self.objective.false_positive_limit()[0] * AXIS
         return (ends[1:] + ends[:-1]) / 2, np.diff(ends)
 
     def _round_pieces(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -32,9 +32,12 @@ class FScore(ConfusionObjective):
 
         fp, fn, positives, negatives : as of :meth:`ConfusionObjective.loss`.
         """
-        square = self.beta**2
+        # in the unit of the dearer error: β² may be more than a float holds
+        alarm, miss = (1.0, self.beta**2) if self.beta <= 1 else ((1 / self.beta) ** 2, 1.0)
         # so that fn = positives gives 1, however small β is
-        return (fp + square * fn) / ((positives - fn) + (fp + square * positives))
+        loss = alarm * fp + miss * fn
+        most = np.asarray(alarm * (positives - fn) + (alarm * fp + miss * positives))
+        return np.divide(loss, most, out=np.ones(most.shape), where=most > 0)
 
 
 @attrs.frozen

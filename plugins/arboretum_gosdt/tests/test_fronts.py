@@ -393,13 +393,24 @@ def height(curve, x):
     return up
 
 
-@pytest.mark.parametrize("beta", [1e-6, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("beta", [1e-200, 1e-6, 1e-3, 1.0, 1e3, 1e200])
 def test_f_is_monotone_in_floats_whatever_beta_is(beta):
     fp = np.array([0.0, 0.01, 0.05, 0.1, 1.2, 1.6])[:, None]
     fn = np.array([0.0, 0.1, 0.8, 1.5, 1.6])
     loss = FScore(beta=beta).loss(fp, fn, 1.6, 1.6)
     assert (np.diff(loss, axis=0) >= -1e-15).all() and (np.diff(loss, axis=1) >= -1e-15).all()
     assert (loss[:, -1] == 1).all()
+
+
+@pytest.mark.parametrize("theta", [1e-320, 1e-300])
+@pytest.mark.parametrize("normalised", [False, True])
+def test_a_rate_near_0_is_searched_without_a_word_of_numpy(theta, normalised):
+    objective = PartialAuc(lam=0.02, theta=theta, normalised=normalised)
+    problem = limited(tiny_problem(1), objective=objective)
+    both = np.arange(problem.objects.n_objects) % 2
+    problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, label=both))
+    found = NonDominated().solve(problem, Context())
+    assert found.lower_bound <= found.value
 
 
 def test_one_class_is_refused():

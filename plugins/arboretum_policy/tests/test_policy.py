@@ -181,6 +181,21 @@ def test_greedy_growth_takes_the_test_that_gains_most():
         assert tree.rule(0).columns == (f"x{int(np.argmax(gains))}",)
 
 
+@pytest.mark.parametrize("estimate", [Estimate.inverse_propensity, Estimate.doubly_robust])
+def test_a_propensity_that_no_float_can_be_divided_by_is_refused_by_row(estimate):
+    table = small(0)
+    likely = table.roles[PROPENSITY].copy()
+    likely[2] = 1e-320
+    outcome = np.arange(len(likely)) + 1.0
+    table = attrs.evolve(table, roles={OUTCOME: outcome, PROPENSITY: likely})
+    said = r"over the propensity of row 3, 9.99989e-321, .* mend dataset.propensity"
+    with pytest.raises(DataError, match=said):
+        scores_of(table, scoring(estimate))
+    if estimate is Estimate.inverse_propensity:
+        with pytest.raises(DataError, match=said):
+            PolicyValue(estimate=estimate).linear_roles(table)
+
+
 def test_the_best_policy_of_the_trial_is_found_on_many_rows():
     table = Trial(n_rows=3000, noise=0.5).load(0)
     scores = scores_of(table, Scoring(Estimate.doubly_robust, Model.linear, 5, 0.01))

@@ -99,6 +99,9 @@ def test_other_rows_are_measured_by_what_is_said_of_them(rows):
     paid = np.where(model.predict(X[80:]) == "a", costs["a"][80:], costs["b"][80:])
     assert found["mean_cost"] == pytest.approx(paid.mean())
     assert found["mean_cost_error"] == pytest.approx(paid.std() / len(paid) ** 0.5)
+    large = {name: values * 1e300 for name, values in costs.items()}
+    more = model.measures(X[80:], rows["drug"][80:], costs={k: v[80:] for k, v in large.items()})
+    assert more["mean_cost_error"] == pytest.approx(found["mean_cost_error"] * 1e300)
     assert found["error"] == pytest.approx(1 - model.score(X[80:], rows["drug"][80:]))
     weight = np.arange(40) % 2.0
     weighed = model.measures(X[80:], rows["drug"][80:], weight, costs=costs[80:])
