@@ -286,11 +286,17 @@ def roles_read(parts: Parts) -> Iterator[tuple[Component, str]]:
 
 
 def check_table(parts: Parts, table: Table) -> None:
-    """Refuse a component that does not do this kind of target, this many classes, or weights, and
-    class weights that are not for these classes.
+    """Refuse a component that reads what the table does not say of its rows, or does not do this
+    kind of target, this many classes, or weights, and class weights that are not for these classes.
     """
     if parts.class_weight is not None:
         weights_of_classes(parts.class_weight, table.target)
+    for part, role in roles_read(parts):
+        if table.lacking(role):
+            try:
+                table.role(role)
+            except DataError as error:
+                raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
     for part in _that_read_rows(parts):
         if table.task not in (tasks := tasks_of(part)):
             asks = f"the target {table.target.name!r} of {table.name} asks for {table.task.value}"
@@ -312,11 +318,6 @@ def check_table(parts: Parts, table: Table) -> None:
             has = f"{label(part)} does not handle object weights, but "
             has += f"{whose or f'{table.name} has'} them"
             raise CapabilityError(f"{has}; choose another {part.kind}")
-    for part, role in roles_read(parts):
-        try:
-            table.role(role)
-        except DataError as error:
-            raise DataError(f"{label(part)} reads the {role} of each row: {error}") from None
 
 
 def check_validation(parts: Parts, valid: Table | None, n_left: int) -> None:

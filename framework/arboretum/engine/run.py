@@ -437,7 +437,7 @@ def verify_and_record(
         fingerprint=_fingerprint_of(prepared, solution),
         notes=(
             *{**table.notes, **fitted.train.notes}.values(),
-            *one_value(fitted.train),
+            *one_value(fitted.train, parts),
             *merged_rows(objects, parts),
             *objects.notes,
             *solution.notes,

@@ -94,10 +94,12 @@ def check_honest(parts: Parts) -> None:
         )
 
 
-def one_value(rows: Table) -> tuple[str, ...]:
+def one_value(rows: Table, parts: Parts) -> tuple[str, ...]:
     """A note where all rows have one class, or one number: what any tree says is known before it
-    grows.
+    grows, unless the run asks rows for more than that.
     """
+    if _asks_rows_for_more(parts, rows):
+        return ()
     target = rows.target
     values = target.codes if rows.is_classification else target.values
     if (values != values[0]).any():
@@ -111,6 +113,15 @@ def one_value(rows: Table) -> tuple[str, ...]:
         f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, "
         "and a leaf says it",
     )
+
+
+def _asks_rows_for_more(parts: Parts, rows: Table) -> bool:
+    """Whether rows of one class, or number, may differ in what the run minimises: by roles that a
+    component states, by an author's numbers of rows that have roles, or by costs of each row.
+    """
+    stated = any(True for _ in check.roles_read(parts))
+    own = hasattr(parts.objective, "moments") and bool(rows.roles)
+    return stated or own or hasattr(parts.objective, "costs")
 
 
 def merged_rows(objects: Encoded, parts: Parts) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from arboretum.api import (
     spelling,
     unknown,
 )
-from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
+from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number, parse_numbers
 
 WORDING = "column → how a person is asked for its value, as in “How old are you?”"
 mapping_param = partial(param, attrs.Factory(dict), converter=dict)
@@ -263,14 +263,14 @@ def build_target(cells: Cells, schema: Schema) -> Target:
     if target_task(cells, schema) is Task.regression:
         values = cells.exact_numbers()
         if values is None:
-            said = (
-                f"kinds={{{cells.name}: continuous}}"
-                if schema.task is TaskChoice.auto
-                else "task=regression"
-            )
+            why = "dataset.task=regression"
+            if schema.task is TaskChoice.auto:
+                kind = f"dataset.kinds={{{cells.name}: continuous}}"
+                event = f"dataset.event={schema.roles.get(EVENT)} says that the target is a time"
+                why = kind if cells.name in schema.kinds else event
             raise DataError(
-                f"dataset.{said}, but the target {cells.name!r} holds text; leave it out, or name "
-                "a target of numbers"
+                f"{why}, but the target {cells.name!r} holds text{_first_text(cells)}; leave it "
+                "out, or name a target of numbers"
             )
         return Target(cells.name, Task.regression, values=values)
     text, order = _in_order(cells, schema)
@@ -285,13 +285,25 @@ def target_task(cells: Cells, schema: Schema) -> Task:
         return Task.regression if schema.kinds[cells.name] == "continuous" else Task.classification
     values = None if cells.declared else cells.as_numbers()
     if values is None:
-        return Task.classification
+        timed = EVENT in schema.roles and not cells.declared
+        some = timed and any(parse_numbers((one,)) is not None for one in cells.values)
+        return Task.regression if some else Task.classification
     if EVENT in schema.roles:  # a time, however few there are
         return Task.regression
     distinct = np.unique(values[~np.isnan(values)])
     whole = bool(np.all(distinct == np.floor(distinct)))
     n = len(distinct if cells.numbers is not None else cells.as_text().values)
     return Task.classification if whole and n <= FEW else Task.regression
+
+
+def _first_text(cells: Cells) -> str:
+    """Return which row of a column is the first that holds no number; "" where each is one."""
+    try:
+        bad, way = no_number(cells)
+    except StopIteration:  # they are declared to be something else
+        return ""
+    row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
+    return f": row {row} has {bad!r}{way}"
 
 
 def _read_weights(cells: Cells) -> np.ndarray:

@@ -67,6 +67,21 @@ def test_few_whole_times_of_events_are_numbers(tmp_path):
     assert said.load(0).target.classes == ("3", "5")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"event": "seen"}, "dataset.event=seen says that the target is a time, but the target"),
+        ({"kinds": {"months": "continuous"}}, r"dataset.kinds=\{months: continuous\}, but"),
+        ({"task": TaskChoice.regression}, "dataset.task=regression, but"),
+    ],
+)
+def test_a_time_of_text_is_refused_by_row(tmp_path, words, said):
+    path = tmp_path / "times.csv"
+    path.write_text("a,months,seen\n1,1,1\n2,soon,1\n3,2,0\n")
+    with pytest.raises(DataError, match=f"{said}.*'months' holds text: row 2 has 'soon'"):
+        FileDataset(path=str(path), target="months", **words).load(0)
+
+
 def test_the_word_of_the_event_is_said(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,months,end\n1,3,dead\n2,5,lost\n3,8,dead\n4,9,moved\n")

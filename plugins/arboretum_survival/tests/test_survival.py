@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
+import arboretum
 from arboretum.api import (
     EVENT,
     Column,
@@ -220,6 +221,26 @@ def test_a_table_that_does_not_say_events_is_refused():
     table = attrs.evolve(small(0), roles={})
     with pytest.raises(DataError, match=r"dataset.event=COLUMN"):
         LeafSums().solve(problem_of(table, solver=LeafSums()), Context())
+
+
+def run_of(tmp_path, rows, *words):
+    (tmp_path / "t.csv").write_text(rows)
+    path = f"dataset.path={tmp_path / 't.csv'}"
+    said = ("dataset=file", path, "dataset.target=t", "method=survival_tree", "split=none")
+    return arboretum.run([*said, *words])
+
+
+def test_a_run_that_does_not_say_events_is_told_how_whatever_its_times(tmp_path):
+    """So few whole numbers would be classes."""
+    rows = "a,t,e\n1,1,1\n2,2,0\n3,3,1\n4,4,1\n"
+    with pytest.raises(DataError, match="objective survival reads the event .*dataset.event=COL"):
+        run_of(tmp_path, rows)
+
+
+def test_rows_of_one_time_are_told_apart_by_their_events(tmp_path):
+    record = run_of(tmp_path, "a,t,e\n1,5,1\n2,5,0\n", "dataset.event=e")
+    assert record.tree.n_leaves == 2
+    assert not any("nothing to tell apart" in note for note in record.notes)
 
 
 def test_the_hazards_of_the_drawn_rows_are_found():
