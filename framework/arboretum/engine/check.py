@@ -320,7 +320,7 @@ def check_table(parts: Parts, table: Table) -> None:
             raise CapabilityError(f"{has}; choose another {part.kind}")
 
 
-def check_validation(parts: Parts, valid: Table | None, n_left: int) -> None:
+def check_validation(parts: Parts, valid: Table | None, n_left: int = 0) -> None:
     """Refuse a pruner or tuner that judges on validation rows when there are none.
 
     valid : None where no validation row weighs anything.   n_left : those that the split leaves.
