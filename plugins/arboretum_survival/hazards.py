@@ -18,17 +18,18 @@ class Followed:
 
     @staticmethod
     def of(table: Table, *, merged: bool = False) -> Followed:
-        """The rows of a table.  Raises DataError for a time that is not above 0, naming the row.
+        """The rows of a table.  Raises DataError for a time that is not above 0, naming the row
+        (from 1).
 
         merged : rows of it stand for others, whose numbers are not known.
         """
         time = table.target.values
         if (time <= 0).any():
-            row = int(np.argmin(time))
+            at = int(np.argmin(time))
+            one = "one" if merged else f"that of row {at + 1}"
             raise DataError(
-                f"{table.name}: times lie above 0, and {'one' if merged else f'that of row {row}'} "
-                f"is {time[row]:g}; "
-                "leave rows out that were never followed"
+                f"{table.name}: times lie above 0, and {one} is {time[at]:g}; leave rows out "
+                "that were never followed"
             )
         return Followed(time, table.role(EVENT), table.row_weights())
 

@@ -127,8 +127,8 @@ class WeightedErrors(Objective, Protocol):
 def costs_by_object(problem: Problem) -> np.ndarray:
     """Return float64[objects, labels], what ``costs`` of the run's objective says.
 
-    Raises ContractError for another shape, DataError, naming object and label, for a number that is
-    not finite.
+    Raises ContractError for another shape, DataError, naming row (from 1) and label, for a number
+    that is not finite.
     """
     objective, objects = cast(CostsByObject, problem.parts.objective), problem.objects
     found = real_numbers(objective.costs(problem), f"objective {objective.name}: costs")
@@ -143,7 +143,7 @@ def costs_by_object(problem: Problem) -> np.ndarray:
         u, k = map(int, np.argwhere(~np.isfinite(found))[0])
         raise DataError(
             f"objective {objective.name}: costs are finite numbers, and that of row "
-            f"{int(objects.row_of_object[u])} for {objects.table.target.classes[k]!r} is "
+            f"{int(objects.row_of_object[u]) + 1} for {objects.table.target.classes[k]!r} is "
             f"{found[u, k]}"
         )
     return found

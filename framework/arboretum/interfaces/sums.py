@@ -30,8 +30,8 @@ class SumsByLeaf(Objective, Protocol):
 def moments_of(problem: Problem) -> np.ndarray:
     """Return float64[objects, k], what ``moments`` of the run's objective says.
 
-    Raises ContractError for another shape, DataError, naming the row, for a number that is not
-    finite.
+    Raises ContractError for another shape, DataError, naming the row (from 1), for a number that is
+    not finite.
     """
     objective, objects = cast(SumsByLeaf, problem.parts.objective), problem.objects
     found = real_numbers(objective.moments(objects), f"objective {objective.name}: moments")
@@ -45,7 +45,7 @@ def moments_of(problem: Problem) -> np.ndarray:
         target = "" if objects.y is None else f", whose target is {objects.y[u]:g},"
         raise DataError(
             f"objective {objective.name}: moments are finite numbers, and number {k} of row "
-            f"{int(objects.row_of_object[u])}{target} is {found[u, k]}"
+            f"{int(objects.row_of_object[u]) + 1}{target} is {found[u, k]}"
         )
     return found
 

@@ -68,7 +68,7 @@ class PoissonDeviance(SumsObjective):
         """
         y, w = objects.y, objects.weight
         if (y < 0).any():
-            row = int(objects.row_of_object[int(y.argmin())])
+            row = int(objects.row_of_object[int(y.argmin())]) + 1
             raise DataError(
                 f"objective poisson: targets are counts, 0 or more; row {row} has {y.min():g}"
             )

@@ -153,10 +153,10 @@ def test_a_cost_that_is_no_number_names_row_and_label():
     problem = tiny_problem(3, InstanceCost(), n_rows=6)
     costs = np.ones((6, problem.objects.n_classes))
     costs[4, 1] = np.nan
-    with pytest.raises(DataError, match=r"that of row 4 for 'v' is nan"):
+    with pytest.raises(DataError, match=r"that of row 5 for 'v' is nan"):
         units_of(given_costs(problem, costs))
     costs[4, 1] = -np.inf
-    with pytest.raises(DataError, match=r"that of row 4 for 'v' is -inf"):
+    with pytest.raises(DataError, match=r"that of row 5 for 'v' is -inf"):
         units_of(given_costs(problem, costs))
 
 

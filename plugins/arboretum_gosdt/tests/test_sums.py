@@ -339,7 +339,7 @@ def test_counts_below_zero_are_refused_by_row():
     y = problem.objects.y.copy()
     y[5] = -99.0
     problem = attrs.evolve(problem, objects=attrs.evolve(problem.objects, y=y))
-    with pytest.raises(DataError, match=r"targets are counts, 0 or more; row 5 has -99"):
+    with pytest.raises(DataError, match=r"targets are counts, 0 or more; row 6 has -99"):
         LeafSums().solve(problem, Context())
 
 
@@ -365,7 +365,7 @@ def test_moments_of_another_shape_or_no_numbers_are_refused():
         LeafSums().solve(numbers(0, Odd()), Context())
     with pytest.raises(ContractError, match=r"moments must return float64\[24, k\]"):
         LeafSums().solve(numbers(0, Short()), Context())
-    with pytest.raises(DataError, match=r"number 1 of row 2, whose target is -?[\d.]+, is nan"):
+    with pytest.raises(DataError, match=r"number 1 of row 3, whose target is -?[\d.]+, is nan"):
         LeafSums().solve(numbers(0, Holes()), Context())
 
 

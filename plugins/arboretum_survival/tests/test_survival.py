@@ -213,7 +213,7 @@ def test_times_that_are_not_above_zero_are_refused_by_row(time):
     values = table.target.values.copy()
     values[4] = time
     table = attrs.evolve(table, target=attrs.evolve(table.target, values=values))
-    with pytest.raises(DataError, match=r"times lie above 0, and that of row 4 is"):
+    with pytest.raises(DataError, match=r"times lie above 0, and that of row 5 is"):
         LeafSums().solve(problem_of(table, solver=LeafSums()), Context())
 
 
