@@ -82,13 +82,13 @@ def scores_of(table: Table, how: Scoring) -> np.ndarray:
     return found
 
 
-def over_propensities(worth: np.ndarray, likely: np.ndarray, table: Table) -> np.ndarray:
+def over_propensities(outcome: np.ndarray, propensity: np.ndarray, table: Table) -> np.ndarray:
     """Return float64[n_rows], numbers over propensities.  Raises DataError, naming the row, where
     that is more than a float holds.
     """
     with np.errstate(over="ignore"):
-        found: np.ndarray = worth / likely
-    if (amiss := ~np.isfinite(found) & np.isfinite(worth)).any():
+        found: np.ndarray = outcome / propensity
+    if (amiss := ~np.isfinite(found) & np.isfinite(outcome)).any():
         row = int(amiss.argmax())
         way = (
             "mend dataset.propensity, or leave the row out"
@@ -96,8 +96,8 @@ def over_propensities(worth: np.ndarray, likely: np.ndarray, table: Table) -> np
             else "raise objective.least"
         )
         raise DataError(
-            f"{table.name}: {worth[row]:g} over the propensity of row {row + 1}, {likely[row]:g}, "
-            f"is more than a float holds; {way}"
+            f"{table.name}: {outcome[row]:g} over the propensity of row {row + 1}, "
+            f"{propensity[row]:g}, is more than a float holds; {way}"
         )
     return found
 

@@ -330,7 +330,7 @@ def _read_columns(data: InParts, weight: np.ndarray, total: float, folder: Folde
             try:
                 own = sure(data.columns)(some, share)
             except DataError as error:
-                raise DataError(f"{part.name}, of its rows from {first} on: {error}") from error
+                raise DataError(f"{part.name}, of its rows from {first + 1} on: {error}") from error
             _check_length(len(own), some.n_rows, part.name)
             if not found.shape[1]:
                 found = folder.mapped("columns", (data.n_rows, own.shape[1]), np.float64)

@@ -224,7 +224,7 @@ def test_times_and_counts_that_cannot_be_are_named(tmp_path, lifetimes):
     with pytest.raises(DataError, match=r"times lie above 0, and one is 0; leave rows out"):
         arboretum.run(of_times(path)("chunks", *LOG_RANK))
     counts = ("criterion=sums_reduction", "objective=poisson")
-    with pytest.raises(DataError, match=r"row group 2 of .*rows from 0 on:.*row 50 has -1"):
+    with pytest.raises(DataError, match=r"row group 2 of .*rows from 1 on:.*row 51 has -1"):
         arboretum.run(of_times(path, "visits")("chunks", *counts))
     with pytest.raises(CapabilityError, match="does regression, but the target 'visits' of wrong"):
         arboretum.run(of_times(path, "visits")("chunks", *counts, "dataset.task=classification"))
