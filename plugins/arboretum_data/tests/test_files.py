@@ -346,12 +346,12 @@ REFUSED = {
     "regression on text": (
         PLAIN,
         {"task": TaskChoice.regression},
-        "dataset.task=regression, but the target 'y' holds text; leave it out",
+        "dataset.task=regression, but the target 'y' holds text: row 1 has 'no'; leave it out",
     ),
     "continuous text": (
         PLAIN,
         {"kinds": {"y": "continuous"}},
-        "dataset.kinds={y: continuous}, but the target 'y' holds text; leave it out",
+        "dataset.kinds={y: continuous}, but the target 'y' holds text: row 1 has 'no'; leave it out",
     ),
     "encoding": (PLAIN, {"encoding": "utf-9"}, "unknown encoding 'utf-9'"),
 }
