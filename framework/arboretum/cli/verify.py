@@ -150,5 +150,5 @@ def problem_of(
             raise
         raise DataError(f"{error}; say where it is now, dataset.path=FILE") from error
     problem = engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem
-    own = getattr(problem.parts.solver, "problem_of_proofs", None)
+    own = getattr(problem.parts.solver, "problem_of_proof", None)
     return problem if own is None else own(problem)

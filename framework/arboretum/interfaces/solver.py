@@ -57,7 +57,7 @@ class SolverOptional(Protocol):
         a budget that starts anew afterwards.  Raises what they raise.
         """
 
-    def problem_of_proofs(self, problem: Problem) -> Problem:
+    def problem_of_proof(self, problem: Problem) -> Problem:
         """Return the problem that its proofs are about, where its tests are more than the run's:
         whoever checks them asks.  Raises CapabilityError.
         """

@@ -351,7 +351,7 @@ REFUSED = {
     "continuous text": (
         PLAIN,
         {"kinds": {"y": "continuous"}},
-        "dataset.kinds={y: continuous}, but the target 'y' holds text: row 1 has 'no'; leave it out",
+        "dataset.kinds={y: continuous}, but the target 'y' holds text: row 1 has 'no'",
     ),
     "encoding": (PLAIN, {"encoding": "utf-9"}, "unknown encoding 'utf-9'"),
 }

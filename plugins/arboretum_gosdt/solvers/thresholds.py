@@ -91,7 +91,7 @@ class GosdtThresholds(Gosdt):
         """
         return super().begin(with_all_thresholds(problem), context)
 
-    def problem_of_proofs(self, problem: Problem) -> Problem:
+    def problem_of_proof(self, problem: Problem) -> Problem:
         """The problem with all thresholds, which a proof is about."""
         return with_all_thresholds(problem)
 
