@@ -288,8 +288,10 @@ class MonotoneLoss:
         """Return the line that weighs errors as the loss grows at a tree.
 
         leaves : not needed.   wrong : int64[2], its false positives and false negatives.
+        A leaf costs 1 where λ is less, so that paths end: in a line it may cost too much.
         """
-        return self._lines_at(*wrong[:, None])[0]
+        (line,) = self._lines_at(*wrong[:, None])
+        return attrs.evolve(line, p=max(line.p, 1)) if self.objective.lam else line
 
     def _lines_at(self, fp: np.ndarray, fn: np.ndarray) -> list[Line]:
         """Return the lines that weigh false positives and false negatives about as the loss grows

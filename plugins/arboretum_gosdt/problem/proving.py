@@ -202,7 +202,7 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         )
         for line, least in search.loss.lines.items()
     ]
-    if not sure(problem.parts.objective).lam:  # nothing is searched where leaves cost nothing
+    if not any(line.p for line in search.loss.lines):  # nothing is searched where leaves are free
         near = search.loss.cost_near(*held_by(sure(found.tree), problem))
         lines = [KnownLine(near.name, None)]
     tests = name_tests(search, search.merged.tests.tolist())
@@ -212,7 +212,9 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         )
     if shown.bound >= min(found.lower_bound, shown.value) - ROUNDING:
         return found
-    note = f"the proof shows {shown.bound:g} only: too many trees are near the best"
+    lost = search.loss.lines and not any(line.p for line in search.loss.lines)
+    why = "objective.lam is too small for lines of whole numbers; say 0, or more" if lost else ""
+    note = f"the proof shows {shown.bound:g} only: {why or 'too many trees are near the best'}"
     return attrs.evolve(found, notes=(*found.notes, note))
 
 

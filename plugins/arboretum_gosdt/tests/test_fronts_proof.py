@@ -289,6 +289,24 @@ def test_where_leaves_cost_nothing_a_depth_or_their_number_is_proven(kind, tmp_p
             check(with_end(proof, bound=found.value + 1e-4, value=None, tree=None), problem)
 
 
+@pytest.mark.parametrize("lam", [1e-15, 1e-9, 1e-6])
+@pytest.mark.parametrize("kind", [FScore, Jaccard, Auc])
+def test_a_price_that_no_line_holds_in_whole_numbers_is_proven_or_the_note_says_it(
+    kind, lam, tmp_path
+):
+    for seed in range(6):
+        problem = drawn(seed, 0, n_rows=6)
+        if problem is None:
+            continue
+        problem = limited(problem, objective=kind(lam=lam), stopping=(Within(max_depth=2),))
+        solution, problem = proven(problem, tmp_path / "proof")
+        shown = check(read(str(tmp_path / "proof")), problem).lower_bound
+        if kind is Auc and solution.notes:
+            assert shown <= solution.value and "lam is too small for lines" in solution.notes[-1]
+        else:
+            assert shown == pytest.approx(solution.value, abs=1e-9) and not solution.notes
+
+
 def test_what_was_not_tried_of_the_loss_is_said(tmp_path, monkeypatch):
     found, problem = proven(larger(0), tmp_path / "proof")
     assert check(read(tmp_path / "proof"), problem).assumed == ""
