@@ -82,6 +82,12 @@ def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
         )
         return len(X), {name: [row.get(name) for row in X] for name in names}
     if isinstance(X, Mapping):
+        for name, values in X.items():
+            if isinstance(values, str) or not hasattr(values, "__len__"):
+                raise DataError(
+                    f"the mapping has one value of {name!r}, {values!r:.60}, and not a column of "
+                    "them; of a single row, give a list of the mapping"
+                )
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
             raise DataError(

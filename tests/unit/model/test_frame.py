@@ -94,6 +94,9 @@ def test_absent_columns_are_named_together():
         ([{"age": np.inf, "odor": "foul"}], "'age' holds an infinite value"),
         (np.zeros((2, 2)), r"expected rows with 3 columns .* \(2, 2\)"),
         (np.zeros(3), r"\(3,\)"),
+        ({"age": 3, "odor": "foul"}, "one value of 'age', 3, .* give a list of the mapping"),
+        ({"age": [3], "odor": "foul"}, "one value of 'odor', 'foul'"),
+        ({"age": [3], "odor": ["foul", "none"]}, "differ in length: age 1, odor 2"),
         (pd.DataFrame([[1, "foul", 2]], columns=["age", "odor", "age"]), "'age' occurs twice"),
     ],
 )
