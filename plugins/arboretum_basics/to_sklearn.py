@@ -129,19 +129,25 @@ def _interval_ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     cuts : float64[·], ascending.
     """
-    most = np.finfo(np.float32).max
-    below = np.minimum(_nearest(cuts), most)
+    most, cuts = np.finfo(np.float32).max, _thresholds(cuts)
     with np.errstate(over="ignore"):
+        below = cuts.astype(np.float32)
+        below = np.where(below > cuts, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf))
     return np.append(-most, above), np.append(below, most)
 
 
-def _nearest(cuts: np.ndarray) -> np.ndarray:
-    """Return float32[cuts], where scikit-learn's trees divide: a number that is a cut lies below
-    it, rounded as it is (.2 is more than .2 in float32).
+def _thresholds(cuts: np.ndarray) -> np.ndarray:
+    """Return float64[cuts], where scikit-learn's trees divide numbers that it rounds to float32.
+
+    A cut of more than 25 bits lies between numbers that float32 does not hold, and is rounded as a
+    number that it is would be (.2 is more than .2 in float32); others may be the middle of two
+    neighbours in float32, and stay.
     """
     with np.errstate(over="ignore"):
-        return cuts.astype(np.float32)
+        near = cuts.astype(np.float32).astype(np.float64)
+    digits = np.ldexp(np.frexp(cuts)[0], 25)
+    return np.where((digits == np.rint(digits)) | np.isinf(near), cuts, near)
 
 
 def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
@@ -261,7 +267,7 @@ def _tree_state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> 
         for rule, bound in zip(rules, bounds, strict=True)
     ]
     cuts = np.array([0.5 if bound is None else bound for bound in bounds])
-    records["threshold"][inner] = _nearest(cuts)
+    records["threshold"][inner] = _thresholds(cuts)
     records["missing_go_to_left"][inner] = (policies(tree)[source[inner]] == 0) & ~np.isposinf(
         records["threshold"][inner]
     )

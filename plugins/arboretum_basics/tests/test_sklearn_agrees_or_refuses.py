@@ -119,3 +119,11 @@ def test_a_number_that_is_a_threshold_lies_below_it_in_float32_too():
     at = np.repeat(cuts[:, None], 3, axis=1)
     assert (cuts.astype(np.float32) > cuts).any()  # as .15 is, and .25 is not
     assert (model.to_sklearn().predict(at) == model.predict(at)).all()
+
+
+def test_neighbours_in_float32_are_told_apart_where_they_are_rows():
+    rng = np.random.default_rng(4)
+    for low in rng.random(200).astype(np.float32) * 100:
+        x = np.array([[low], [np.nextafter(low, np.float32(np.inf))]])
+        model = TreeClassifier().fit(x, ["p", "q"])
+        assert model.to_sklearn().predict(x).tolist() == ["p", "q"]
