@@ -257,7 +257,8 @@ def cost_of_sides(costs, d, i):
 
     costs : int64[levels, 2, tests], ``levels.low`` or ``levels.high``.
     """
-    return costs[d, ONE, i] + costs[d, REST, i]
+    one, rest = both_sides(costs[d])
+    return one[i] + rest[i]
 
 
 @inline

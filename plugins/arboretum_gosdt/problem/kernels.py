@@ -226,7 +226,8 @@ def lightest_side(levels, d, i):
 
     levels : with ``weight``, int64[levels, 2, tests].
     """
-    return ONE if levels.weight[d, ONE, i] <= levels.weight[d, REST, i] else REST
+    one, rest = both_sides(levels.weight[d])
+    return ONE if one[i] <= rest[i] else REST
 
 
 @inline

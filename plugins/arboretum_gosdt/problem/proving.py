@@ -81,11 +81,8 @@ def _unprovable(attempt: Any) -> str:
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"
     most = np.abs(units.costs).max(axis=1, initial=0).astype(np.float64)
-    together = (
-        most.sum()
-        if hasattr(attempt.problem.parts.objective, "costs")
-        else (len(most) * most.max(initial=0.0))
-    )
+    by_object = hasattr(attempt.problem.parts.objective, "costs")
+    together = most.sum() if by_object else len(most) * most.max(initial=0.0)
     if units.q * together >= EXACT:
         return (
             "costs in a unit that divides objective.lam, too, exceed 2^53; give weights, costs or "
@@ -202,7 +199,8 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         )
         for line, least in search.loss.lines.items()
     ]
-    if not any(line.p for line in search.loss.lines):  # nothing is searched where leaves are free
+    free = not any(line.p for line in search.loss.lines)
+    if free:  # nothing is searched where leaves cost nothing
         near = search.loss.cost_near(*held_by(sure(found.tree), problem))
         lines = [KnownLine(near.name, None)]
     tests = name_tests(search, search.merged.tests.tolist())
@@ -212,9 +210,10 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         )
     if shown.bound >= min(found.lower_bound, shown.value) - ROUNDING:
         return found
-    lost = search.loss.lines and not any(line.p for line in search.loss.lines)
-    why = "objective.lam is too small for lines of whole numbers; say 0, or more" if lost else ""
-    note = f"the proof shows {shown.bound:g} only: {why or 'too many trees are near the best'}"
+    why = "too many trees are near the best"
+    if free and search.loss.lines:
+        why = "objective.lam is too small for lines of whole numbers; say 0, or more"
+    note = f"the proof shows {shown.bound:g} only: {why}"
     return attrs.evolve(found, notes=(*found.notes, note))
 
 
