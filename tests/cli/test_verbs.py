@@ -267,6 +267,24 @@ def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chos
     assert "must be a whole number ≥ 0; got -3" in call("why", "r", "0", "--top", "-3").error
 
 
+def test_a_run_whose_file_has_moved_is_explained_where_its_file_is_now(call, here):
+    rows = "a,b,y\n1,2,x\n2,3,x\n3,1,z\n4,2,z\n5,5,x\n6,1,z\n"
+    (here / "rows.csv").write_text(rows)
+    asked = "dataset=file", "dataset.path=rows.csv", "dataset.target=y", "method=cart"
+    words = "split=none", "tracker=none", "stopping.standard.max_depth=1", "hydra.run.dir=f"
+    assert call("run", *asked, *words).status == 0
+    page = "export", "f", "--to", "page", "export.alternatives=1"
+    verbs = ("why", "f", "0"), ("show", "f", "--outliers"), ("importances", "f"), page
+    found = [call(*verb).out for verb in verbs]
+    (here / "rows.csv").rename(here / "moved.csv")
+    for verb, before in zip(verbs, found, strict=True):
+        assert "rows.csv: no such file; say where it is now, dataset.path=FILE" in call(*verb).error
+        assert call(*verb, "dataset.path=moved.csv").out == before
+    assert "only export.alternatives=N" in call(*page[:4], "dataset.path=moved.csv").error
+    (here / "moved.csv").write_text(rows.replace("6,1", "6,2"))
+    assert "is not what it was" in call("why", "f", "0", "dataset.path=moved.csv").error
+
+
 def test_why_refuses_data_that_have_changed(call, run, here):
     (here / "toy.py").write_text(
         (here / "toy.py").read_text().replace("0.5 * x[:, 1]", "0.1 * x[:, 1]")

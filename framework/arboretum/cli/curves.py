@@ -2,10 +2,11 @@
 and which columns it lives on.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from arboretum.cli import terminal
-from arboretum.cli.show import find_tree, load_again, run_parser
+from arboretum.cli.show import AGAIN_HELP, find_tree_and_table, load_again, run_parser
 from arboretum.cli.terminal import Parser
 from arboretum.engine import run as engine
 from arboretum.errors import DataError, unknown
@@ -28,11 +29,15 @@ numbers r²) loses on rows of the run when the values of the column are shuffled
 SHORTER = {"average_precision": "avg precision", "calibration_error": "calibration"}
 
 
-def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, Table]:
+def rows_of(
+    record: Record, registry: Registry, moved: Sequence[str], part: str | None
+) -> tuple[str, Table]:
     """(part, its rows); the test rows where there are any and no part is named.  Says why they
     may not be the run's.  Raises DataError.
+
+    moved : as of :func:`load_again`.
     """
-    resolved, prepared, changes = load_again(record, registry)
+    resolved, prepared, changes = load_again(record, registry, moved)
     division = engine.pose(resolved.parts, prepared.table, record.seed).division
     there = [name for name in reversed(PARTS) if len(getattr(division, name))]
     if (part := part or there[0]) not in there:
@@ -44,7 +49,7 @@ def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, 
 
 def _parser(verb: str, description: str) -> Parser:
     """Return the parser of a verb that looks at a part of the rows of a run."""
-    parser = run_parser(verb, description)
+    parser = run_parser(verb, description, AGAIN_HELP)
     parser.add_argument(
         "--part", metavar="PART", help="rows: train, valid or test (default: test if there are any)"
     )
@@ -56,8 +61,8 @@ def main(argv: list[str]) -> int:
     parser = _parser("curves", CURVES)
     parser.add_argument("--out", metavar="FOLDER", help="write there, not into the run's folder")
     given = parser.parse_intermixed_args(argv)
-    record, tree, registry = find_tree(given.run, given.overrides, given.plugin)
-    part, rows = rows_of(record, registry, given.part)
+    record, tree, registry, moved = find_tree_and_table(given)
+    part, rows = rows_of(record, registry, moved, given.part)
     evaluation = Evaluation.of(tree, rows)
     charts = evaluation.charts(f"{record.title}: {rows.n_rows} {part} rows")
     files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
@@ -78,8 +83,8 @@ def main(argv: list[str]) -> int:
 def importances_main(argv: list[str]) -> int:
     """Print a row per column."""
     given = _parser("importances", IMPORTANCES).parse_intermixed_args(argv)
-    record, tree, registry = find_tree(given.run, given.overrides, given.plugin)
-    part, rows = rows_of(record, registry, given.part)
+    record, tree, registry, moved = find_tree_and_table(given)
+    part, rows = rows_of(record, registry, moved, given.part)
     headings = {
         "column": "column",
         "decrease": "impurity decrease",

@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from arboretum.cli import terminal
-from arboretum.cli.show import OVERRIDES_HELP, find_tree, reasons_at, run_parser, write_out
+from arboretum.cli.show import (
+    AGAIN_HELP,
+    DATASET,
+    OVERRIDES_HELP,
+    find_tree,
+    reasons_at,
+    run_parser,
+    split_overrides,
+    write_out,
+)
 from arboretum.errors import ConfigError, DataError, StoreError, sure, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.judgement import csv_text
@@ -41,7 +50,7 @@ OPTIONS = ("separator", "encoding", "decimal", "missing")
 
 def main(argv: list[str]) -> int:
     """Write the tree."""
-    parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {OVERRIDES_HELP}")
+    parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {AGAIN_HELP}")
     parser.add_argument(
         "--to",
         required=True,
@@ -55,16 +64,19 @@ def main(argv: list[str]) -> int:
         "--out", metavar="FILE", help="write here (of some forms a folder), not on standard output"
     )
     arguments = parser.parse_intermixed_args(argv)
-    own, others = _split_overrides(arguments.overrides, "export.")
+    own, others = split_overrides(arguments.overrides, "export.")
+    moved, others = split_overrides(others, DATASET)
     record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
-    out = arguments.out
+    out, most = arguments.out, getattr(export, "alternatives", 0)
+    if moved and not most:
+        raise ConfigError(f"{moved[0]!r}: only export.alternatives=N reads the table again")
     if out is not None and hasattr(export, "files") and not out.endswith(export.suffix):
         write_folder(Path(out).expanduser(), export.files(tree))
         return 0
-    if most := getattr(export, "alternatives", 0):
-        written = export.write_explained(tree, alternatives(record, registry, most))
+    if most:
+        written = export.write_explained(tree, alternatives(record, registry, most, moved))
     else:
         written = export.write(tree)
     if out is not None:
@@ -97,15 +109,18 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
         write_files(folder / part, texts, "another FOLDER")
 
 
-def alternatives(record: Record, registry: Registry, most: int) -> dict[int, Facts]:
+def alternatives(
+    record: Record, registry: Registry, most: int, moved: Sequence[str]
+) -> dict[int, Facts]:
     """Return, for the heaviest nodes that ask a test, the best that competed there, by growing
     again.
 
-    most : tests of a node.   Raises ArboretumError where the run cannot be re-created.
+    most : tests of a node.   moved : ``dataset.FIELD=VALUE``, where the table is now.
+    Raises ArboretumError where the run cannot be re-created.
     """
     tree = sure(record.tree)
     nodes = tree.inner[np.argsort(-tree.mass[tree.inner], kind="stable")][:EXPLAINED].tolist()
-    _, found = reasons_at(record, nodes, registry)
+    _, found = reasons_at(record, nodes, registry, moved)
     return {
         node: {
             "of": len(one.candidates),
@@ -141,7 +156,7 @@ def predict_main(argv: list[str]) -> int:
         help="spell class names that a spreadsheet would run (=…) with a ' before them",
     )
     arguments = parser.parse_intermixed_args(argv)
-    own, others = _split_overrides(arguments.overrides, "dataset.")
+    own, others = split_overrides(arguments.overrides, DATASET)
     if arguments.output is not None and same_file(arguments.output, arguments.file):
         raise ConfigError(
             f"--output {arguments.output} is the FILE that is read, which would be lost; choose "
@@ -172,13 +187,6 @@ def same_file(one: str, other: str) -> bool:
     """Return whether two names are of one file that is there, behind links as well."""
     paths = [Path(name).expanduser() for name in (one, other)]
     return all(path.is_file() for path in paths) and paths[0].samefile(paths[1])
-
-
-def _split_overrides(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
-    """Those that begin with the prefix, and the others."""
-    return [text for text in overrides if text.startswith(prefix)], [
-        text for text in overrides if not text.startswith(prefix)
-    ]
 
 
 def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[object]]:

@@ -15,7 +15,7 @@ from arboretum.cli import terminal
 from arboretum.cli.progress import say_waiting
 from arboretum.cli.terminal import Parser, at_least, warn
 from arboretum.engine.code import version_of
-from arboretum.errors import ConfigError, StoreError, sure
+from arboretum.errors import ConfigError, DataError, StoreError, sure
 from arboretum.interfaces.tracker import Tracker
 from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record, Solution
@@ -30,8 +30,11 @@ from arboretum.runs.sweeps import SWEEP, Sweep, flatten, read_sweep, records_of,
 from arboretum.runs.tracking import load_run
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from arboretum.config.resolve import Resolved
-    from arboretum.engine.run import Prepared
+    from arboretum.engine.progress import Progress
+    from arboretum.engine.run import Prepared, Request
     from arboretum.engine.why import Reasons, ScoredTest
 
 DESCRIPTION = """\
@@ -46,6 +49,7 @@ OVERRIDES_HELP = (
     "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store "
     "(tracker.uri=sqlite:///FILE)"
 )
+AGAIN_HELP = f"where the table is now, dataset.path=FILE; {OVERRIDES_HELP}"
 PLUGIN_HELP = (
     "a one-file plugin that the run used: a run's folder names its plugins, but only what is "
     "named here is loaded"
@@ -133,6 +137,16 @@ def find_tree(
     return record, record.tree, registry
 
 
+def find_tree_and_table(arguments: Namespace) -> tuple[Record, Tree, Registry, list[str]]:
+    """The same of a verb that reads the run's table again, and ``dataset.FIELD=VALUE``, where that
+    is now.
+
+    arguments : of a parser that :func:`run_parser` makes.
+    """
+    moved, others = split_overrides(arguments.overrides, DATASET)
+    return *find_tree(arguments.run, others, arguments.plugin), moved
+
+
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Tracker | None:
     """The tracker that overrides choose, else the lab's or the default one; None for
     ``tracker=none``.
@@ -169,7 +183,7 @@ def write_out(file: str, content: str | bytes) -> None:
 
 def main(argv: list[str]) -> int:
     """Print the record."""
-    parser = run_parser("show", DESCRIPTION)
+    parser = run_parser("show", DESCRIPTION, f"of --outliers {AGAIN_HELP}")
     parser.add_argument("--max-depth", type=at_least(0), metavar="N", help="fold what lies deeper")
     parser.add_argument(
         "--max-leaves",
@@ -201,11 +215,10 @@ def main(argv: list[str]) -> int:
         if runs_of(folder):
             show_sweep(folder)
             return 0
-    asked = arguments.run, arguments.overrides, arguments.plugin
     if arguments.outliers:
-        record, _, registry = find_tree(*asked)
-        return show_outliers(record, registry, arguments.out)
-    record, registry = find_run(*asked)
+        record, _, registry, moved = find_tree_and_table(arguments)
+        return show_outliers(record, registry, arguments.out, moved)
+    record, registry = find_run(arguments.run, arguments.overrides, arguments.plugin)
     if arguments.out is not None:
         raise ConfigError("--out goes with --outliers; arboretum export writes the tree")
     terminal.say(numbers_of(record))
@@ -250,15 +263,17 @@ def show_sweep(folder: Path) -> None:
     terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
 
 
-def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
+def show_outliers(record: Record, registry: Registry, out: str | None, moved: Sequence[str]) -> int:
     """Print the rows that the tree gives up, and write them where ``out`` names a file; returns the
     exit status.
+
+    moved : as of :func:`load_again`.
     """
     from arboretum.cli.outliers import WRITTEN, Outliers
 
     if (suffix := Path(out or "all.csv").suffix.lower()) not in WRITTEN:
         raise ConfigError(f"--out names a picture (.svg) or a table (.csv); got {out!r}")
-    resolved, prepared, changes = load_again(record, registry)
+    resolved, prepared, changes = load_again(record, registry, moved)
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))
     if out is not None:
@@ -266,6 +281,7 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     return 0
 
 
+DATASET = "dataset."  # overrides that say where a table is, and how it is read
 MEMORY = "memory"  # the row store by which growing again is explained
 FRONT_ROWS = 24
 OWN = ("mean_cost", "mean_cost_error", "concordance", "integrated_brier")
@@ -404,7 +420,7 @@ def tree_of(tree: Tree, **options: object) -> str:
 
 def why_main(argv: list[str]) -> int:
     """Print the node and its candidates."""
-    parser = run_parser("why", WHY, more={"node": "number of a node"})
+    parser = run_parser("why", WHY, AGAIN_HELP, more={"node": "number of a node"})
     parser.add_argument(
         "--top",
         type=at_least(0),
@@ -415,20 +431,23 @@ def why_main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
-    record, _, registry = find_tree(arguments.run, arguments.overrides, arguments.plugin)
-    terminal.say(explain(record, int(arguments.node), arguments.top, registry))
+    record, _, registry, moved = find_tree_and_table(arguments)
+    terminal.say(explain(record, int(arguments.node), arguments.top, registry, moved))
     return 0
 
 
-def explain(record: Record, node: int, top: int, registry: Registry) -> str:
+def explain(
+    record: Record, node: int, top: int, registry: Registry, moved: Sequence[str] = ()
+) -> str:
     """The text; raises ArboretumError when the run cannot be re-created.
 
     top : candidates that are listed; 0: all.
+    moved : as of :func:`load_again`.
     registry : with the one-file plugins of the run.   The chosen test is listed in any case,
         however many are better.
     """
     tree = sure(record.tree)
-    changes, (found,) = reasons_at(record, [node], registry)
+    changes, (found,) = reasons_at(record, [node], registry, moved)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(
         f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"
@@ -451,10 +470,11 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
 
 
 def reasons_at(
-    record: Record, nodes: Sequence[int], registry: Registry
+    record: Record, nodes: Sequence[int], registry: Registry, moved: Sequence[str]
 ) -> tuple[list[str], list[Reasons]]:
     """Grow again, and return why it may differ, a line per reason, and what competed at each node.
 
+    moved : as of :func:`load_again`.
     Raises ArboretumError when the run cannot be re-created.
     """
     from arboretum.engine import run as engine
@@ -463,7 +483,7 @@ def reasons_at(
     from arboretum.engine.why import reasons
 
     tree = sure(record.tree)
-    resolved, prepared, changes = load_again(record, registry)
+    resolved, prepared, changes = load_again(record, registry, moved)
     rows = (record.config.get("choices") or {}).get("rows", MEMORY)
     if rows != MEMORY:
         changes.append(f"explained with rows in memory: the run had {rows}, whose cuts may differ")
@@ -477,9 +497,12 @@ def reasons_at(
         )
 
 
-def load_again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, list[str]]:
+def load_again(
+    record: Record, registry: Registry, moved: Sequence[str] | None = None
+) -> tuple[Resolved, Prepared, list[str]]:
     """The components and the data of a run, and a line per reason why growing again may differ.
 
+    moved : ``dataset.FIELD=VALUE``, where the table is now; None: the verb cannot be told.
     Data are loaded, divided and encoded again; refuses other data than the recorded, and missing
     one-file plugins.
     """
@@ -489,9 +512,10 @@ def load_again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, 
     from arboretum.engine import run as engine
 
     require_plugins(record, registry.owners)
-    nobody = ["tracker=none"]  # growing again tells nobody
-    _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
-    prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
+    said = ["tracker=none", *(moved or ())]  # growing again tells nobody
+    _, resolved = compose_and_resolve(said, registry, start=start_from(record, said, registry))
+    request = engine.Request(resolved.parts, record.seed, config=resolved.config)
+    prepared = engine.prepare(request) if moved is None else prepare_again(request)
     if prepared.sha256 != record.data["sha256"]:
         raise StoreError(
             f"the data set {record.data['name']} is not what it was (checksum "
@@ -506,6 +530,28 @@ def load_again(record: Record, registry: Registry) -> tuple[Resolved, Prepared, 
         else []
     )
     return resolved, prepared, notes
+
+
+def prepare_again(request: Request, progress: Progress | None = None) -> Prepared:
+    """Load the data of a run or of a proof again; where their file is gone, the error says how to
+    tell where it is now.
+    """
+    from arboretum.engine.run import prepare
+
+    try:
+        return prepare(request, progress)
+    except DataError as error:
+        file = getattr(request.parts.dataset, "path", None)
+        if not isinstance(file, str) or Path(file).expanduser().exists():
+            raise
+        raise DataError(f"{error}; say where it is now, {DATASET}path=FILE") from error
+
+
+def split_overrides(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Those that begin with the prefix, and the others."""
+    return [text for text in overrides if text.startswith(prefix)], [
+        text for text in overrides if not text.startswith(prefix)
+    ]
 
 
 def _describe_node(tree: Tree, found: Reasons) -> str:

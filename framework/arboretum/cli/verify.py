@@ -5,11 +5,11 @@ wrote it.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
+from arboretum.cli.show import prepare_again
 from arboretum.cli.terminal import Parser, duration
 from arboretum.errors import ConfigError, DataError, VerificationError, sure
 from arboretum.interfaces.constraints import constraints_of
@@ -142,13 +142,7 @@ def problem_of(
     said = ["tracker=none", *overrides]
     _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
     request = engine.Request(resolved.parts, proof.header["seed"])
-    try:
-        table = engine.prepare(request, progress).table
-    except DataError as error:
-        file = getattr(resolved.parts.dataset, "path", None)
-        if not isinstance(file, str) or Path(file).expanduser().exists():
-            raise
-        raise DataError(f"{error}; say where it is now, dataset.path=FILE") from error
+    table = prepare_again(request, progress).table
     problem = engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem
     own = getattr(problem.parts.solver, "problem_of_proof", None)
     return problem if own is None else own(problem)
