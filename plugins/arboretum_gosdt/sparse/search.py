@@ -106,13 +106,13 @@ GIVEN = -2
 
 
 def number_of_levels(level_bytes: int, subproblem: SubProblem, memory_bytes: int | None) -> int:
-    """Return how many levels a search begins with: no more than a tree can have, nor than take
-    half of the bytes.  Raises BudgetError where the fewest take more.
+    """Return how many levels a search begins with: no more than a tree can have, nor, but for the
+    fewest, than take half of the bytes.  Raises BudgetError where the fewest take more than all.
 
     level_bytes : of one level.
-    memory_bytes : of the search; None: no limit.
+    memory_bytes : of levels and memo; None: no limit.
     """
-    if memory_bytes is not None and 2 * LEAST_LEVELS * level_bytes > memory_bytes:
+    if memory_bytes is not None and LEAST_LEVELS * level_bytes > memory_bytes:
         raise BudgetError(
             f"{LEAST_LEVELS} levels of {len(subproblem.bits):,} objects and "
             f"{subproblem.n_features:,} tests take {LEAST_LEVELS * level_bytes / 1e6:,.0f} MB; "
@@ -140,7 +140,8 @@ class SparseSearch:
         may have no weight.   None: tests cost nothing.
     word : bits of a lane, 16, 32 or 64 (of part of a table as of the whole, so that one kernel
         serves both); None: as the weights ask for.
-    memory_bytes : of which its levels take half; raises BudgetError where the fewest take more.
+    memory_bytes : of which its levels take half; the fewest may take all that the table leaves, and
+        more raises BudgetError.
     """
 
     def __init__(
@@ -208,7 +209,9 @@ class SparseSearch:
             kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         )
         level = sum(math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in shapes.values())
-        levels = number_of_levels(level, self.subproblem, memory_bytes)
+        self._random = random_words(int(sizes.sum()))
+        self._virtual = np.empty(int(sizes.sum()), np.int64)
+        levels = number_of_levels(level, self.subproblem, self._bytes_left(memory_bytes))
         self._data = Data(
             of_class=of_class,
             factors=shared[group_class] << shifts,
@@ -229,8 +232,6 @@ class SparseSearch:
             made.features[0] = np.arange(stride)
         made.starts[0, 0] = 0
         np.cumsum(words_of, out=made.starts[0, 1:])
-        self._random = random_words(int(sizes.sum()))
-        self._virtual = np.empty(int(sizes.sum()), np.int64)
         next_row = np.zeros((n_planes, BITS, 2), np.int64)
         next_row[group_class, shifts, 0] = sizes.cumsum() - sizes
         next_row[group_class, shifts, 1] = made.starts[0, :-1] * word_bits

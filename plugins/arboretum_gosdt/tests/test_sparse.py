@@ -11,11 +11,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from arboretum.errors import BudgetError
 from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
-from arboretum_gosdt.sparse.search import BOUNDS, EASY, LONGEST, SparseSearch
+from arboretum_gosdt.sparse.search import BOUNDS, EASY, LEAST_LEVELS, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
 from arboretum_gosdt.sparse.tree import best_split_into_leaves
 
@@ -481,3 +482,18 @@ def test_a_tree_is_laid_out_within_the_bytes_too(rows, features, leaf, most):
         finally:
             tracemalloc.stop()
     assert 0.8 * most < peak <= most
+
+
+def test_a_search_begins_where_the_bytes_hold_its_fewest_levels_and_no_more():
+    """They were refused where they took more than half: 2,758 MB of the 4,000 that a run has."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 1 << 32, (300, 32), dtype=np.uint64).astype(np.uint32)
+    weights = np.eye(2, dtype=np.int64)[rng.integers(0, 2, len(bits))]
+    with pytest.raises(BudgetError, match=r"3 levels of 300 objects and 1,024 tests take \d+ MB"):
+        SparseSearch(bits, weights, 1024, 2, 1, memory_bytes=1_000_000)
+    search = SparseSearch(bits, weights, 1024, 2, 1)
+    fewest = search.bytes_used * LEAST_LEVELS // len(search.kernel_arguments()[0].node)
+    search = SparseSearch(bits, weights, 1024, 2, 1, memory_bytes=fewest * 3 // 2)
+    assert len(search.kernel_arguments()[0].node) == LEAST_LEVELS
+    assert search.run(None, fewest * 3 // 2, lambda low, up: None) == "bytes"
+    assert len(search.tree()) > 1
