@@ -133,7 +133,8 @@ def _column_digits(rules: Sequence[Any], values: np.ndarray) -> list[int]:
 def _shown_alike(shown: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Return bool[cuts]: whether another cut is shown as the same number."""
     order, found = np.lexsort((cuts, shown)), np.zeros(len(cuts), bool)
-    same = np.flatnonzero((np.diff(shown[order]) == 0) & (np.diff(cuts[order]) != 0))
+    shown, cuts = shown[order], cuts[order]  # differences may exceed float64
+    same = np.flatnonzero((shown[1:] == shown[:-1]) & (cuts[1:] != cuts[:-1]))
     found[order[same]] = found[order[same + 1]] = True
     return found
 

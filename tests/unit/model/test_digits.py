@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arboretum.model.digits import SORTED, _rank_function
+from arboretum.model.digits import SORTED, _rank_function, _shown_alike
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -16,3 +16,13 @@ def test_ranks_are_counted_or_searched_alike(kind):
     counted, searched = (_rank_function(values, n)(bounds) for n in (1, SORTED + 1))
     assert counted.tolist() == searched.tolist()
     assert counted[: len(near)].tolist() == [int((values <= v).sum()) for v in near]
+
+
+@pytest.mark.filterwarnings("error")
+def test_cuts_further_apart_than_float64_reaches_are_told_apart_without_a_warning():
+    most = np.finfo(float).max
+    assert _shown_alike(np.array([most, -most, most]), np.array([1.0, 2.0, 3.0])).tolist() == [
+        True,
+        False,
+        True,
+    ]
