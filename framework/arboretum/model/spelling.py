@@ -3,8 +3,9 @@ classes, wherever they come from.
 
 Truth values are "true" and "false".  Numbers are written in full where they are whole (1, not 1.0;
 integers of any size), else in the shortest form that reads back.  Moments are ISO, "2020-03-01
-12:30:00.5", a day alone at midnight.  Other text is itself. Text is taken for one of the three
-where all values of its column are: "007" keeps a column of codes text.
+12:30:00.5", a day alone at midnight; times of day have no zeros after their last digit, "12:30:00".
+Other text is itself. Text is taken for one of the four where all values of its column are: "007"
+keeps a column of codes text.
 """
 
 import datetime
@@ -25,6 +26,7 @@ TRUTH = {"false": 0.0, "true": 1.0}
 # exponents as programs write them
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]\d{2,3})?")
 _INTEGER = re.compile(r"-?\d+(?:\.0*)?")
+_TIME = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
 
 
 def spelling(value: object) -> str:
@@ -47,11 +49,18 @@ def speller(texts: Iterable[str]) -> Callable[[str], str]:
         return _spell_truth
     if all(map(_NUMBER.fullmatch, listed)):
         return spell_number
+    if all(map(_TIME.fullmatch, listed)):
+        return _spell_time
     return _spell_date if all(moment(text) is not None for text in listed) else str
 
 
 def _spell_truth(text: str) -> str:
     return text.lower() if text.lower() in TRUTH else text
+
+
+def _spell_time(text: str) -> str:
+    fraction = "." in text and _TIME.fullmatch(text)
+    return text.rstrip("0").removesuffix(".") if fraction else text
 
 
 def _spell_date(text: str) -> str:

@@ -389,6 +389,14 @@ def test_a_run_never_merges_them(tmp_path):
     )
 
 
+@pytest.mark.parametrize("source", ["CSV", "Parquet", "ARFF"])
+def test_times_of_day_are_spelled_alike_whatever_digits_a_type_gives_them(tmp_path, source):
+    """Parquet wrote 12:30:00.000000 where CSV had 12:30:00."""
+    times = [dt.time(12, 30), dt.time(0, 0, 10), dt.time(1, 2, 3, 500_000)]
+    column = category(tmp_path, times, source)
+    assert words(column) == ["12:30:00", "00:00:10", "01:02:03.5"]
+
+
 @pytest.mark.parametrize("source", ["CSV", "Parquet", "pandas", "ARFF"])
 @pytest.mark.parametrize(
     ("step", "unit"),
