@@ -57,6 +57,15 @@ def _read_weights(given: Any, n_rows: int) -> np.ndarray | None:
     return weights
 
 
+def _in_numpy(y: Any) -> Any:
+    """A target of integers or truth values of a type of pandas (Int64, boolean) in NumPy's, since
+    scikit-learn makes floats of them; any other as it is.
+    """
+    dtype = getattr(y, "dtype", None)
+    own = getattr(dtype, "kind", "O") in "biu" and not isinstance(dtype, np.dtype)
+    return y.to_numpy() if own and not y.isna().any() else y
+
+
 class BaseTree(Parameters):
     """What both estimators share."""
 
@@ -228,7 +237,7 @@ class BaseTree(Parameters):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        self._mixed = is_mixed(X)
+        self._mixed, y = is_mixed(X), _in_numpy(y)
         if not self._mixed:
             given = X
             X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
@@ -391,10 +400,10 @@ class BaseTree(Parameters):
         if y is None:
             raise ValueError(f"{type(self).__name__}.measures requires y, or a treatment")
         if self._task is Task.regression:
-            found: Target = self._target(column_or_1d(y, warn=True))
+            found: Target = self._target(column_or_1d(_in_numpy(y), warn=True))
             return found
         place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        labels = np.asarray(column_or_1d(y, warn=True)).tolist()
+        labels = np.asarray(column_or_1d(_in_numpy(y), warn=True)).tolist()
         if wrong := [label for label in labels if label not in place]:
             raise DataError(
                 f"y has the class {wrong[0]!r}, which no training row has; leave its rows out, or "

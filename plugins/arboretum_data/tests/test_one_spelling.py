@@ -371,6 +371,26 @@ def test_estimators_refuse_them_too(form):
         )
 
 
+@pytest.mark.parametrize(
+    ("y", "type_", "spelt"),
+    [
+        ([BIG, BIG + 1, BIG], "Int64", (str(BIG), str(BIG + 1))),
+        ([2**64 - 2, 2**64 - 1, 2**64 - 2], "UInt64", (str(2**64 - 2), str(2**64 - 1))),
+        ([False, True, False], "boolean", ("false", "true")),
+    ],
+)
+@pytest.mark.parametrize("x", [[[1.0], [2.0], [3.0]], pd.DataFrame({"a": ["u", "v", "w"]})])
+def test_a_target_of_a_type_of_pandas_keeps_its_digits(x, y, type_, spelt):
+    """scikit-learn made floats of them, and one class of two integers."""
+    given = pd.Series(y, dtype=type_)
+    model = TreeClassifier().fit(x, given)
+    assert model.tree_.classes == spelt and model.predict(x).tolist() == y
+    assert model.measures(x, given)["error"] == 0
+    if type_ != "boolean":
+        with pytest.raises(DataError, match="column 'y': .* are one number"):
+            TreeRegressor().fit(x, given)
+
+
 def test_a_run_never_merges_them(tmp_path):
     pd.DataFrame({"x": [1, 2, 3] * 4, "y": [BIG, BIG + 1, 7] * 4}).to_parquet(
         tmp_path / "t.parquet"
