@@ -4,7 +4,7 @@ Estimators and runs weigh rows here.  Reported measures of validation and test r
 they are.
 """
 
-import math
+import sys
 from collections.abc import Mapping
 from numbers import Real
 
@@ -21,13 +21,17 @@ ClassWeight = str | Mapping[str, float] | None
 
 def check_class_weight(given: ClassWeight) -> None:
     """Raise ConfigError unless it is nothing, ``balanced``, or finite weights of at least 0."""
-    if given is None or given == BALANCED:
+    if given is None or (isinstance(given, str) and given == BALANCED):  # of arrays == is no truth
         return
     if not isinstance(given, Mapping):
-        raise ConfigError(f"class_weight must be {BALANCED} or {{class: weight}}; got {given!r}")
+        raise ConfigError(
+            f"class_weight must be {BALANCED} or {{class: weight}}; got {given!r:.60}"
+        )
     for name, weight in given.items():
-        if not (isinstance(weight, Real) and math.isfinite(weight) and weight >= 0):
-            raise ConfigError(f"class_weight must be finite numbers ≥ 0; class {name} has {weight}")
+        if not (isinstance(weight, Real) and 0 <= weight <= sys.float_info.max):
+            raise ConfigError(
+                f"class_weight must be finite numbers ≥ 0; class {name} has {weight!s:.60}"
+            )
 
 
 def weights_of_classes(given: str | Mapping[str, float], target: Target) -> np.ndarray:
@@ -48,9 +52,15 @@ def weights_of_classes(given: str | Mapping[str, float], target: Target) -> np.n
         shown = rows > 0
         found[shown] = len(target.codes) / (shown.sum() * rows[shown])
         return found
+    named: dict[int, str] = {}
     for name, place in zip(given, positions(tuple(given), target.classes, -1), strict=True):
         if place < 0:
             raise DataError("class_weight: " + unknown("class", name, target.classes))
+        if (other := named.setdefault(place, name)) != name:
+            raise ConfigError(
+                f"class_weight: {other!r} and {name!r} are one class, {target.classes[place]!r}; "
+                "give it one weight"
+            )
         found[place] = given[name]
     return found
 

@@ -174,6 +174,21 @@ def test_what_is_no_class_weight_is_refused_in_one_line(asked, text, error, says
     assert "\n" not in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (np.array([1.0, 2.0]), r"must be balanced or {class: weight}; got array\(\[1., 2.\]\)"),
+        (pd.Series({0: 1.0, 1: 2.0}), "must be balanced or {class: weight}; got 0 "),
+        ({0: 10**400}, "must be finite numbers ≥ 0; class 0 has 1000"),
+        ({"1": 2, "1.0": 3}, "'1' and '1.0' are one class, '1'; give it one weight"),
+    ],
+    ids=["array", "series", "huge", "twice"],
+)
+def test_an_estimator_names_class_weight_too(given, says):
+    with pytest.raises(ConfigError, match=f"class_weight.* {says}"):
+        TreeClassifier(class_weight=given).fit([[1.0], [2.0]], [0, 1])
+
+
 def test_nothing_is_said_by_null_and_none(asked):
     assert asked("method=id3", "class_weight=none").config["class_weight"] is None
 
