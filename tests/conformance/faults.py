@@ -198,6 +198,30 @@ class ShareOfAll(DepthTwo):
 
 
 @attrs.frozen
+class ThirdLevel(DepthTwo):
+    """A leaf at depth three alone."""
+
+    def is_leaf(self, node):
+        return bool(node.depth == 3)
+
+
+@attrs.frozen
+class NoFirstClass(DepthTwo):
+    """A leaf where the first of several classes has no row."""
+
+    def is_leaf(self, node):
+        return bool(node.weights[0] == 0 and np.count_nonzero(node.weights) > 1)
+
+
+@attrs.frozen
+class HundredsOfRows(DepthTwo):
+    """A leaf of some hundreds of rows."""
+
+    def is_leaf(self, node):
+        return bool(100 <= node.count < 1000)
+
+
+@attrs.frozen
 class ReadsCoverage(DepthTwo):
     """Looks at coverage, and does not say so."""
 

@@ -250,12 +250,24 @@ BEFORE_GROWTH = [
     ),
     (
         lambda: growth(stopping=(faults.NearlyPure(),)),
-        r"a node of 40 rows .* of the weights \(19.5, 0, 0.5\).* is no leaf, and is_leaf "
+        r"a node of 10 rows .* of the weights \(4.5, 0, 0.5\).* is no leaf, and is_leaf "
         r"says a leaf",
     ),
     (
         lambda: growth(stopping=(faults.ShareOfAll(),)),
         "0.101 of all.* is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.ThirdLevel(),)),
+        "at depth 3 .* is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.NoFirstClass(),)),
+        r"of the weights \(0, .* is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.HundredsOfRows(),)),
+        "a node of 100 rows .* is no leaf, and is_leaf says a leaf",
     ),
     (
         lambda: growth(stopping=(faults.ReadsCoverage(),)),

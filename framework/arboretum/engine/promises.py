@@ -51,6 +51,8 @@ from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
 # relative: two forms of one formula of a few dozen operations; a lie differs by a part of an object
 CLOSE = 1e-9
+SIZES = 2, 3, 4, 5, 7, 10, 20, 40, 100, 300, 1000
+"""Rows of the nodes that a leaf rule is asked about, besides those around its levels."""
 
 
 def check_promises(problem: Problem) -> None:
@@ -244,23 +246,23 @@ def _faults_of_leaf_rule(
 
 def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> Iterator[Node]:
     """Nodes of several classes, small ones first: in number, share and impurity below, at and
-    above a rule's levels, at several depths.
+    above a rule's levels, at every depth down to nine and at a great one.
 
     impurity : states a node's; None: NaN, and 1 where it is one of values only.
     """
     sizes = sorted(
         {
-            2,
-            3,
-            5,
-            40,
+            *SIZES,
             *(max(2, n + d) for n in (rule.min_split, rule.min_objects) if n for d in (-1, 0)),
         }
     )
     ways = [(0, 0.0, 1.0), (1, 0.0, 0.5), (2, 0.5, 0.013), (5, 1.0, 1.0), (50, 0.0, 0.5)]
+    ways += [(depth, 0.25, 0.1) for depth in (3, 4, 6, 7, 8, 9)]
     ways += [(1, 0.0, min(1.0, rule.theta * by)) for by in (0.99, 1.0, 1.01) if rule.theta]
-    for size, weight, even in itertools.product(sizes, ground.weights, (True, False)):
-        counts = _counts(size, ground, even)
+    for size, weight, classes in itertools.product(
+        sizes, ground.weights, _classes_of_nodes(ground)
+    ):
+        counts = _counts(size, ground, classes)
         weights = weight * (np.array([size, 3.0 * size, 10.0 * size]) if ground.numbers else counts)
         mass = float(weights[0] if ground.numbers else weights.sum())
         mixed = (
@@ -291,17 +293,23 @@ def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> I
             )
 
 
-def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
-    """int64[classes]: rows of a node, of as many classes as may be (``even``), or all but one of
-    the first; int64[1] of numbers.
+def _classes_of_nodes(ground: Ground) -> list[range | None]:
+    """Of which classes a node has rows, evenly: all, all but the first, all but the last; None: one
+    row of the last and all others of the first.
     """
+    k = ground.n_classes
+    return [range(k), None, *([range(1, k), range(k - 1)] if k > 2 and not ground.numbers else [])]
+
+
+def _counts(size: int, ground: Ground, classes: range | None) -> np.ndarray:
+    """int64[classes]: rows of a node, as :func:`_classes_of_nodes` says; int64[1] of numbers."""
     if ground.numbers:
         return np.array([size])
     counts = np.zeros(ground.n_classes, np.int64)
-    if even:
-        np.add.at(counts, np.arange(size) % ground.n_classes, 1)
-    else:
+    if classes is None:
         counts[[0, -1]] = size - 1, 1
+    else:
+        np.add.at(counts, np.array(classes)[np.arange(size) % len(classes)], 1)
     return counts
 
 
