@@ -31,7 +31,7 @@ from arboretum_classic.c45.criterion import C45, SLACK, TOLERANCE
 
 MOST_BRANCHES = 1 << 14  # of a test that the kernel knows; branches are counted in 16 bits
 MOST_ROWS = 1 << 22  # that the words of a run can name
-GAP = 1e-5  # values that lie closer are not separated
+GAP = 1e-5  # values that lie closer are not separated by the programs
 PASSES = 8  # over a run of a node, for a branch each; with more branches there is one pass for all
 EPS = float(np.finfo(np.float64).eps)
 
@@ -90,6 +90,7 @@ class Quinlan:
         """Return the tree, with its notes; a deadline is kept by the loop, so the kernel is left
         out then.
         """
+        problem = self._with_gap(problem)
         reason = next(_reason_for_the_loop(problem, context), None)
         if reason is None:
             tree, values = _grow_by_kernel(problem)
@@ -105,7 +106,9 @@ class Quinlan:
                 for i, f in enumerate(objects.raw_features)
             }
         return attrs.evolve(
-            solution, tree=self._finished(sure(solution.tree), problem.objects.n_objects, values)
+            solution,
+            tree=self._finished(sure(solution.tree), problem.objects.n_objects, values),
+            notes=(*_notes_on_gap(values, problem.objects.gap), *solution.notes),
         )
 
     def warm_up(self, problem: Problem, context: Context) -> None:
@@ -119,6 +122,13 @@ class Quinlan:
             from arboretum.api import warm_up
 
             warm_up(problem, lambda message: context.progress(0, None, message))
+
+    def _with_gap(self, problem: Problem) -> Problem:
+        """Return the problem as the programs read it, which take close values for equal."""
+        if self.threshold is Cut.midpoint:
+            return problem
+        gap = max(problem.objects.gap, GAP)
+        return attrs.evolve(problem, objects=attrs.evolve(problem.objects, gap=gap))
 
     def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
         """Return the grown tree as the program leaves it: labels, thresholds at values, branches
@@ -148,6 +158,21 @@ class QuinlanTextbook(Quinlan):
         "a subtree with no fewer training errors than its root as a leaf becomes one (J48's "
         "-O leaves it out)",
     )
+
+
+def _notes_on_gap(values: Mapping[str, np.ndarray], gap: float) -> Iterator[str]:
+    """Yield a sentence per column with cuts that the programs' gap leaves out.
+
+    values : column → its training values, ascending.   gap : less than GAP where the encoder's,
+        which has notes of its own.
+    """
+    for column, own in values.items() if gap >= GAP else ():
+        if close := int((~(own[1:] > own[:-1] + gap)).sum()):
+            yield (
+                f"column {column!r}: {close} of {len(own) - 1} cuts lie between values at most "
+                f"{gap:g} apart, which C4.5 takes for equal; scale the column, or take "
+                "method.threshold=midpoint"
+            )
 
 
 def _reason_for_the_loop(problem: Problem, context: Context) -> Iterator[str]:
@@ -269,7 +294,9 @@ def _sort_root(
     distinct = np.empty((width, n))
     reach = np.empty((width, n), np.int32)
     found = np.empty((width, 2), np.int64)
-    rank_columns(values, values.view(np.uint64), objects.label, GAP, order, distinct, reach, found)
+    rank_columns(
+        values, values.view(np.uint64), objects.label, objects.gap, order, distinct, reach, found
+    )
     pool = kernels.Pool(
         np.arange(n, dtype=np.int32), np.ones(n), order, np.empty(n, np.uint64), np.empty(n)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -20,7 +22,13 @@ from arboretum.api import (
 )
 from arboretum.testing.effort import examples
 from arboretum_classic.c45.criterion import C45, C45Release8, C45Textbook
-from arboretum_classic.c45.growth import Cut, Quinlan, _grow_by_kernel, _reason_for_the_loop
+from arboretum_classic.c45.growth import (
+    Cut,
+    Quinlan,
+    QuinlanTextbook,
+    _grow_by_kernel,
+    _reason_for_the_loop,
+)
 from arboretum_classic.criteria.impurities import Entropy
 from arboretum_classic.missing.rules import Fractional
 from arboretum_data.encoding.encoder import Categorical, DeclaredEncoder
@@ -91,6 +99,24 @@ def test_the_kernel_grows_the_tree_of_the_loop(table, criterion, binary):
     slack = 1e-12 * problem.objects.weight.sum()
     for name in ("weights", "counts", "impurity", "price"):
         assert np.abs(getattr(one, name) - getattr(other, name)).max() <= slack, name
+
+
+@pytest.mark.parametrize("seconds", [None, 100.0])
+def test_close_values_are_equal_to_the_programs_alone_with_a_note(seconds):
+    """A deadline that never came made another tree, since the loop took them apart."""
+    until = None if seconds is None else time.monotonic() + seconds
+    x = np.arange(32.0) * 1e-8
+    table = Table(
+        "close",
+        (Column("x", ColumnKind.continuous, x),),
+        Target("y", Task.classification, (x > 1.5e-7).astype(np.int32), ("u", "v")),
+    )
+    problem = problem_of(table, C45Release8())
+    program = Quinlan().fit(problem, Context(deadline=until))
+    assert program.tree.n_nodes == 1
+    assert program.notes[0].startswith("column 'x': 31 of 31 cuts lie between values at most 1e-05")
+    told = QuinlanTextbook().fit(problem_of(table, C45Textbook()), Context(deadline=until))
+    assert told.tree.n_nodes == 3 and "cuts lie" not in " ".join(told.notes)
 
 
 def test_play_tennis_is_the_tree_of_the_book():
