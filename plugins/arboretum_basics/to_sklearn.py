@@ -42,7 +42,7 @@ def tree_sklearn(tree: Tree) -> DecisionTreeClassifier | DecisionTreeRegressor:
     was grown with.
     Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not
     the majority class of its leaf (scikit-learn has no other); a column of which float32, in which
-    scikit-learn reads numbers, has none between two thresholds.
+    scikit-learn reads numbers, has none between two thresholds that differ by more than rounding.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree as Core
@@ -77,7 +77,7 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
         float32: a double that would be rounded across a threshold is moved to the nearest float32
         on its own side.
     Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's
-    trees know neither.
+    trees know neither; and for a row between two thresholds with no float32 between them.
     """
     _refuse_tree(tree)
     table = table_like(tree, X)
@@ -102,16 +102,17 @@ def sklearn_matrix(tree: Tree, X: object) -> np.ndarray:
         if feature == CONSTANT:
             matrix[:, j] = 0.0
         elif isinstance(feature, str):
-            matrix[:, j] = _as_float32(table.column(feature).values, cuts[feature])
+            matrix[:, j] = _as_float32(feature, table.column(feature).values, cuts[feature])
         else:
             outcome = feature.outcomes(table, rows)
             matrix[:, j] = np.where(outcome == NO_OUTCOME, np.nan, outcome)
     return matrix
 
 
-def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+def _as_float32(name: str, values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Return float32[n]: the number of that type nearest to each of ``values``, float64[n], on the
-    same side of every one of the ascending ``cuts``; NaN stays.
+    same side of every one of the ascending ``cuts``; NaN stays.  Raises DataError, naming the
+    column, where there is none.
     """
     between = np.searchsorted(cuts, values)
     with np.errstate(over="ignore"):
@@ -120,6 +121,12 @@ def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
         np.append(ends, np.float32(np.nan)) for ends in _interval_ends(cuts)
     )  # NaN is sorted last
     between[np.isnan(values)] = len(low) - 1
+    if len(lost := np.flatnonzero(low[between] > high[between])):
+        value = float(values[lost[0]])
+        raise DataError(
+            f"scikit-learn reads column {name!r} as float32, which has no number between the "
+            f"thresholds about {value!r} in row {lost[0] + 1}; predict with this tree instead"
+        )
     return np.clip(near, low[between], high[between])
 
 
@@ -150,6 +157,18 @@ def _thresholds(cuts: np.ndarray) -> np.ndarray:
     return np.where((digits == np.rint(digits)) | np.isinf(near), cuts, near)
 
 
+def _apart(cuts: np.ndarray) -> np.ndarray:
+    """Return bool[cuts + 1]: whether the cuts about an interval differ by more than the rounding of
+    a middle: (.1 + .5)/2 is .3, and (.2 + .4)/2 the number after it.
+
+    cuts : float64[·], ascending.
+    """
+    found = np.ones(len(cuts) + 1, bool)
+    half = cuts / 2  # differences of whole ones may exceed float64
+    found[1:-1] = np.diff(half) > 4 * np.finfo(float).eps * np.abs(half[1:])
+    return found
+
+
 def _cuts_of_columns(tree: Tree) -> dict[str, np.ndarray]:
     """Raw numeric column → its thresholds, rising."""
     found: dict[str, set[float]] = {
@@ -178,7 +197,7 @@ def _refuse_tree(tree: Tree) -> None:
         raise CapabilityError(f"{msg}; encode with one-hot or thresholds instead")
     for name, cuts in _cuts_of_columns(tree).items():
         low, high = _interval_ends(cuts)
-        if len(lost := np.flatnonzero(low > high)):
+        if len(lost := np.flatnonzero((low > high) & _apart(cuts))):
             ends = [repr(float(cuts[k])) for k in (lost[0] - 1, lost[0]) if 0 <= k < len(cuts)]
             where = (
                 f"between {' and '.join(ends)}"
