@@ -35,7 +35,8 @@ def table_like(tree: Tree, X: object) -> Table:
 
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of
         the tree), a list of mappings from column name to value, a mapping from column name to
-        values, or a Table.  None and NaN (and pandas' NA) are missing values.
+        values, or a Table.  None and NaN (and pandas' NA) are missing values, and so is an empty
+        text, as in files, unless it is a category of the tree's.
 
     Categories are matched by spelling (``str``); a value that the tree has never seen gets the code
     −2.  A column that no test of the tree reads may be absent: its values are then missing.  The
@@ -141,6 +142,8 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
     if spec.is_continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
     found, codes = spelled(values, spec.name)
+    if "" in found and "" not in spec.categories:
+        codes = np.where(codes == found.index(""), MISSING, codes)
     return Column(spec.name, spec.kind, recode(codes, found, spec.categories), spec.categories)
 
 

@@ -409,6 +409,20 @@ def test_a_run_never_merges_them(tmp_path):
     )
 
 
+@pytest.mark.parametrize("form", [lambda v: pd.DataFrame({"a": v}), lambda v: {"a": v}])
+def test_an_empty_text_is_missing_to_a_tree_that_has_no_such_category(tmp_path, form):
+    """The frame that wrote the file had values never seen where the file has none."""
+    tree = tree_of(category(tmp_path, ["b", "", "c"], "Parquet"))
+    assert table_like(tree, form(["", "b", " ", "d"])).column("a").values.tolist() == [
+        -1,
+        0,
+        -1,
+        -2,
+    ]
+    of_frame = tree_of(column_of_series("a", pd.Series(["b", "", "c"])))
+    assert words(table_like(of_frame, form(["", "c"])).column("a")) == ["", "c"]
+
+
 @pytest.mark.parametrize("source", ["CSV", "Parquet", "ARFF"])
 def test_times_of_day_are_spelled_alike_whatever_digits_a_type_gives_them(tmp_path, source):
     """Parquet wrote 12:30:00.000000 where CSV had 12:30:00."""
