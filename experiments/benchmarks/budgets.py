@@ -1,10 +1,8 @@
 """What fits take that are asked to end: every solver on every table, seconds or megabytes asked and
 taken.
 
-    ARBORETUM_DATA=… ARBORETUM_BENCH=… python experiments/benchmarks/budgets.py [--solvers NAME…]
-    [--tables NAME…] [--to FILE]
-                                                                              [--memory] [--again
-                                                                              SECONDS]
+    ARBORETUM_DATA=… ARBORETUM_BENCH=… python experiments/benchmarks/budgets.py
+        [--solvers NAME…] [--tables NAME…] [--to FILE] [--memory] [--again SECONDS]
 
 The clock that a fit looks at is its processor time here, so that a busy machine does not lend it
 time that it does not use.  A process reads one table after the other, encodes it and loads the

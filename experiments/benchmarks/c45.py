@@ -1,8 +1,9 @@
 """C4.5 with pruning on mixed columns: against Weka's J48, with missing cells, on a million rows,
 and against id3 on nominal columns.
 
-    python experiments/benchmarks/c45.py [TABLE.md]            WEKA=PATH/weka.jar also runs J48 on
-    the first table, by ``java``
+    python experiments/benchmarks/c45.py [TABLE.md]
+
+WEKA=PATH/weka.jar also runs J48 on the first table, by ``java``.
 
 Goals: a tenth of J48's processor time; 20 % missing cells at most 2.5 × the time without; 10⁶ × 20
 within 60 s; nominal columns at most 1.5 × id3; 10⁶ rows predicted by a tree of depth 10 within 0.15

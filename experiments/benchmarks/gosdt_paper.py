@@ -2,15 +2,18 @@
 and the paper's own systems.
 
     ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/gosdt_paper.py
-    [TABLE.md] [--peers PYTHON ...] [--only PART ...]
+        [TABLE.md] [--peers PYTHON ...] [--only PART ...]
 
 Parts, and their goals:
 
     f_score     1 − F₁ + λ · leaves, λ = .02, over plain errors by gosdt: at most 10 ×, proven
-    wherever errors are path        every λ down to .005 over λ = .005 alone: at most 3 × where that
-    is certified rashomon    all trees within 5 % of the optimum at λ = .02: counts as by treefarms,
-    20 × its trees a second reference   Algorithms 1–6 as printed, seconds an iteration over those
-    of gosdt 1.0.4: at most 20 × dl85        over pydl8.5: at most 1 ×
+                wherever errors are
+    path        every λ down to .005 over λ = .005 alone: at most 3 × where that is certified
+    rashomon    all trees within 5 % of the optimum at λ = .02: counts as by treefarms, 20 × its
+                trees a second
+    reference   Algorithms 1–6 as printed, seconds an iteration over those of gosdt 1.0.4: at most
+                20 ×
+    dl85        over pydl8.5: at most 1 ×
 
 Each solve is a process of one thread, rivals and ours in turn, compilation apart; the least of
 REPEATS readings of processor time, within LIMIT seconds.  PYTHON: interpreters that have rivals

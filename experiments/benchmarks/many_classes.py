@@ -1,8 +1,8 @@
 """CART on tables of many classes against scikit-learn's DecisionTreeClassifier: exact thresholds,
 one thread.
 
-    python experiments/benchmarks/many_classes.py [--rows 20000] [--classes 10 100 1000] [--depths 6
-    10 0] [--turns 3] [--enough 20]
+    python experiments/benchmarks/many_classes.py [--rows 20000] [--classes 10 100 1000]
+        [--depths 6 10 0] [--turns 3] [--enough 20]
 
 Goal: no slower, whatever the number of classes.  20 float32 columns, depth 0 is without a limit;
 the labels are noise, or follow two columns, with noise about the borders. Both fit in turns; told

@@ -2,7 +2,7 @@
 processor seconds.
 
     python experiments/benchmarks/two_commits.py OLD [NEW] [--questions NAME…] [--turns 3]
-    [--repeats 15]
+        [--repeats 15]
 
 Each commit is laid out by ``git worktree`` in a temporary folder, with a cache of kernels of its
 own; a turn is a process per commit that fits once, which compiles, then times its repeats, so that

@@ -1,8 +1,8 @@
 """Random combinations of all components on tiny tables: every one is verified, or refused by name
 before growth.
 
-    python experiments/combinations/combine.py [--number 10000] [--minutes 60] [--seed 0] [--only
-    NUMBER …] [--write]
+    python experiments/combinations/combine.py [--number 10000] [--minutes 60] [--seed 0]
+        [--only NUMBER …] [--write]
 
 Prints how many combinations ended how, and what reproduces those that should not have ended so;
 with ``--write`` also ``counts.csv`` beside itself.  A combination is drawn from the seed and its

@@ -1,7 +1,7 @@
 """Look for the smallest table on which one greedy algorithm loses to another by the largest factor.
 
     python experiments/decision_tables/miner.py max/gini w_sum/gini depth --tables 20000 --rows 12
-    --columns 5
+        --columns 5
 
 Algorithms: max, sum, w_max, w_sum / ent, gini, me, rt.  Complexities: depth, total_path_length,
 n_nodes, n_internal, n_leaves. Prints the table, both trees, an optimal tree and the proven minimum;

@@ -1,11 +1,11 @@
 """A lab of one's own: what the file ``arboretum.yaml`` of a folder chooses for all that is done in
 it and below it.
 
-    plugins: [criteria.py]          # one-file plugins, loaded by every verb, by arboretum.run and
-    by estimators conf: conf                      # a folder of choices, as --config-dir data: data
-    # the data home, unless ARBORETUM_DATA names one store: sqlite:///mlflow.db      # tracker.uri,
-    unless it is given defaults: {seed: 1, split: kfold, stopping.standard.max_depth: 4}    # of
-    arboretum run
+    plugins: [criteria.py]        # one-file plugins: of every verb, arboretum.run and estimators
+    conf: conf                    # a folder of choices, as --config-dir
+    data: data                    # the data home, unless ARBORETUM_DATA names one
+    store: sqlite:///mlflow.db    # tracker.uri, unless it is given
+    defaults: {seed: 1, split: kfold, stopping.standard.max_depth: 4}    # of arboretum run
 
 A folder that was found never runs code, but for a lab that its user trusts: ``arboretum trust``
 notes the checksum of that file, of every plugin, and of every file of the folder of choices.  Any

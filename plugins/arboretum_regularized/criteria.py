@@ -5,9 +5,10 @@ The closed form of E that the kernels use.  Every object of S has been asked the
 f_i at S depends on x_i only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) ·
 φ(S)/φ(X),
 
-    E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i) =
-         p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,    W_v = Σ_{i ∈ S_v} p_i / (p(S) −
-         q_i).
+    E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],
+    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i)
+        = p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,
+    W_v = Σ_{i ∈ S_v} p_i / (p(S) − q_i).
 
 W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) −
 θ)) more: the column ``excess_weight``.
@@ -16,8 +17,8 @@ With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, 
 g_ℓ(S)/g_ℓ(X), g_ℓ the number of objects of other classes.  The sums are taken class by class, and
 so is the column:
 
-    E(d) = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],    C_vℓ = p_ℓ(S_v) − (p(S) −
-    p(S_v)) W_vℓ where p(S_v) > θ, else 0.
+    E(d) = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],
+    C_vℓ = p_ℓ(S_v) − (p(S) − p(S_v)) W_vℓ where p(S_v) > θ, else 0.
 """
 
 from __future__ import annotations

@@ -2,13 +2,15 @@
 
 What is done with a block depends on its info string::
 
-    bash                 run by bash -eu in the page's folder; must succeed bash fails
-    must end with a status other than 0 bash in=checkout     lines ``make TARGET``: the target must
-    exist (tests/docs/test_make.py runs them) python               executed; all blocks of a page
-    share one namespace python file=NAME     written to NAME in the page's folder (any language)
-    yaml, toml, json     parsed text output          what the bash block before it printed: each
-    line must occur, in this order, numbers aside;
-                         a line "…" stands for lines left out
+    bash                 run by bash -eu in the page's folder; must succeed
+    bash fails           must end with a status other than 0
+    bash in=checkout     lines ``make TARGET``: the target must exist (tests/docs/test_make.py runs
+                         them)
+    python               executed; all blocks of a page share one namespace
+    python file=NAME     written to NAME in the page's folder (any language)
+    yaml, toml, json     parsed
+    text output          what the bash block before it printed: each line must occur, in this order,
+                         numbers aside; a line "…" stands for lines left out
     text                 a picture; not code
 
 One folder per page, and one environment, in which a page may install things without touching the

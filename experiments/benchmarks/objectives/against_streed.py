@@ -1,6 +1,6 @@
 """Costs of rows, policies and survival times: the same optimum as STreeD's, and the ratio of times.
 
-    ARBORETUM_PEERS=…/bin/python ARBORETUM_BENCH=… ARBORETUM_DATA=… \
+    ARBORETUM_PEERS=…/bin/python ARBORETUM_BENCH=… ARBORETUM_DATA=… \\
         python experiments/benchmarks/objectives/against_streed.py
 
 Columns of 0 and 1 of the race's tables, with targets drawn for each objective; depths 2, 3 and 4,

@@ -112,7 +112,9 @@ def ours(
     question: Question, x: np.ndarray, y: np.ndarray, seconds: float, *, count_alone: bool
 ) -> dict[str, Any]:
     """solver=rashomon, nothing listed or compared: the optimum, the set, its number of trees and
-    which columns they ask.   count_alone : without the last.
+    which columns they ask.
+
+    count_alone : without the last.
     """
     from arboretum_gosdt.solvers.rashomon import Rashomon, TreeSet
 

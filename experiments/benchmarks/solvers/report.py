@@ -22,7 +22,8 @@ class Result:
     """seconds : of the fit.
 
     value : of its tree, counted again where ``counted``, else what it says.
-    lower : no tree is below. memory : bytes by which its process has grown.
+    lower : no tree is below.
+    memory : bytes by which its process has grown.
     own : bytes that it says it holds.
     first : value after a second.
     """

@@ -42,19 +42,20 @@ class Criterion(Component, Protocol):
 
     ``needs`` : kinds without which it cannot work, as in ``needs = ("impurity",)``.
     ``counts_objects`` : True: ``tables.counts`` and ``node.counts`` count objects (rows that the
-    encoder merged are one),
-        not rows.  Weights stay the rows'; so does everything a tree reports.
+        encoder merged are one), not rows.  Weights stay the rows'; so does everything a tree
+        reports.
     ``divides_by_price`` : True: a run with a test of price 0, or with prices paid once per column
         (free when asked again), is refused.
     ``needs_outcome_prices`` : True: the NumPy ``score`` finds ``tables.outcome_price``; its kernel
-    serves prices that no outcome changes. ``weighs_branches`` : True: it says itself how light a
-    branch may be, so that one may hold a part of a row where rows go in shares. ``own_unit`` :
-    True: scores are no amounts of impurity: they tie by their own size alone, not by that of the
-    node's impurity. ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain``
-    and ``node.coverage`` in runs with
-        coverages.  They are literal sums over objects, any coverage will do, and slow: one call of
-        ``covered`` per set of objects that is an outcome of some test (a coverage with
-        ``covered_many``: one per some thousand objects).
+        serves prices that no outcome changes.
+    ``weighs_branches`` : True: it says itself how light a branch may be, so that one may hold a
+        part of a row where rows go in shares.
+    ``own_unit`` : True: scores are no amounts of impurity: they tie by their own size alone, not by
+        that of the node's impurity.
+    ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain`` and
+        ``node.coverage`` in runs with coverages.  They are literal sums over objects, any coverage
+        will do, and slow: one call of ``covered`` per set of objects that is an outcome of some
+        test (a coverage with ``covered_many``: one per some thousand objects).
     """
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:

@@ -52,8 +52,8 @@ Block = namedtuple(
 )
 """weights, counts, extra : flat.
 
-shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
-    table.
+shaped_w, shaped_c, shaped_e : the same memory as tables of the largest arity: a change of shape
+    costs as much as a table.
 price, scores : float64[tables].
 place : int32[tables, 3], feature, index, side.
 state : STATE[1].

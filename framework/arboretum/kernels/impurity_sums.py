@@ -7,8 +7,8 @@ calls them::
 Invariants: ``weights`` is the table of one test, float64[outcomes, classes], 0 or more everywhere.
 It is read only; outcomes of no weight, and classes of none, add nothing.
 
-Loops are written out: a part of a part, a view or a node
-as an argument each cost some percent of such a kernel's time.
+Loops are written out: a part of a part, a view or a node as an argument each cost some percent of
+such a kernel's time.
 """
 
 import math

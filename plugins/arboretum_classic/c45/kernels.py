@@ -112,10 +112,10 @@ of the cut, cut; and whether it has one.
 
 C45Scratch = namedtuple("C45Scratch", "own goes place to bins left total slope")
 """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and
-its place there. to : int32[open branches, n], the same branch by branch (see
-:func:`copy_branch`), where
-there are no more. bins : float64[bins, classes].
-
+    its place there.
+to : int32[open branches, n], the same branch by branch (see :func:`copy_branch`), where there are
+    no more.
+bins : float64[bins, classes].
 left, total, slope : float64[classes].
 """
 
@@ -467,7 +467,8 @@ def place_rows_in_branches(low, high, scratch, size, below):
     come behind the others.
 
     size : int64[branches + 1], receives the rows of each branch, last those without a value.
-        Returns where the segments end.
+
+    Returns where the segments end.
     """
     size[:] = 0
     end, lost = low, len(size) - 1

@@ -201,11 +201,16 @@ def study_of(services: Services, n_values: int, n_columns: int, n_classes: int) 
 def study_chunk(services: Services, dataset: Any, seeds: range) -> Facts:
     """Study the tables of these seeds; plain sums.
 
-    dataset : the component ``random_table``. tables (studied), single (of one decision, left out:
-        their depth is 0), merged (tables with equal rows);
-    sums : float[5][16], Σ of relative differences; products : float[5][136], Σ of their products,
-        lower triangle row by row;
-    optimal : int[5][16], how often greedy was optimal; minima : float[5], Σ.
+    dataset : the component ``random_table``.
+
+    Of the facts are
+
+    tables, single, merged : those studied, those of one decision (left out: their depth is 0), and
+        those with equal rows.
+    sums : float[5][16], Σ of relative differences.
+    products : float[5][136], Σ of their products, lower triangle row by row.
+    optimal : int[5][16], how often greedy was optimal.
+    minima : float[5], Σ.
     """
     study = study_of(services, dataset.n_values, dataset.n_columns, dataset.n_classes)
     relative, minima, single, merged = [], [], 0, 0

@@ -1,9 +1,9 @@
 """Pareto fronts as lists of points: merged, added up and united.
 
-A point is a record (error, cost, leaves, test); a list of points ascends in leaves,
-and among equal leaves (a level) it ascends in errors and descends in costs.  None of its points is
-at or below another in errors, costs and leaves.  Without the third axis all leaves count 0, and a
-list has one level::
+A point is a record (error, cost, leaves, test); a list of points ascends in leaves, and among equal
+leaves (a level) it ascends in errors and descends in costs.  None of its points is at or below
+another in errors, costs and leaves.  Without the third axis all leaves count 0, and a list has one
+level::
 
     merge_levels(A, B):
                   of two levels, the point of least error, then cost, comes next;
@@ -57,8 +57,10 @@ class Form(NamedTuple):
     """The second axis: a leaf costs ``leaf``, a node (per_node + per_mass · mass) · price, and its
     branches their sum or (``largest``) the most of them.
 
-    counts : 1 where leaves are an axis (or are limited), else 0.   most_leaves, min_leaf (rows),
-        min_split (rows), light (weight at or below which a node is a leaf): limits.
+    counts : 1 where leaves are an axis (or are limited), else 0.
+
+    most_leaves, min_leaf (rows), min_split (rows), light (weight at or below which a node is a
+    leaf): limits.
     stop : nodes entered with so many tests left are leaves. cheapest : no test costs less.
     """
 

@@ -56,9 +56,10 @@ def published() -> Plain:
     """Return ``published.json``.
 
     sources: name → paper, where it was read, decimals where they are fewer than the number has.
-    nothing_found: paper → what was looked for in vain.   tables: those at hand, by name (see
-    :func:`.tables.load_table`), with the rows and columns that the source has.   records: by
-    source; ``proven`` is false where it was the best known when time ran out.
+    nothing_found: paper → what was looked for in vain.
+    tables: those at hand, by name (see :func:`.tables.load_table`), with the rows and columns that
+        the source has.
+    records: by source; ``proven`` is false where it was the best known when time ran out.
     """
     found: Plain = json.loads(
         Path(__file__).with_name("published.json").read_text(encoding="utf-8")
