@@ -26,8 +26,8 @@ class Vertex:
 class PrintedGosdt:
     """Algorithms 1 to 6 on groups of rows.
 
-    tests : of each the groups with outcome 1, as the bits of an integer.   cost[u][k] : of group u
-        where its leaf says k.
+    tests : of each the groups with outcome 1, as the bits of an integer.
+    cost[u][k] : of group u where its leaf says k.
     leaf : λ.
     key : (vertex, support, pushes so far) → place in the queue, the least first.
     high : whether parents go to its head.

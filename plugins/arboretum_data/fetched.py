@@ -30,8 +30,8 @@ def fetch_file(address: str, sha256: str | None, home: Path) -> Path:
     """Return where the file of an address is kept, ``home``/fetched/SHA256/NAME; fetched the first
     time.
 
-    sha256 : of its content, 64 hexadecimal digits.   home : the user's cache takes its place where
-        nothing can be written there.
+    sha256 : of its content, 64 hexadecimal digits.
+    home : the user's cache takes its place where nothing can be written there.
 
     Raises ConfigError for another checksum or address, DataError where it cannot be reached, or
     holds something else.

@@ -46,8 +46,9 @@ def aggregated(weights, counts, price, extra, node):
     """Return −I with the run's impurity, in the aggregation ``node.params[0]``: 0: sum; 1: max; 2:
     sum weighted by mass; 3: max of these.
 
-    weights, counts : [outcomes, classes], or moments and [outcomes, 1].   NaN where the impurity
-        has no kernel.
+    weights, counts : [outcomes, classes], or moments and [outcomes, 1].
+
+    NaN where the impurity has no kernel.
     """
     by_mass = node.params[0] >= 2.0
     moments = counts.shape[1] < weights.shape[1]

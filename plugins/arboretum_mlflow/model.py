@@ -39,8 +39,9 @@ class TreeModel:
         class.
 
         model_input : a frame, an array, mappings; see :func:`arboretum.api.table_like`.
-        params : ``proba``, ``node``.   Raises DataError for rows that the tree cannot read, and for
-            probabilities of numbers.
+        params : ``proba``, ``node``.
+
+        Raises DataError for rows that the tree cannot read, and for probabilities of numbers.
         """
         asked, table = dict(params or {}), table_like(self.tree, model_input)
         if asked.get(NODES):

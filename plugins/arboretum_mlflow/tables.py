@@ -98,8 +98,9 @@ class Tables:
     def write(self, session: Any, entries: Sequence[tuple[Plain, Mapping[str, str]]]) -> list[str]:
         """Write runs that are not stored yet, without their files; returns their ids.
 
-        entries : entry, and its tags but for the name.   Raises OtherSchemaError where the first is
-        not read back as written.
+        entries : entry, and its tags but for the name.
+
+        Raises OtherSchemaError where the first is not read back as written.
         """
         rows: dict[str, list[Facts]] = {name: [] for name in TABLES}
         runs = [self._add_rows(session, entry, tags, rows) for entry, tags in entries]

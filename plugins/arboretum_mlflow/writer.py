@@ -379,8 +379,10 @@ class Writer:
     def open_sweep(
         self, name: str, tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0
     ) -> str:
-        """Create the parent of a multirun; one that this very command has opened there, and was
-        not told of since the store went away, is gone on with.   seconds : how long ago it began.
+        """Create the parent of a multirun; one that this very command has opened there, and was not
+        told of since the store went away, is gone on with.
+
+        seconds : how long ago it began.
         """
         mine = tags.get(OWNER), tags.get(FOLDER)
         for one in self.open_sweeps() if all(mine) else ():

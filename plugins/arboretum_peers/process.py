@@ -113,8 +113,9 @@ class PeerProcess:
         (``time.monotonic()``), when the process is killed.
 
         ``{"spent": "memory"}`` where it ended without a word under a limit of memory.  Raises
-        ArboretumError with its last words where it failed.   keep : a script that takes several
-        jobs lives on.
+        ArboretumError with its last words where it failed.
+
+        keep : a script that takes several jobs lives on.
         """
         arrays = {name: (a.tobytes(), a.dtype.str, a.shape) for name, a in (("x", x), ("y", y))}
         try:

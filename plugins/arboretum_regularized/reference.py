@@ -58,8 +58,8 @@ def efficiency_term(
     without ``excluded`` an outcome's classes are one.
 
     names : of the coverages: probability, pairs, excluded.
-    weights, counts : [outcomes, classes]; extra : float64[outcomes, 1 or classes], Σ of
-        ``excess_weight``.
+    weights, counts : [outcomes, classes].
+    extra : float64[outcomes, 1 or classes], Σ of ``excess_weight``.
     """
     share, theta = node.mass / node.total_mass, node.params[1]
     whole, by_probability = [int(n) for n in np.sum(counts, axis=0)], "probability" in names

@@ -58,7 +58,9 @@ class Followed:
 
     def survival_until(self, times: np.ndarray, *, before: bool = False) -> np.ndarray:
         """Return float64[k]: the share that is free of the event after each time (Kaplan & Meier
-        1958).   before : right before it instead.
+        1958).
+
+        before : right before it instead.
         """
         known = np.unique(self.time[self.event == 1])
         kept = np.cumprod(1 - self.events(known) / self.at_risk(known))

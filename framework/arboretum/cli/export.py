@@ -96,8 +96,10 @@ def main(argv: list[str]) -> int:
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     """Write a form that is a folder of files.
 
-    files : name → text, subfolders with "/".   Raises StoreError where there is a folder that is
-    not empty and not such a form: what is in it would be overwritten.
+    files : name → text, subfolders with "/".
+
+    Raises StoreError where there is a folder that is not empty and not such a form: what is in it
+    would be overwritten.
     """
     held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if held and not {name.partition("/")[0] for name in files} <= held:

@@ -126,8 +126,9 @@ class Job:
             )
 
     def _work_in(self, folder: Path, task: Task, shared: bool) -> JobResult:
-        """Do one run in a folder of its own.   shared : it is in the sweep's.  Raises StoreError
-        where no word can be left in that.
+        """Do one run in a folder of its own.
+
+        shared : it is in the sweep's.  Raises StoreError where no word can be left in that.
         """
         places: Mapping[Path, str] = {}
         resolved = None
@@ -236,8 +237,9 @@ class Job:
         return note, values if self.goals else note.value
 
     def note_failure(self, resolved: Resolved | None, note: Note, error: Exception) -> None:
-        """Leave word of a job that failed, and tell the tracker.   resolved : None where the
-        configuration was refused; the tracker then hears nothing.
+        """Leave word of a job that failed, and tell the tracker.
+
+        resolved : None where the configuration was refused; the tracker then hears nothing.
         """
         folder, trouble = Path(note.folder), ""
         terminal.report_traceback(error)

@@ -52,8 +52,9 @@ PIECES = "pieces"  # where finished ones are kept, below the folder
 
 
 def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
-    """The whole text: tables of cells, claims, reasons, notes, counts and verdict.   brief : of the
-    cells only those that do not pass.
+    """The whole text: tables of cells, claims, reasons, notes, counts and verdict.
+
+    brief : of the cells only those that do not pass.
     """
     judged, summary = facts.judgement, facts.facts
     scaled = "" if summary["fraction"] == 1.0 else f", fraction {summary['fraction']:g}"

@@ -79,8 +79,9 @@ def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
     """Raise ConfigError, saying what to type, when a one-file plugin of the run is not among those
     loaded.
 
-    owners : of the registry.   A record names files, and a record that was found somewhere must not
-        decide what is run here.
+    owners : of the registry.
+
+    A record names files, and a record that was found somewhere must not decide what is run here.
     """
     loaded = [Path(owner.path).name for owner in owners if owner.distribution == ONE_FILE]
     recorded = [Path(file) for file in record.config.get("plugins") or ()]
@@ -442,9 +443,10 @@ def explain(
     """The text; raises ArboretumError when the run cannot be re-created.
 
     top : candidates that are listed; 0: all.
+    registry : with the one-file plugins of the run.
     moved : as of :func:`load_again`.
-    registry : with the one-file plugins of the run.   The chosen test is listed in any case,
-        however many are better.
+
+    The chosen test is listed in any case, however many are better.
     """
     tree = sure(record.tree)
     changes, (found,) = reasons_at(record, [node], registry, moved)

@@ -484,8 +484,8 @@ def _print_outcome(
     """Print the last lines of a sweep: what ran and failed, warnings, and what the tracker did not
     take.
 
-    notes : of all jobs that ended.   total : jobs.   trouble : what the tracker said, "" where
-        nothing.
+    notes : of all jobs that ended.   total : jobs.
+    trouble : what the tracker said, "" where nothing.
     """
     failures = [note for note in notes if note.status == FAILED]
     terminal.say(f"{counts_of(notes, total)}; {terminal.duration(seconds)}; kept in {folder}")

@@ -69,7 +69,9 @@ def main(argv: list[str]) -> int:
 
 def describe_accepted(proof: Proof, problem: Problem, found: Accepted, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
-    nothing was checked.   seconds : as they are said, "0.4 s".
+    nothing was checked.
+
+    seconds : as they are said, "0.4 s".
     """
     from arboretum.proof.asked import asked_of
 

@@ -91,8 +91,10 @@ class _Node(ConfigNode):
 
 @contextmanager
 def hold_nodes(registry: Registry, start: Start | None = None) -> Iterator[None]:
-    """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at
-    the end.   start : None: the defaults.
+    """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at the
+    end.
+
+    start : None: the defaults.
     """
     with _LOCK:
         # Hydra's own launchers and sweepers register at first use: not inside, where it is undone

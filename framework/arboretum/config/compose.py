@@ -177,7 +177,9 @@ def _way_to(kind: str, option: str) -> str:
 @contextmanager
 def explain_missing_launcher(option: str) -> Iterator[None]:
     """Raise ConfigError, with the package that brings it, where a launcher is chosen that is not
-    installed.   option : of ``hydra/launcher``.
+    installed.
+
+    option : of ``hydra/launcher``.
     """
     try:
         yield
@@ -194,8 +196,8 @@ def _explain_misfit(
     """Explain a value of another shape than the field's: say what the field takes.
 
     cause : Hydra's own reason, None where it has none.
-    key, value : of the override that Hydra could not merge.   overrides : all, which say the
-        component.
+    key, value : of the override that Hydra could not merge.
+    overrides : all, which say the component.
     """
     group, *rest = key.split(".")
     if group in KINDS and rest:

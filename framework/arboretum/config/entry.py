@@ -26,13 +26,15 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     """Do one run and return its verified record.
 
     overrides : as on the command line, ["dataset=iris", "method=cart", "seed=1"].
-    plugins : one-file plugins. Writes no folder and tracks nothing unless asked
-        (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).  Hydra's global state is left alone, so it
-        works inside notebooks, threads and other Hydra applications.  Choices are composed once
-        (0.1 s); a call that differs in values alone takes the time of its run and some
-        milliseconds.   Raises ArboretumError, also for what goes wrong inside a plugin (the
-        exception itself is its ``__cause__``); TrackerError when all is done and kept but for a
-        tracker that was asked for.
+    plugins : one-file plugins.
+
+    Writes no folder and tracks nothing unless asked (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).
+    Hydra's global state is left alone, so it works inside notebooks, threads and other Hydra
+    applications.  Choices are composed once (0.1 s); a call that differs in values alone takes the
+    time of its run and some milliseconds.
+
+    Raises ArboretumError, also for what goes wrong inside a plugin (the exception itself is its
+    ``__cause__``); TrackerError when all is done and kept but for a tracker that was asked for.
     """
     from arboretum.config.resolve import resolve
 

@@ -281,9 +281,10 @@ def restore(value: object, path: str, given: Collection[str] = ()) -> Any:
     """Return a recorded value for a configuration: its texts as they are, whatever they look like,
     and its secrets found anew.
 
-    given : keys that the command line sets; their recorded values do not matter. A secret was left
-        out of the record; any variable of the environment that holds the whole address serves.
-        Raises ConfigError.
+    given : keys that the command line sets; their recorded values do not matter.
+
+    A secret was left out of the record; any variable of the environment that holds the whole
+    address serves.  Raises ConfigError.
     """
     if isinstance(value, Mapping):
         return {key: restore(item, f"{path}.{key}", given) for key, item in value.items()}

@@ -181,8 +181,9 @@ def _hexagon(scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndar
     """Around v + a + b + c, one object moved from class to class: 0 for Σ g_ℓ(n_ℓ) and, of three
     classes at a given mass, for nothing else.
 
-    v : float64[cases, k], any set; a, b, c : the same, one object each, of three different classes.
-        ``scale`` is not read: all sets have the same mass.
+    v : float64[cases, k], any set.
+    a, b, c : the same, one object each, of three different classes. ``scale`` is not read: all sets
+        have the same mass.
     """
     return [
         (1, v + 2 * a + c),

@@ -122,7 +122,9 @@ def tree_without_tests(parts: Parts, rows: Table) -> Tree:
 
 def _numbers(problem: Problem, arrived: Arrivals, reached: np.ndarray) -> np.ndarray:
     """Return float64[n_nodes]: what nodes predict, the mean of their rows, or what the impurity, or
-    a solver's objective, makes of them; 0 where none comes by.   reached : bool[n_nodes].
+    a solver's objective, makes of them; 0 where none comes by.
+
+    reached : bool[n_nodes].
     """
     if hasattr(problem.parts.objective, "moments"):
         return predicted(problem, arrived)

@@ -105,8 +105,9 @@ class Held:
     def heard_by(
         self, context: Context, after: Callable[[Solution, Callable[[], Solution]], Solution]
     ) -> Context:
-        """The context of a solver: its progress is when it looks up.   after : takes the place of
-        its own.
+        """The context of a solver: its progress is when it looks up.
+
+        after : takes the place of its own.
         """
 
         def progress(done: float, total: float | None, message: str) -> None:
@@ -151,7 +152,9 @@ def mark_interrupted(solution: Solution, error: KeyboardInterrupt) -> Solution:
 
 def without_others(solution: Solution, error: KeyboardInterrupt) -> Solution:
     """The solution with its own tree alone, for there is no time to verify more; of a front the
-    points stay.   error : what ended the run.
+    points stay.
+
+    error : what ended the run.
     """
     if solution.front is None and not solution.others:
         return solution

@@ -98,8 +98,9 @@ class RestingRows:
 
     @staticmethod
     def of(tree: Tree, shift: float, table: Table, node: np.ndarray) -> RestingRows:
-        """Add them up.   shift : what numbers are taken less of.   node : int64[n], where each
-        rests.
+        """Add them up.
+
+        shift : what numbers are taken less of.   node : int64[n], where each rests.
         """
         weight, width = table.row_weights(), len(tree.classes) or 1
         n, deviation = tree.n_nodes * width, np.nan
@@ -338,7 +339,9 @@ class _Sums:
 
     def rows(self, notes: Mapping[str, str]) -> tuple[Table, np.ndarray]:
         """A table of few rows that all rows have become, with their weights, and int64[·], how many
-        each of them stands for.   notes : the table's.
+        each of them stands for.
+
+        notes : the table's.
         """
         keys = np.concatenate(self.keys)
         order = np.argsort(keys, kind="stable")

@@ -45,8 +45,10 @@ class Monotone:
     ) -> Monotone | None:
         """Return the order that is asked for; None where none is.
 
-        increasing, decreasing : names of columns.   Raises ConfigError for a column that is not
-        there, or in both, CapabilityError for parts that cannot keep the order, naming them.
+        increasing, decreasing : names of columns.
+
+        Raises ConfigError for a column that is not there, or in both, CapabilityError for parts
+        that cannot keep the order, naming them.
         """
         if not increasing and not decreasing:
             return None
@@ -73,7 +75,9 @@ class Monotone:
 
     def predicted(self, weights: np.ndarray) -> np.ndarray:
         """Return float64[…]: what nodes predict, numbers about the centre of their moments; NaN
-        where nothing weighs.   weights : float64[…, classes], or moments.
+        where nothing weighs.
+
+        weights : float64[…, classes], or moments.
         """
         mass = weights[..., 0] if self.numbers else weights.sum(axis=-1)
         found: np.ndarray = np.divide(
@@ -86,8 +90,9 @@ class Monotone:
     ) -> np.ndarray:
         """Return bool[tests]: which tests keep the order.
 
-        weights : float64[tests, outcomes, classes], or moments.   position : int64[tests], of the
-        column that each reads.   bounds : least and most that the node may predict.
+        weights : float64[tests, outcomes, classes], or moments.
+        position : int64[tests], of the column that each reads.
+        bounds : least and most that the node may predict.
         """
         kept, (low, high) = np.ones(len(position), np.bool_), bounds
         for column, way in self.directions.items():
@@ -102,8 +107,8 @@ class Monotone:
     ) -> list[tuple[float, float]]:
         """Return (least, most) that each branch of a chosen test may predict.
 
-        weights : of the branches, None without one.   position, bounds : as of :meth:`allows`, of
-        the test and its node.
+        weights : of the branches, None without one.
+        position, bounds : as of :meth:`allows`, of the test and its node.
         """
         way, (low, high) = self.directions.get(position, 0), bounds
         if not way or any(one is None for one in weights):

@@ -222,7 +222,9 @@ def _faults_of_leaf_rule(
     rule: Stopping, promised: LeafRule, ground: Ground, impurity: Impurity | None
 ) -> Iterator[str]:
     """Yield a node around its levels, of any depth, path and classes, of which ``leaf_rule()``
-    answers something else than ``is_leaf``.   promised : what ``leaf_rule()`` returned.
+    answers something else than ``is_leaf``.
+
+    promised : what ``leaf_rule()`` returned.
     """
     for node in nodes_around(promised, ground, impurity):
         wanted = bool(

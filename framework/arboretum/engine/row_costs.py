@@ -94,7 +94,9 @@ def _try_linear(
     parts: Parts, few: Table, found: np.ndarray, costs_of: Callable[[Table], np.ndarray]
 ) -> None:
     """Raise ContractError where the mean of what rows of one class cost is not what a row of their
-    mean roles costs.   found : float64[rows, labels], what ``costs_of`` said of them, first of all.
+    mean roles costs.
+
+    found : float64[rows, labels], what ``costs_of`` said of them, first of all.
     """
     label = few.target.codes
     kinds, of = np.unique(label, return_inverse=True)

@@ -118,7 +118,9 @@ def _fit_once(problem: Problem, context: Context) -> Solution:
 
 def grown_tree(found: Solution, who: str) -> Tree:
     """The tree of a solution on parts of the rows; raises what interrupted it, and BudgetError
-    where there is none.   who : asked for it.
+    where there is none.
+
+    who : asked for it.
     """
     if found.tree is None or found.interrupted:
         raise found.interrupted or BudgetError(
@@ -201,8 +203,9 @@ def _costs_read(problem: Problem, tree: Tree) -> dict[str, np.ndarray]:
 def with_fields(parts: Parts, values: Plain, groups: tuple[str, ...] = TUNABLE) -> Parts:
     """Replace fields of components: "criterion.lam" → 10, "stopping.mass.theta" → 0.01.
 
-    groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest
-        one the run has.
+    groups : whose fields may be replaced.
+
+    Raises ConfigError naming the field, with the closest one the run has.
     """
     for key, value in values.items():
         found = {

@@ -62,9 +62,11 @@ def verify(
     solution's value.
 
     train : the rows the objects were made from.
-    seal : of the data as it was before anybody could change it. Returns what was computed again →
-        how much of it, or "not: " and the reason.   Raises VerificationError naming what disagrees,
-        where and by how much.
+    seal : of the data as it was before anybody could change it.
+
+    Returns what was computed again → how much of it, or "not: " and the reason.
+
+    Raises VerificationError naming what disagrees, where and by how much.
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
@@ -209,8 +211,9 @@ def check_tree(
     table : the rows the objects were made from.
     label_costs : by which a label is right where none costs less; None: the heaviest class is.
     rows : to walk in plain Python.
-    missing : the run's rule for rows without a value, None where nobody says.   Raises
-        VerificationError.
+    missing : the run's rule for rows without a value, None where nobody says.
+
+    Raises VerificationError.
     """
     tree = check_structure(tree)
     places = walk.places(tree, table)

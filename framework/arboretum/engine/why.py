@@ -23,8 +23,8 @@ from arboretum.model.tree import Tree
 class ScoredTest:
     """One candidate test.
 
-    weights : float64[outcomes, classes], or moments; counts : int64[outcomes, classes], or
-        int64[outcomes, 1].
+    weights : float64[outcomes, classes], or moments.
+    counts : int64[outcomes, classes], or int64[outcomes, 1].
     score : −inf where the criterion refuses the test.
     terms : name → number.
     chosen : the loop took it.
@@ -59,9 +59,10 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     """Grow again along the path to a node and score all its candidates.
 
     problem : what the tree was grown from.
-    node : number in the tree.   Raises DataError (no such node), CapabilityError (not grown by a
-        criterion), ContractError when the growth takes another test on the way: then code or data
-        are not what they were.
+    node : number in the tree.
+
+    Raises DataError (no such node), CapabilityError (not grown by a criterion), ContractError when
+    the growth takes another test on the way: then code or data are not what they were.
     """
     if not 0 <= node < tree.n_nodes:
         raise DataError(f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}")

@@ -16,7 +16,9 @@ class Form:
     """A closed form of (ψ⁰, F) that compiled solvers know.
 
     F = (per_node + per_mass · mass) · (price if ``priced``, else 1) + Σ ψ_i, or + max ψ_i where
-    ``combine`` is "max". All numbers are ≥ 0, so F is monotone.   leaf : ψ⁰.
+    ``combine`` is "max". All numbers are ≥ 0, so F is monotone.
+
+    leaf : ψ⁰.
     """
 
     combine: str = attrs.field(default="sum", validator=attrs.validators.in_(("sum", "max")))

@@ -15,10 +15,11 @@ from arboretum.errors import CapabilityError
 class Constraints:
     """What predictions keep.
 
-    sensitive : column of the groups that are compared; "": none.   asked : whether tests may ask
-        it.
+    sensitive : column of the groups that are compared; "": none.
+    asked : whether tests may ask it.
     parity : most by which the groups' shares that are predicted the second class may differ, as a
-        decimal; 1: any.   opportunity : the same of the rows of the second class.
+        decimal; 1: any.
+    opportunity : the same of the rows of the second class.
     increasing, decreasing : columns; of two rows that differ in one of these alone, the one with
         the greater value is predicted no earlier, or no later, class in the order of the classes.
     """

@@ -21,6 +21,7 @@ class Cost(Component, Protocol):
         the run in one line.  A criterion sees the largest price of a test unless it declares
         ``needs_outcome_prices``.
 
-        seed : the run's; equal seeds give equal prices.   Raises DataError when a price names an
-            unknown column.
+        seed : the run's; equal seeds give equal prices.
+
+        Raises DataError when a price names an unknown column.
         """

@@ -14,10 +14,11 @@ class Impurity(Component, Protocol):
     regression).
 
     scale : "mean" (entropy, gini: does not grow with the mass) or "total" (pairs, powers: does).
-        Only mean impurities are weighted by mass in a reduction. about (optional) : the number that
-        moments and values are taken about (0.0: they are the plain ones); default: the target's
-        mean. whole (optional) : True: whole class weights have values that are whole numbers, so
-        that bounds may be rounded up.
+        Only mean impurities are weighted by mass in a reduction.
+    about (optional) : the number that moments and values are taken about (0.0: they are the plain
+        ones); default: the target's mean.
+    whole (optional) : True: whole class weights have values that are whole numbers, so that bounds
+        may be rounded up.
 
     A kernel form may be given as a static method ``kernel`` marked by
     ``arboretum.kernels.impurity_kernel``: ``kernel(weights: float64[classes]) -> float64``, called

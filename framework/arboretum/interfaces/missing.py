@@ -28,7 +28,8 @@ class Missing(Component, Protocol):
         in none, and a criterion sees the rows with a value as the node, at the same share of the
         root.
     discounted : a score is multiplied by the share of the node's weight whose value is known (C4.5,
-        rpart). left_out (optional) : a test does not compete at a node where a row lacks its value.
+        rpart).
+    left_out (optional) : a test does not compete at a node where a row lacks its value.
     kernel : the rule of a kernel that it is: BETTER_SIDE, or by shares one of SHARED; "" where
         growth has to ask it node by node.
 

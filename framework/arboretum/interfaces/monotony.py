@@ -35,8 +35,10 @@ class Monotony:
     """How far it was tried that F is monotone: a number of pairs of arguments, until a
     counterexample was found.
 
-    Finding none is evidence, not proof.   found : a pair on which F falls though a branch became
-    dearer, or is no number ≥ 0, as a sentence; None while there is none.
+    Finding none is evidence, not proof.
+
+    found : a pair on which F falls though a branch became dearer, or is no number ≥ 0, as a
+        sentence; None while there is none.
     """
 
     complexity: Complexity
@@ -47,7 +49,9 @@ class Monotony:
         self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]
     ) -> bool:
         """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so
-        where not.   cheaper, dearer : ψ of the branches, as many in both, none of which falls.
+        where not.
+
+        cheaper, dearer : ψ of the branches, as many in both, none of which falls.
         """
         low, high = (
             float(self.complexity.node(mass, price, np.array(children)))

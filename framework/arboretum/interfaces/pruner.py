@@ -35,9 +35,10 @@ class Pruner(Component, Protocol):
         after growth.
 
         train : the training rows.
-        valid : the validation rows, None without any.   It asks no test that ``tree`` does not.
-            Where it moves rows (a branch takes the place of its node), impurity and score are NaN:
-            the run states the impurity, and no score.
+        valid : the validation rows, None without any.
+
+        It asks no test that ``tree`` does not. Where it moves rows (a branch takes the place of its
+        node), impurity and score are NaN: the run states the impurity, and no score.
         """
 
 

@@ -352,8 +352,8 @@ def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
     """Write two-outcome table t: left, with the bin ``missing`` if there is one, and the rest (0
     where no row is left).
 
-    left_w, left_c : of the rows left of the cut; all_w, all_c : of the node; w, c : the column's
-        bins.
+    left_w, left_c : of the rows left of the cut; all_w, all_c : of the node.
+    w, c : the column's bins.
     missing : a bin; −1: missing rows go right.
     """
     for k in range(len(left_w)):

@@ -61,11 +61,16 @@ Sums = namedtuple(
 
 address : of the criterion's kernel as a function of its sum.
 
-Then scratch.   at : float64[classes], 0 between calls.   costs : float64[4, m + 1], see
-:func:`fill_costs`.   cut : bool[m], whether there is room for a threshold behind an entry.
-place : int32[2 m, 3], the cuts that may be best, position, side and whether they are surely
-    allowed;
-upper, lower : float64[2 m], their scores.   Then a table for the kernel, and a block of sums.
+Then scratch.
+
+
+at : float64[classes], 0 between calls.   costs : float64[4, m + 1], see :func:`fill_costs`.
+cut : bool[m], whether there is room for a threshold behind an entry.
+place : int32[2 m, 3], the cuts that may be best: position, side and whether they are surely
+    allowed.
+upper, lower : float64[2 m], their scores.
+
+Then a table for the kernel, and a block of sums.
 """
 
 

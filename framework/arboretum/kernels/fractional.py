@@ -479,8 +479,8 @@ def hopeless(entry, first, weight, sums, min_leaf, block, scoring):
     after it, and the criterion is quasi-convex, so that its highest score over the box is at a
     vertex.
 
-    entry : uint64[·], the node's part of the run; first : where the piece begins, with PIECE
-        entries behind it.
+    entry : uint64[·], the node's part of the run.
+    first : where the piece begins, with PIECE entries behind it.
     weight : float64[n], by object, of its share.
     block : emptied, and overwritten; its best test stays.
     """

@@ -47,8 +47,10 @@ def criterion_kernel(
     counts : int64[outcomes, classes] (or [outcomes, 1]).
     price : float64.
     extra : float64[outcomes, k].
-    node : :class:`KernelNode`. Called inside numba; must not allocate.  Without numba it is
-        ordinary Python, which is how it is tested.
+    node : :class:`KernelNode`.
+
+    Called inside numba; must not allocate.  Without numba it is ordinary Python, which is how it is
+    tested.
 
     column_by_class : the criterion's ``column`` is summed per class: ``extra`` is float64[outcomes,
         classes].  Such trees are grown by the loop alone, node by node, never as a whole subtree.
@@ -89,8 +91,9 @@ def prefix_kernel(function: F) -> F:
     """Mark ``prefix(y, weight, out)``: impurity × mass of every prefix of a sequence of objects,
     for impurities that are not functions of an additive table.
 
-    y, weight, out : float64[n];  ``out[i]`` receives the value for the objects 0 … i.  Called
-        inside numba; may allocate.
+    y, weight, out : float64[n];  ``out[i]`` receives the value for the objects 0 … i.
+
+    Called inside numba; may allocate.
     """
     setattr(function, MARK, "prefix")
     return function

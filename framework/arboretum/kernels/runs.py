@@ -394,8 +394,10 @@ def add(entry, objects, moments, w, c):
 def alone(run, j, known):
     """Whether the entries j and j + 1 have values that no other entry has.
 
-    known : entries with a value, which come first.   Between two such of one class no cut is best:
-        a criterion that is convex along rows of one class scores one of its neighbours no less.
+    known : entries with a value, which come first.
+
+    Between two such of one class no cut is best: a criterion that is convex along rows of one class
+    scores one of its neighbours no less.
     """
     return (
         j + 2 < known

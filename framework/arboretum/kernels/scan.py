@@ -108,8 +108,9 @@ own : float64[3, k], the criterion's columns left, known, missing; or the costs 
 def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Callable:
     """The compiled :func:`search` of a criterion kernel, for tables without columns of its own.
 
-    classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or
-        read from the cache.
+    classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.
+
+    Compiled at its first call, or read from the cache.
     """
     return _compile_scan(
         kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted

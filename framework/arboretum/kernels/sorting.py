@@ -29,8 +29,9 @@ def split_two(items, mask, goes, spare):
     """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how
     many are left.
 
-    items : integers, whose bits under ``mask`` are objects.   What lies behind those that are left
-        is stale until :func:`take_back`.
+    items : integers, whose bits under ``mask`` are objects.
+
+    What lies behind those that are left is stale until :func:`take_back`.
     goes : outcome 0 or 1 by object.   Without a branch, for it could not be predicted.
     spare : of the items' type, [≥ len(items)].
     """

@@ -70,8 +70,9 @@ def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
 
     weights : float64[tables, 2, classes], counts : int64[tables, 2, classes], written at t.
     left_w, left_c : what lies before the bin; all_w, all_c : the node; w, c : the bins.
-    bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One
-        loop: with two classes loops cost more than what they do.
+    bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.
+
+    One loop: with two classes loops cost more than what they do.
     """
     for k in range(len(left_w)):
         inside = mask >> bit[k] & 1

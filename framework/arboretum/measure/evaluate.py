@@ -249,8 +249,9 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
     first = int(np.nanargmin(means))
 
     def is_tied(one: Mapping[Hashable, float], mean: float) -> bool:
-        """Whether a setting is not shown to be worse than the best.   one : its values by block,
-        less being better.
+        """Whether a setting is not shown to be worse than the best.
+
+        one : its values by block, less being better.
         """
         shared = [one[block] - finite[first][block] for block in one if block in finite[first]]
         if mean == means[first] or len(shared) < LEAST_SHARED:
@@ -272,9 +273,12 @@ def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.n
     large.
 
     points : float64[n, d]; a point with a NaN is on no front.
-    higher_is_better : per coordinate.   A point dominates another if it is as good in all
-        coordinates and better in one; equal points are on the front together.   Raises DataError
-        where the shapes do not fit.
+    higher_is_better : per coordinate.
+
+    A point dominates another if it is as good in all coordinates and better in one; equal points
+    are on the front together.
+
+    Raises DataError where the shapes do not fit.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != len(higher_is_better):

@@ -79,7 +79,9 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> F
 
 def _probability_of_true_class(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
     """Return float64[n_rows]: probability of the true class, 0 of one beyond the columns of
-    ``proba``, float64[n_rows, n_classes].   codes : int[n_rows].
+    ``proba``, float64[n_rows, n_classes].
+
+    codes : int[n_rows].
     """
     known = codes < proba.shape[1]
     return np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)

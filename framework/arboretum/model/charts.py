@@ -29,8 +29,8 @@ class Axis:
     label : what it counts, with the unit.
 
     log : logarithmic; values are above 0.
-    higher_is_better : None where neither. names : of the values 0, 1, …, which then alone have
-        ticks; upright there is room for each.
+    higher_is_better : None where neither.
+    names : of the values 0, 1, …, which then alone have ticks; upright there is room for each.
     """
 
     label: str

@@ -345,8 +345,8 @@ class Encoded(HasTask):
 class Prices:
     """What each test costs (same unit for all).
 
-    tests : float64[number of fixed tests];  raw : float64[n_raw]; the largest price of a test,
-        where outcomes differ.
+    tests, raw : float64[number of fixed tests], float64[n_raw]; the largest price of a test, where
+        outcomes differ.
     once_per_column : a column asked before on the path is free (its value is known by then).
     after : the list below a path that has asked these raw columns and paid so much, none of its
         prices above those of the root; None: the same list everywhere.
@@ -367,8 +367,8 @@ class Prices:
     def by_outcome(outcomes: np.ndarray, n_raw: int = 0, **more: Any) -> Prices:
         """Return a list by outcome; its last ``n_raw`` tests are the raw features.
 
-        outcomes : float64[tests, most outcomes], NaN beyond a test's last.   more : fields of the
-            list.
+        outcomes : float64[tests, most outcomes], NaN beyond a test's last.
+        more : fields of the list.
         """
         outcomes = real_numbers(outcomes, "Prices.by_outcome")
         highest = np.nanmax(outcomes, axis=1, initial=0.0)
@@ -462,8 +462,8 @@ class Tables:
 class Node:
     """The node at which tests are scored.
 
-    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]), rows, or objects
-        for a criterion with ``counts_objects``.
+    weights : float64[classes] (or moments).
+    counts : int64[classes] (or int64[1]), rows, or objects for a criterion with ``counts_objects``.
     mass, total_mass : weight in the node and at the root.
     impurity : of the node, NaN without an impurity.
     depth : number of tests on the path.

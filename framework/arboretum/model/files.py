@@ -17,8 +17,9 @@ def file_for(path: str | os.PathLike[str], key: str, mark: str) -> Path:
     was written so.
 
     key : of the setting.
-    mark : what its files have within their first bytes; any other file is somebody's.   Raises
-        StoreError.
+    mark : what its files have within their first bytes; any other file is somebody's.
+
+    Raises StoreError.
     """
     place = Path(path).expanduser().resolve()
     try:

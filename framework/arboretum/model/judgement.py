@@ -61,8 +61,9 @@ class Known:
     """A reason why a published number differs from ours; it counts only where that number lies
     between ``low`` and ``high``.
 
-    source : what these are computed from, runs of ours or a text.   Raises ContractError for a
-        reason that could not be wrong.
+    source : what these are computed from, runs of ours or a text.
+
+    Raises ContractError for a reason that could not be wrong.
     """
 
     reason: str

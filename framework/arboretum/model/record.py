@@ -139,8 +139,10 @@ class Solution:
 
     @staticmethod
     def from_json(data: Plain, tree: Tree | None = None) -> Solution:
-        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is
-        not one.   tree : None where only the numbers are loaded.
+        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not
+        one.
+
+        tree : None where only the numbers are loaded.
         """
         refuse_misfits(
             data,
@@ -497,8 +499,9 @@ class Record:
 
     @staticmethod
     def from_json(text: str, tree: Tree | None = None) -> Record:
-        """Rebuild a record; raises StoreError when the text is not one.   tree : that lies beside
-        it, None where only the numbers are loaded.
+        """Rebuild a record; raises StoreError when the text is not one.
+
+        tree : that lies beside it, None where only the numbers are loaded.
         """
         try:
             data = document(text, SCHEMA)

@@ -64,8 +64,9 @@ class HasTask:
 
 
 def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
-    """Return ``values`` as a C-contiguous read-only array (a view where possible).   dtype : None:
-    as it is.
+    """Return ``values`` as a C-contiguous read-only array (a view where possible).
+
+    dtype : None: as it is.
     """
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.flags.writeable:

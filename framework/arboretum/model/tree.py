@@ -424,9 +424,10 @@ class Tree(HasTask):
         """Return where each row comes to rest, whole or in shares; what predicts or measures takes
         it, so that rows walk once.
 
-        A row rests at a leaf, or at an inner node whose test has no branch for it.   table : here
-        and below, what is no Table (a frame, an array, mappings) is read by
-        :func:`arboretum.api.table_like`.
+        A row rests at a leaf, or at an inner node whose test has no branch for it.
+
+        table : here and below, what is no Table (a frame, an array, mappings) is read by
+            :func:`arboretum.api.table_like`.
         """
         if not isinstance(table, Table):
             # which reads trees

@@ -343,8 +343,9 @@ class Arrivals:
 
 
 def sum_subtrees(own: np.ndarray, tree: Tree) -> np.ndarray:
-    """Return the sums over subtrees of what each node has itself; own : float64[n_nodes] or
-    [n_nodes, k].
+    """Return the sums over subtrees of what each node has itself.
+
+    own : float64[n_nodes] or [n_nodes, k].
     """
     total = own.astype(np.float64)
     # children after their parents

@@ -154,8 +154,9 @@ def certifier_of(
 
     name : whom to take; by default the run's own solver if it can, else the first by name that can,
         of those that minimise its kind of objective.
-    shared : top-level values that its fields follow.   Raises ConfigError when the solver of that
-        name is unknown or cannot.
+    shared : top-level values that its fields follow.
+
+    Raises ConfigError when the solver of that name is unknown or cannot.
     """
     ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
     own = parts.solver

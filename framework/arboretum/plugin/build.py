@@ -141,7 +141,9 @@ def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
 
 def coerce(value: object, wanted: object, where: str) -> Any:
     """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError
-    naming field and value.   wanted : a type as annotations write it.   where : the field's key.
+    naming field and value.
+
+    wanted : a type as annotations write it.   where : the field's key.
     """
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is Any or wanted is object:

@@ -74,7 +74,9 @@ def read_preset(path: Path, owner: Owner) -> Preset:
 
 def _read_selection(data: object, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:
     """The recipe of a preset and what it selects, group → option or options; raises ValueError
-    naming the rule.   data : what its file holds.   kind : of its folder.
+    naming the rule.
+
+    data : what its file holds.   kind : of its folder.
     """
     if kind not in KINDS:
         raise ValueError(f"folder {kind!r} is not a kind")
@@ -159,8 +161,10 @@ def load_registry(
 
     files : one-file plugins, loaded after the installed ones and those of the lab.
     entry_points : for tests; default the installed ones.
-    lab : default the one that holds here.   Raises PluginError when two plugins claim one name, or
-        a one-file plugin cannot be used; ConfigError where the lab is not trusted.
+    lab : default the one that holds here.
+
+    Raises PluginError when two plugins claim one name, or a one-file plugin cannot be used;
+    ConfigError where the lab is not trusted.
     """
     named = plugin_files(file.path if isinstance(file, PluginFile) else file for file in files)
     trusted = (current() if lab is None else lab).plugins

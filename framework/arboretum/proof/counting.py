@@ -445,7 +445,9 @@ is bounded by them.
 @jit(borrow=True, whole=True)
 def check_records(ground, log, node, scratch, first, end):
     """Check records in their order; returns (number, reason) of the first that does not follow,
-    which is the node's, or (end, FINE).   first, end : numbers of records.
+    which is the node's, or (end, FINE).
+
+    first, end : numbers of records.
     """
     for number in range(first, end):
         at = log.start[number]

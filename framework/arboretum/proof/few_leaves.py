@@ -161,8 +161,8 @@ def raise_similar(ground, node, c, s, bound, dear, t, low):
     """Raise ``low``, of side t of each column, by similarity (rules 4 and 5) to side s of the
     node's column c, whose pairs are there.
 
-    bound : of side s of c.   dear : what rule 5 costs more than it does, NEVER where it may not be
-        used.
+    bound : of side s of c.
+    dear : what rule 5 costs more than it does, NEVER where it may not be used.
     """
     n, unit, p = node.numbers.columns, np.int32(ground.unit), ground.p
     # what saves more costs less as a leaf of its own (rule 5)

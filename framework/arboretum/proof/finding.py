@@ -167,7 +167,9 @@ def ask(ground, node, scratch, memory, depth, goal):
 @inner
 def choose(ground, node, goal):
     """What is to be done next about an open column: (column, level, side, how, goal of the side);
-    column −1 where nothing is left.   how : a bit of ``Node.tried``.   goal : of the set.
+    column −1 where nothing is left.
+
+    how : a bit of ``Node.tried``.   goal : of the set.
 
     Columns first of which the claims of both sides suffice, then counting in sides of which
     nothing is claimed, then what is claimed of others, then what must hold of a side if the goal
@@ -245,8 +247,9 @@ def highest(node):
 
 @inner
 def take(ground, node, scratch, column, level, side, how, bound):
-    """Take a bound of a side as shown, and what follows for other sides.   how : bit of ``tried``
-    that is set.
+    """Take a bound of a side as shown, and what follows for other sides.
+
+    how : bit of ``tried`` that is set.
     """
     place = (2 * level + side) * node.numbers.columns + column
     node.tried[place] |= how
@@ -259,7 +262,9 @@ def take(ground, node, scratch, column, level, side, how, bound):
 @inner
 def spell(log, frames, spelled, d, number):
     """Spell the path of frame d's set behind the ``number`` records of the log, where there is room
-    for it; returns the word where it begins.   spelled : as of :func:`walk`.
+    for it; returns the word where it begins.
+
+    spelled : as of :func:`walk`.
     """
     at = log.start[number]
     log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d].depth, frames[d].leaves
@@ -273,7 +278,9 @@ def spell(log, frames, spelled, d, number):
 @inner
 def write(ground, log, frames, spelled, mask, d, number):
     """Write the record of frame d's set behind the ``number`` records of the log, where there is
-    room for it, and make it known.   mask : of the set.   spelled : as of :func:`walk`.
+    room for it, and make it known.
+
+    mask : of the set.   spelled : as of :func:`walk`.
     """
     at, bound = spell(log, frames, spelled, d, number), frames[d].goal
     log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)

@@ -92,8 +92,8 @@ class End(TypedDict):
 
     bound, value : shown of all objects, and that of the tree, in units of the log; ``value`` and
         ``tree`` None where it holds none.
-    records : how many it holds.   lines, fronts : of shapes that lines bound alone, see
-        :mod:`arboretum.proof.lines`.
+    records : how many it holds.
+    lines, fronts : of shapes that lines bound alone, see :mod:`arboretum.proof.lines`.
     """
 
     bound: float

@@ -48,7 +48,9 @@ class Side:
 
     def known(self, members: np.ndarray, columns: np.ndarray, depth: int) -> np.ndarray:
         """int64[2, columns], of both sides of columns of a set: of the objects that have it, and of
-        the others.   members : bool[objects].
+        the others.
+
+        members : bool[objects].
         """
         ground, log = self.rules.ground, self.rules.log
         mask = words_of(members[None, self.kept].astype(np.uint8))[0]
@@ -91,7 +93,8 @@ class Waiting:
     sides : the keys of both sides of the tests kept, and what the test costs.
     leaf : int64[n], what it holds.
     alike : of the first of two such keys all columns that divide the set so, and whether the sides
-        are the other way round.   mass : of the set.
+        are the other way round.
+    mass : of the set.
     """
 
     members: np.ndarray
@@ -117,7 +120,9 @@ class Trees(Protocol):
 
     def of_sides(self, one: Any, rest: Any, budget: int, paid: int) -> Any:
         """Return those of a test, of all pairs of trees of its sides; what costs more than the
-        budget may be left out.   paid : for the test.
+        budget may be left out.
+
+        paid : for the test.
         """
 
     def front(self, found: list[Any], budget: int) -> Any:

@@ -373,8 +373,9 @@ def _costs_of_objects(problem: Problem, unit: Fraction) -> tuple[np.ndarray, int
 
 
 def _scaled(exact: list[list[Fraction]], times: int, unit: Fraction) -> tuple[np.ndarray, int]:
-    """(int64[n, labels], scale): scale times the costs, as whole numbers.   times : how often a row
-    may count.  Raises VerificationError where they exceed 2^53 together.
+    """(int64[n, labels], scale): scale times the costs, as whole numbers.
+
+    times : how often a row may count.  Raises VerificationError where they exceed 2^53 together.
     """
     scale = math.lcm(*(cost.denominator for row in exact for cost in row))
     scaled = [[int(cost * scale) for cost in row] for row in exact]

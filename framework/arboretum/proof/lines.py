@@ -89,7 +89,9 @@ class Line:
 
 def base_of(cost: np.ndarray) -> np.ndarray:
     """int64[objects], what each costs besides what records count, which is what it saves by each
-    answer, less the most of that.   cost : int64[objects, answers].
+    answer, less the most of that.
+
+    cost : int64[objects, answers].
     """
     most = cost.max(axis=1)
     return np.asarray(most - (most[:, None] - cost).sum(axis=1))

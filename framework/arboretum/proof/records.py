@@ -67,8 +67,9 @@ def literal_of(ground, words, at, k):
 
 @inner
 def part(ground, mask, column, side, out):
-    """Write the objects of a mask on one side of a column into ``out``.   side : 1, those that have
-    the column; 0, the others.
+    """Write the objects of a mask on one side of a column into ``out``.
+
+    side : 1, those that have the column; 0, the others.
     """
     has, flip = ground.packed[column], np.uint64(0) if side == 1 else ~np.uint64(0)
     for w in range(mask.shape[0]):

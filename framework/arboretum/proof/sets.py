@@ -64,8 +64,8 @@ everything : uint64[·], mask.
 members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.
 plane, shift : int64[groups], the plane and the power.
 mixer : uint64[·], random.
-literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those
-    of a test begin.
+literal : int64[·], 2 · column + side of a literal of the log.
+first : int64[tests + 1], where those of a test begin.
 price : int64[columns + 1], of a unit of mass.
 max_path_cost : int64[·], sums of so many of the highest prices, of most tests on a path.
 p, unit, labels, least : int64, what a leaf costs and a saving of 1 is worth, how many labels, and
@@ -160,7 +160,9 @@ def busy_of(ground, path, saved, rows, mass):
 @inner
 def paths_of(ground, node, depth):
     """Write into ``node.numbers`` what paths cost at most, for a unit of mass: a tree has no more
-    leaves than pay for what they save (rule 1).   depth : −1: any.
+    leaves than pay for what they save (rule 1).
+
+    depth : −1: any.
     """
     p, most = ground.p, np.int64(ground.max_path_cost.shape[0] - 1)
     tests = min(most, (node.numbers.leaf - p) // p) if p > 0 else most
@@ -326,7 +328,9 @@ def cost_leaves(ground, node, s, cost, best):
 @inner
 def raise_by_labels(ground, node, s, two, cost):
     """Raise ``two``, what side s of each column costs at least when it is divided, to what its
-    labels cost (rule 3).   cost : written.
+    labels cost (rule 3).
+
+    cost : written.
     """
     n = node.numbers.columns
     for c in range(n):

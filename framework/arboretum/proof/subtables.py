@@ -158,7 +158,9 @@ class Subtables(ProofRules):
 
     def _bound_of_part(self, bits: np.ndarray) -> float:
         """A bound of a part that the leaf rule divides: what a record has shown, else ψ⁰ where no
-        test divides it or F has a closed form, else 0.   bits : uint8[·], the part.
+        test divides it or F has a closed form, else 0.
+
+        bits : uint8[·], the part.
         """
         known = self.known.get(bits.tobytes())
         if known is not None:
@@ -172,8 +174,9 @@ class Subtables(ProofRules):
         return np.flatnonzero(np.unpackbits(bits, count=self.n, bitorder="little"))
 
     def _are_leaves(self, planes: np.ndarray) -> np.ndarray:
-        """bool[sets]: whether the leaf rule makes leaves of them.   planes : float64[sets, ·], sums
-        of the sets, columns as ``self.planes``.
+        """bool[sets]: whether the leaf rule makes leaves of them.
+
+        planes : float64[sets, ·], sums of the sets, columns as ``self.planes``.
         """
         weights, count, members = planes[:, : self.k], planes[:, -2], planes[:, -1]
         found: np.ndarray = (weights > 0).sum(axis=1) < 2

@@ -52,8 +52,8 @@ class Refuted(Exception):
 class Sums(ProofRules):
     """Checks records about sets of merged objects, and keeps them.
 
-    has : uint8[objects, columns], by column.   literals : of each test of the log, int64[2], as in
-        :class:`arboretum.proof.ground.Columns`.
+    has : uint8[objects, columns], by column.
+    literals : of each test of the log, int64[2], as in :class:`arboretum.proof.ground.Columns`.
     own : float64[problem's objects, c], moments : float64[objects, c], in columns: k moments to
         multiples of a power of two; what that leaves of those in ``low``; the number of rows.
     alone : float64[objects], what each costs as a leaf of its own, 0 where nothing is declared.

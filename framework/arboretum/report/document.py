@@ -89,8 +89,10 @@ def _fitting(rows: Sequence[Mapping[str, Cell]], listing: Listing, room: int) ->
 def _aligned(
     rows: Sequence[Mapping[str, Cell]], listing: Listing, *, errors: bool = True
 ) -> list[Facts]:
-    """Return rows with estimates as text, the signs of a column under each other, and a mark at
-    the best of each row.   errors : also those.
+    """Return rows with estimates as text, the signs of a column under each other, and a mark at the
+    best of each row.
+
+    errors : also those.
     """
     found: list[Facts] = [dict(row) for row in rows]
     for name in listing.columns:

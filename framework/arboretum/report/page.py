@@ -25,8 +25,9 @@ MOST_ROWS = 500
 def page_of(document: Document, pictures: Mapping[str, str] | None = None) -> str:
     """Return the page.
 
-    pictures : file name without ending → SVG text, where they are drawn already.   Raises DataError
-        for a chart whose axes cannot show it.
+    pictures : file name without ending → SVG text, where they are drawn already.
+
+    Raises DataError for a chart whose axes cannot show it.
     """
     drawn = pictures or {name: chart_svg(chart) for name, chart in document.pictures.items()}
     contents = "".join(

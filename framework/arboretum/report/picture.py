@@ -216,8 +216,9 @@ def tidy(
 def _draw_branches(
     tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
 ) -> list[Curve | Label]:
-    """Return the curves first, then their marks, so that no curve crosses a word.   sideways : the
-    tree grows to the right.
+    """Return the curves first, then their marks, so that no curve crosses a word.
+
+    sideways : the tree grows to the right.
     """
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)

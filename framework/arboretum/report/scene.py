@@ -148,8 +148,10 @@ _WIDE = frozenset("mwMW@%&<>=≤≥≠→…")
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that a line takes in a common sans-serif face, estimated on the safe side (no font
-    is read).   size : of the font, in pixels.
+    """Pixels that a line takes in a common sans-serif face, estimated on the safe side (no font is
+    read).
+
+    size : of the font, in pixels.
     """
     total = 0.0
     for char in text:

@@ -108,7 +108,9 @@ class Block:
         self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0
     ) -> None:
         """Lines above all that is drawn so far, at its left; ``room`` is how long one may be, in
-        points, and ``gap`` what is left free below.   bold : else they are faint.
+        points, and ``gap`` what is left free below.
+
+        bold : else they are faint.
         """
         if text:
             ends = self.extent()

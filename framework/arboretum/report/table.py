@@ -172,8 +172,9 @@ def spell_cell(value: bool | str | float | None, absent: str = "–") -> str:
 
 
 def spell_means(cells: Sequence[tuple[float, float]]) -> list[str | None]:
-    """ "0.0533 ± 0.0082", the signs under each other.   cells : (mean, standard error); a mean that
-    is NaN has None, an error that is NaN is left out.
+    """ "0.0533 ± 0.0082", the signs under each other.
+
+    cells : (mean, standard error); a mean that is NaN has None, an error that is NaN is left out.
     """
     means = [None if math.isnan(mean) else spell_cell(mean) for mean, _ in cells]
     errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]

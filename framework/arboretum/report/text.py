@@ -151,7 +151,9 @@ def _paint_line(
     prefix: str, subject: str, edge: str, predicted: str, note: str, widest: int, code: int | None
 ) -> str:
     """Return the left part of a line, cut or filled to ``widest`` columns, then the answer
-    coloured.   code : of the 256 colours, None: no colour.
+    coloured.
+
+    code : of the 256 colours, None: no colour.
 
     prefix, subject, edge, predicted, note : as of :func:`_write_lines`.
     """

@@ -32,8 +32,9 @@ class ReferenceRows:
 
     @staticmethod
     def of(objects: Encoded, about: float | None = None) -> ReferenceRows:
-        """Put all objects into node 0.   about : what targets are taken less of, None: their
-        mean.
+        """Put all objects into node 0.
+
+        about : what targets are taken less of, None: their mean.
         """
         mean = 0.0
         if objects.is_regression:

@@ -185,7 +185,9 @@ FINEST = 20
 
 def adds_exactly(weights: np.ndarray) -> bool:
     """Return whether sums of these weights round in no order: they are whole numbers of 2⁻²⁰, and
-    all together stay below 2⁵³ of them.   weights : float64[n] ≥ 0.
+    all together stay below 2⁵³ of them.
+
+    weights : float64[n] ≥ 0.
     """
     scaled = weights * 2.0**FINEST
     return bool((scaled == np.floor(scaled)).all() and scaled.sum() < 2.0**53)

@@ -195,7 +195,9 @@ def read_files(folder: Path) -> dict[str, str]:
 
 def record_from(files: Mapping[str, str], where: str) -> Record:
     """Rebuild a record with its tree, where there is one, from its files; raises StoreError naming
-    ``where``.   files : file name → text, as of :func:`read_files`.
+    ``where``.
+
+    files : file name → text, as of :func:`read_files`.
     """
     if RECORD not in files:
         raise StoreError(f"{where} has no {RECORD}")

@@ -161,8 +161,11 @@ class Grouping:
         """Return the values of a measure, those of a block averaged over what else varies.
 
         words : the measure's name as shown.
-        value : of a run; None or NaN where it has none.   A block that lacks one of what is
-            averaged has none.   Data sets without any value are left out.
+        value : of a run; None or NaN where it has none.
+
+        A block that lacks one of what is averaged has none.
+
+        Data sets without any value are left out.
         Raises DataError where no run has a value.
         """
         wanted = math.prod(len(values) for values in self.averaged.values())

@@ -290,8 +290,9 @@ def bench(job: Job) -> tuple[Reproduction, RegistryFactory]:
 def attempt(job: Job, place: int, key: str) -> Attempt:
     """Do one piece.
 
-    place : among the pieces.   key : of the piece, as JSON.  What compiles and loads before the
-    piece is no part of its seconds.
+    place : among the pieces.
+    key : of the piece, as JSON.  What compiles and loads before the piece is no part of its
+        seconds.
     """
     start = time.process_time()
     try:

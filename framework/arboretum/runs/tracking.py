@@ -62,8 +62,10 @@ def track(
 
 
 def _note(tracker: Tracker, folder: Path, fields: Plain, run_id: str, within: str) -> None:
-    """Note which tracker has what lies in a folder, and below which parent (has a study, and
-    which judgement).   within : the parent's id, or the judgement's checksum.
+    """Note which tracker has what lies in a folder, and below which parent (has a study, and which
+    judgement).
+
+    within : the parent's id, or the judgement's checksum.
 
     Raises TrackerError where the folder cannot be written.
     """
@@ -226,7 +228,8 @@ def track_verdict(
     fields : the tracker's name and values.
     note : Markdown for the parent's page.
     text : what was printed; kept on the parent with the tables and with the pictures of no chapter.
-        Raises TrackerError.
+
+    Raises TrackerError.
     """
     judged, name, files = facts.judgement, facts.facts["name"], facts.files()
     # not times, nor what was reused

@@ -129,8 +129,10 @@ def read_where(text: str) -> Expression:
 def select(runs: Sequence[Plain], where: Expression) -> list[Plain]:
     """Return the runs that meet an expression, in order.
 
-    runs : key → value of each.   Raises ConfigError for a key that no run has (with the closest
-    one), and for an order between what is no number and a number.
+    runs : key → value of each.
+
+    Raises ConfigError for a key that no run has (with the closest one), and for an order between
+    what is no number and a number.
     """
     known = {key for facts in runs for key in facts}
     for key in dict.fromkeys(where.keys()) if runs else ():

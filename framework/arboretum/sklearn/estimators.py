@@ -86,8 +86,9 @@ class TreeClassifier(ClassifierMixin, BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
-        """The target of the training rows, whose classes are kept.   y : [n_rows].  Raises
-        DataError where a row has none.
+        """The target of the training rows, whose classes are kept.
+
+        y : [n_rows].  Raises DataError where a row has none.
         """
         if y.dtype.kind == "O" and (missing := missing_among(y)).any():
             raise DataError(

@@ -52,7 +52,9 @@ def read_followed(y: Any, event: Any) -> tuple[Any, Any]:
 
 def refuse_lacking(parts: Parts, table: Table, method: str) -> None:
     """Raise DataError, with the argument that says it, where the table lacks a role that a
-    component reads.   method : of the estimator, that takes the arguments.
+    component reads.
+
+    method : of the estimator, that takes the arguments.
     """
     for part, role in check.roles_read(parts):
         for lacking in table.lacking(role):

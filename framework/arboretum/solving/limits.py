@@ -74,8 +74,8 @@ class TreeLimits:
         """Raise CapabilityError where leaves cost nothing, and none of the limits of these names
         is given, so that trees grow without end.
 
-        lam : what a leaf costs.   ends : names of limits that end growth: max_depth, max_leaves,
-            min_leaf.
+        lam : what a leaf costs.
+        ends : names of limits that end growth: max_depth, max_leaves, min_leaf.
         """
         given = {
             "max_depth": self.depth is not None,

@@ -370,7 +370,9 @@ def columns_of(
     outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
     """``outcome[order][:, which]`` of bool[tests, groups], row by row where not all of it fits into
-    a cache.   which : int, groups; order : int, tests, None: all in their order.
+    a cache.
+
+    which : int, groups; order : int, tests, None: all in their order.
     """
     if outcome.size <= AT_ONCE:
         return (outcome if order is None else outcome[order]).take(which, axis=1)

@@ -219,7 +219,9 @@ def own_columns(
     coverage: Sequence[Coverage] = (),
 ) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called
-    object by object; k = 0 where it has neither.   impurity : the run's, None without one.
+    object by object; k = 0 where it has neither.
+
+    impurity : the run's, None without one.
     """
     if criterion is None:
         return np.zeros((len(rows), 0))
@@ -244,8 +246,10 @@ def node_of(
     coverage: Sequence[Coverage] = (),
     count_objects: bool = False,
 ) -> Node:
-    """The node that holds ``rows``.   impurity : None: the node's is NaN.   count_objects : its
-    counts are of objects, not of the rows they stand for.
+    """The node that holds ``rows``.
+
+    impurity : None: the node's is NaN.
+    count_objects : its counts are of objects, not of the rows they stand for.
     """
     weights, counts = (each.sum(axis=0) for each in count_each(objects, rows, count_objects))
     mixed = np.nan if impurity is None else float(impurity.value(weights))
@@ -288,16 +292,18 @@ def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[S
 def best_tree(
     objects: Encoded, value: Callable[[Tree], float], prices: Prices | None = None
 ) -> tuple[float, Tree]:
-    """The smallest value over all trees, and a tree that has it.   prices : None: 1 for every
-    test.
+    """The smallest value over all trees, and a tree that has it.
+
+    prices : None: 1 for every test.
     """
     trees = (build_tree(objects, sketch, prices) for sketch in all_sketches(objects))
     return min(((float(value(tree)), tree) for tree in trees), key=lambda pair: pair[0])
 
 
 def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: int = 6) -> Sketch:
-    """Grow depth first by weighted impurity, counting every table anew.   rows : objects of the
-    node; None: all.
+    """Grow depth first by weighted impurity, counting every table anew.
+
+    rows : objects of the node; None: all.
     """
     rows = np.arange(objects.n_objects) if rows is None else rows
     tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
@@ -312,8 +318,10 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
 
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:
-    """Turn a sketch into a tree with the weights of the training objects; raises ContractError
-    if it is none.   prices : None: 1 for every test.
+    """Turn a sketch into a tree with the weights of the training objects; raises ContractError if
+    it is none.
+
+    prices : None: 1 for every test.
     """
     prices = prices_of(objects) if prices is None else prices
     impurity = toy_impurity(objects.task)

@@ -55,8 +55,9 @@ def tables(
     max_rows: int = 12,
     max_columns: int = 4,
 ) -> Table:
-    """A table with 1…``max_columns`` columns of any kind, weighted or not.   task : None:
-    either.
+    """A table with 1…``max_columns`` columns of any kind, weighted or not.
+
+    task : None: either.
     """
     task = draw(st.sampled_from(Task)) if task is None else task
     n_rows = draw(st.integers(min_rows, max_rows))

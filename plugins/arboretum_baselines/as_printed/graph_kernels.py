@@ -163,8 +163,9 @@ def share_of(own, whole, rule):
     """Return a set's share of the weight, for ENTROPY and GINI times its impurity.
 
     own : int64[labels], what each label costs.
-    whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j /
-        (K − 1) − own_k.
+    whole : of all rows, Σ over labels.
+
+    Of the weight of class k label k saves: w_k = Σ_j own_j / (K − 1) − own_k.
     rule : of scheduling, CURIOSITY … RANDOM.
     """
     total, impurity = np.float64(own.sum()), 0.0

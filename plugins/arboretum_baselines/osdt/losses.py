@@ -33,8 +33,9 @@ def class_weights(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fract
     :func:`~arboretum.api.two_way_problem` asks for them: each object costs its weight where the
     answer is the other class.
 
-    solver : its name, for messages.  Raises CapabilityError for more or fewer than two classes, and
-        for weights of too many digits.
+    solver : its name, for messages.
+
+    Raises CapabilityError for more or fewer than two classes, and for weights of too many digits.
     """
     objects = problem.objects
     if objects.n_classes != 2:
@@ -177,8 +178,9 @@ class Loss:
 def loss_of(found: TwoWay, solver: str) -> Loss:
     """Return the objective of a problem.
 
-    solver : its name, for messages.  Raises CapabilityError for one without errors or a curve, not
-        monotone, or of too much weight.
+    solver : its name, for messages.
+
+    Raises CapabilityError for one without errors or a curve, not monotone, or of too much weight.
     """
     problem = found.problem
     objective: Any = problem.parts.objective

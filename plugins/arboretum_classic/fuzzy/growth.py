@@ -57,8 +57,10 @@ class FuzzyGrowth(FractionalGrowth):
     def prepare(self, method: Any) -> None:
         """Sort the columns, measure how far their values spread; once, before :meth:`run`.
 
-        method : SoftSplits.   Raises CapabilityError for parts that cannot be used, DataError where
-            ``method.widths`` names no raw column of numbers.
+        method : SoftSplits.
+
+        Raises CapabilityError for parts that cannot be used, DataError where ``method.widths``
+        names no raw column of numbers.
         """
         refuse_parts(self, method.name)
         objects, n = self.problem.objects, self.problem.objects.n_objects

@@ -159,8 +159,9 @@ class Surrogates(_Rule):
         """Return the heaviest outcome where ``use`` is 2 and no other weighs as much; else
         MISSING_STOPS.
 
-        known : float64[arity], weight of the rows with a value.   It is for rows that no surrogate
-            has an outcome for.
+        known : float64[arity], weight of the rows with a value.
+
+        It is for rows that no surrogate has an outcome for.
         """
         heaviest = np.flatnonzero(known == known.max())
         return (int(heaviest[0]) if self.use == 2 and len(heaviest) == 1 else MISSING_STOPS,)

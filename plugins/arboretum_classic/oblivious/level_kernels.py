@@ -151,8 +151,9 @@ def _constants(*values):
 
 
 def _compile_count(known):
-    """Return the compiled :func:`count`, which knows no criterion.   known : name of a constant →
-    value.
+    """Return the compiled :func:`count`, which knows no criterion.
+
+    known : name of a constant → value.
     """
     return jit(
         baked(
@@ -187,8 +188,8 @@ def _compile_for_criterion(kernel, function, known, **parts):
 def search(kernel, columns, level, objects, price, rules, scorer):
     """Find the best cut; return (column, position of the last row left of it, side, score).
 
-    columns, level, objects, rules : Columns, Level, Objects, Rules; scorer : see
-        :mod:`arboretum.kernels.tables`.
+    columns, level, objects, rules : Columns, Level, Objects, Rules.
+    scorer : see :mod:`arboretum.kernels.tables`.
     price : float64[columns], ∞ where it cannot be paid.
 
     Column NOTHING: there is none.  The first of equal cuts wins, those with rows without a value in

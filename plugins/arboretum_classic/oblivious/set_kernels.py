@@ -111,8 +111,8 @@ def search_sets(
     prices : float64[tests], what each adds.
     lam : per leaf.
     slack : what a set has to be better by.
-    chosen : int64[k], the set at hand; cells, n_cells : int32[k + 1, groups], int64[k + 1], its
-        cells test by test.
+    chosen : int64[k], the set at hand.
+    cells, n_cells : int32[k + 1, groups], int64[k + 1], its cells test by test.
     best : int64[k], its tests.
     state : STATE[1].
     scratch : numbers, sums, joined as above.

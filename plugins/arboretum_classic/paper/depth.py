@@ -118,8 +118,9 @@ def judge(results: Keyed) -> Judgement:
 
 
 def _claims(errors: Mapping[str, Errors], ends: Mapping[str, Sequence[float]]) -> list[Claim]:
-    """Return the claims.   ends : data set → mean training and test error of the whole trees,
-    without false labels.
+    """Return the claims.
+
+    ends : data set → mean training and test error of the whole trees, without false labels.
     """
     falling = [
         bool((np.diff(own["train"], axis=1) <= 1e-12).all())

@@ -124,8 +124,10 @@ class CostComplexity:
         of them.
 
         costs : as for :func:`~arboretum_classic.pruning.complexity_path.node_impurities`; the rows
-            of a class then weigh as those that taught.  Raises CapabilityError for a tree without
-            the impurity that is asked for, DataError without validation rows.
+            of a class then weigh as those that taught.
+
+        Raises CapabilityError for a tree without the impurity that is asked for, DataError without
+        validation rows.
         """
         score = ValidationScore.on(valid)
         if self.path or self.one_se or costs is not None:
@@ -259,8 +261,9 @@ def losses_of(
     parted = np.flatnonzero(rest < 0)
 
     def losses(nodes: Sequence[int] | np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return what each row loses.   nodes : where the tree is cut.   targets : codes or numbers
-        of the rows.
+        """Return what each row loses.
+
+        nodes : where the tree is cut.   targets : codes or numbers of the rows.
         """
         found = per_node[tree.nearest_kept(nodes)[rest]]
         if len(parted):

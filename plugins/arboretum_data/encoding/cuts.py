@@ -256,8 +256,10 @@ def best_cut(cumulative: np.ndarray) -> int | None:
     not accepted.
 
     cumulative : float64[n + 1, n_classes], class counts of the first 0 … n values of the stretch,
-        up to a constant. Accepted (eq. for MDLPC): gain > (log2(N − 1) + log2(3^k − 2) − (k·Ent(S)
-        − k1·Ent(S1) − k2·Ent(S2))) / N.
+        up to a constant.
+
+    Accepted (MDLPC): gain > (log2(N − 1) + log2(3^k − 2) − (k·Ent(S) − k1·Ent(S1) − k2·Ent(S2))) /
+    N.
     """
     counts = cumulative - cumulative[0]
     total = counts[-1]

@@ -77,8 +77,8 @@ class Setting(NamedTuple):
 
     least : cheapest price.
     arity : most outcomes of a test.
-    free : greatest weight of a leaf of several classes (∞: not known); share, few : second and
-        third number of ``space.Space.light``.
+    free : greatest weight of a leaf of several classes (∞: not known).
+    share, few : second and third number of ``space.Space.light``.
     light : weight of the two lightest objects.
     slack : relative difference of equal values.
     ease : how far beyond the second best test to go on with the best.

@@ -237,8 +237,8 @@ def bounds_of_test(task, f, t, seen, mass, low, high, rows, ahead):
     """Return (floor, upper bound, sum or maximum of the parts' heuristic impurity, 0 without a
     heuristic) of a test.
 
-    f : its feature, whose bins are filled in; t : its entry of ``parts.tests``, not read of a
-        multiway feature.
+    f : its feature, whose bins are filled in.
+    t : its entry of ``parts.tests``, not read of a multiway feature.
     seen : outcomes of a multiway test that occur.
     mass : of the rows rows[low:high] that it divides.
     ahead : their literals; none are looked at where its ``words`` is 0.

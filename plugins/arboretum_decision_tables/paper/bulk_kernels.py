@@ -179,8 +179,9 @@ def five_minima(codes, label, of_rows, subtables, out):
 
     codes : uint8[n, m].
     label : integers[n].
-    of_rows, subtables : memory, a Rows and a Subtables, left as the table has them. Returns SOLVED,
-        NEED_ROOM (nodes or stream), or why the table is none for this kernel.
+    of_rows, subtables : memory, a Rows and a Subtables, left as the table has them.
+
+    Returns SOLVED, NEED_ROOM (nodes or stream), or why the table is none for this kernel.
     """
     n_rows, m = codes.shape
     packed, same, part, other = of_rows
@@ -356,8 +357,8 @@ def optimal_trees(codes, minima, of_rows, subtables, start, integers):
     less, NO_ROOM.
 
     codes : uint8[n, m], impure.
-    minima : float64[5], as :func:`five_minima` wrote them; of_rows, subtables : its memory after
-        it.
+    minima : float64[5], as :func:`five_minima` wrote them.
+    of_rows, subtables : its memory after it.
     start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are
         written as in a forest.
     """

@@ -22,9 +22,9 @@ MOST = (1 << 31) - 2
 @attrs.frozen(eq=False)
 class FirstTests:
     """nodes : the best tree, int64[nodes, 4], as searches tell it; () where it is not known.
-    least : what the best tree costs; first : int64[tests], what trees cost at least that ask
-    each first; sides : int64[2, tests], what the sides of outcome 1 and 0 cost, −1 where that is
-    not known.
+    least : what the best tree costs.
+    first : int64[tests], what trees cost at least that ask each first.
+    sides : int64[2, tests], what the sides of outcome 1 and 0 cost, −1 where that is not known.
     """
 
     least: int

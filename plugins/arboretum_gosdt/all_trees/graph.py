@@ -284,8 +284,8 @@ class GraphScratch(NamedTuple):
     both : int64[answers + 1, tests], numbers that one test has in common with the others.
     side : uint64[words + 2], bits and fingerprint of a side, packed : int64[codes of all columns],
         its numbers, see :mod:`.stumps`.
-    objects : int64[tests], those of outcome 1.   place : int64[tests], where a test is among those
-        that divide the set, or −1.
+    objects : int64[tests], those of outcome 1.
+    place : int64[tests], where a test is among those that divide the set, or −1.
     masks : uint64[words, kinds], of the set that is packed.
     mask : uint64[terms], at, shift : int64[terms], given : int64[8]: what
         :mod:`.passes` read.
@@ -542,9 +542,9 @@ def search(table, levels, scratch, memo, graph, state, work, most):
     """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM, PAUSED or
     NEED_BOUNDS, or TOO_LONG where the next set alone takes ``most``.
 
-    table : GraphTable; levels, scratch, memo, graph, state : written; another call with the same
-        arrays (or longer ones) goes on where this one stopped; after NEED_BOUNDS once
-        ``state.given`` is true.
+    table : GraphTable.
+    levels, scratch, memo, graph, state : written; another call with the same arrays (or longer
+        ones) goes on where this one stopped; after NEED_BOUNDS once ``state.given`` is true.
     Where ``state.every`` is False it ends with the least cost of the first set, ``state.least``.
     """
     tests = table.price.shape[0]

@@ -31,8 +31,8 @@ class LeastSearch:
     make : makes the search for all trees within a cost, with what is known of first tests; may
         raise BudgetError.
     other : makes the other search (:class:`arboretum_gosdt.solvers.choice.Search`).
-    constant : what every tree costs besides, as the other search tells costs; leaf : what a leaf
-        costs, without that.
+    constant : what every tree costs besides, as the other search tells costs.
+    leaf : what a leaf costs, without that.
     more : of the least cost, as ``upper`` has it, how much more the trees may cost that will be
         asked for; these are found at once.
     bound : finds the least cost, and what first tests cost at least, both without ``constant``,

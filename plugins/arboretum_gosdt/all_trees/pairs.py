@@ -55,9 +55,9 @@ def bound_sides_of_tests(table, levels, scratch, d, given):
     """Bound the least cost of both sides of every test of a set: by leaves, by pairs of tests, and
     by one another.
 
-    The node of level d, its objects and its bits must be there; all other arrays
-        of the level are written, and ``scratch``.  ``node.width`` is 0 where the set must be a
-        leaf.
+    The node of level d, its objects and its bits must be there; all other arrays of the level are
+    written, and ``scratch``.  ``node.width`` is 0 where the set must be a leaf.
+
     given : whether ``first`` and ``sides`` of the table are the set's.
     """
     node = levels.node[d]

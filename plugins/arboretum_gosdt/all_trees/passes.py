@@ -3,8 +3,9 @@ least losses of few leaves on its sides, and what its sides' costs say of those 
 
 Kernels call vector code (:mod:`.pair_lanes`); in Python the twins do the same.
 
-planes : uint64[words, stride]; sums : int64[answers + 3, stride]; both : int64[answers + 1,
-stride], of two answers where a pass reads the rows of answers; low, high : int64[2, stride].
+planes : uint64[words, stride]; sums : int64[answers + 3, stride].
+both : int64[answers + 1, stride], of two answers where a pass reads the rows of answers.
+low, high : int64[2, stride].
 lanes : tests, rounded up to a vector.
 """
 
@@ -95,7 +96,8 @@ def _raise_siblings(low, high, bound, known_bound, near, of_one, given, stride, 
     """Raise the bounds of the sides of all tests by those of both sides of one (B.10).
 
     near : int64[stride], the weight that the side of outcome 1 has in common with that of every
-        test; of_one : int64[stride], the weight of that.
+        test.
+    of_one : int64[stride], the weight of that.
     given : int64[≥ 5]: q; what the side of outcome 1 costs at least, and the same less q · its
         weight; both of the other side.
     """

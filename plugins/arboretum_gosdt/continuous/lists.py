@@ -37,8 +37,10 @@ def start_list(plan, state, top):
     """Begin the list of frame ``top`` in its parent's room; ``frame.list`` is −1 where there is
     none left.
 
-    top : at least 1.  Writes the weight of its rows and where the first column's entries begin;
-        ``parent.used`` moves behind the head.
+    top : at least 1.
+
+    Writes the weight of its rows and where the first column's entries begin; ``parent.used`` moves
+    behind the head.
     """
     frame, parent = state.frames[top], state.frames[top - 1]
     lists, fill = state.lists[top - 1], parent.used

@@ -328,8 +328,8 @@ def lists_of_side(state, i, j, side):
     """Return the lists of a subset and of a superset of the rows on a side of a cut between two
     nodes.
 
-    i, j : places of the nodes below and above; side : 0 left, 1 right.  Places in the frame's part
-        of ``lists``, −1: none.
+    i, j : places of the nodes below and above.
+    side : 0 left, 1 right.  Places in the frame's part of ``lists``, −1: none.
     """
     within, around = (j, i) if side else (i, j)
     return state.nodes[within].sub[side], state.nodes[around].super[side]

@@ -96,8 +96,9 @@ def finish_split(task, v):
     known, and finish the feature.
 
     v : the level of the set, whose depth is 3; ``scratch.margins`` and ``wholes`` are of both
-        sides.  Writes ``low`` and ``up`` of level v, and the losses into ``memory.cells`` where
-        they are kept.
+        sides.
+
+    Writes ``low`` and ``up`` of level v, and the losses into ``memory.cells`` where they are kept.
     """
     levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
     frame = levels.frame[v]
@@ -139,8 +140,9 @@ def fingerprint_of_literal(levels, v, f, literal):
     """Return both words of the fingerprint of the rows that have a literal, before the depth is
     added.
 
-    levels : DepthLevels, with ``sums`` and ``own`` of level v; literal : 0 for outcome 1 of f, 1
-        for outcome 0, whose sums are the set's own less the others (mod 2⁶⁴).
+    levels : DepthLevels, with ``sums`` and ``own`` of level v.
+    literal : 0 for outcome 1 of f, 1 for outcome 0, whose sums are the set's own less the others
+        (mod 2⁶⁴).
     """
     half = levels.sums.shape[1] // 2
     one, two = levels.sums[v, f], levels.sums[v, half + f]

@@ -372,7 +372,10 @@ def count_class_cells(
     """Count the classes in the four cells of the pairs on each side; of a set that is not split,
     store the classes' counts and the weight in ``pairs``.
 
-    Arguments as of ``count_signed_cells``; places : within the counts of a class.
+    Arguments as of ``count_signed_cells``.
+
+    places : within the counts of a class.
+
     Returns, per side and g, the greatest count of a class in each cell (n11, n10, n01, n00).
     """
     build, index, split = lanes.builder, lanes.index, len(sides) == 2
@@ -486,8 +489,8 @@ def count_pairs_of_sides(lanes, packed, layout, pairs, side, other, low, high):
     """Count the pairs of both sides of a split of a set whose counts ``pairs`` holds; ``packed``
     has the rows of ``side``, of two classes together.
 
-    pairs : ``count`` is read, ``lanes`` and ``single`` are written; other : the Side that is not
-        packed.
+    pairs : ``count`` is read, ``lanes`` and ``single`` are written.
+    other : the Side that is not packed.
     low, high : as of ``count_pairs``.
     """
     _count_windows(lanes, packed, layout, pairs, [side, other], low, high)

@@ -97,8 +97,9 @@ def list_places_of_rows(task, rows, number, start, entries):
     """List the places of ``number`` rows by word: every group begins a word, and what is left of
     its last one is filled up; returns the number of words.
 
-    rows : int32, ascending; start : out, int64[groups + 1], first word of each group; entries :
-        out, int32, places in ``table.bits``.
+    rows : int32, ascending.
+    start : out, int64[groups + 1], first word of each group; entries : out, int32, places in
+        ``table.bits``.
     """
     table, width = task.table, task.setting.width
     nobody = table.place[len(table.group)]
@@ -133,8 +134,8 @@ def correct_of_depth_two(task, v, side, number):
     """:func:`correct_by_first_feature` as a kernel of its own, for the counts of level v; keys go
     to the scratch.
 
-    side : Side, the counts of the set or of one side of a split; number : 0, or 1 for the second
-        side.  Pairs must be counted to the end.
+    side : Side, the counts of the set or of one side of a split.
+    number : 0, or 1 for the second side.  Pairs must be counted to the end.
     """
     levels, scratch = task.levels, task.scratch
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)

@@ -628,8 +628,10 @@ class GeneralSearch:
         R(T) ≥ low under the limits that they have.
 
         rows : int64, the objects of T.
-        low : a bound of T.  Writes ``split.low`` and ``split.bound``; only where prices and rules
-            on rows do not count (``_similar``).
+        low : a bound of T.
+
+        Writes ``split.low`` and ``split.bound``; only where prices and rules on rows do not count
+        (``_similar``).
         """
         if low <= 2 * self.p:
             return

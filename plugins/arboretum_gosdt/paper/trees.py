@@ -251,8 +251,8 @@ def _judge_trees(name: str, own: Plain) -> Judgement:
 def _judge_monk1(own: Plain, correct: Mapping[str, int], reported: str) -> list[Claim]:
     """Judge what Figure 19 and I.9 say of monk1, as far as GOSDT and BinOCT were run.
 
-    own : method → what ``work`` returned; correct : rows right; reported : a sentence on all of
-        them.
+    own : method → what ``work`` returned; correct : rows right.
+    reported : a sentence on all of them.
     """
     claims = []
     if "gosdt" in own:

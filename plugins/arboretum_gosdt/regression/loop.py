@@ -110,8 +110,8 @@ STATE = np.dtype(
 def key_with_limits(one, depth, leaves):
     """Return the first word of a set's fingerprint, mixed with the limits of its trees.
 
-    one : the word alone; depth : tests that may follow, UNLIMITED or more: any number; leaves : at
-        most, 0: any number.
+    one : the word alone; depth : tests that may follow, UNLIMITED or more: any number.
+    leaves : at most, 0: any number.
     """
     return (
         np.uint64(one)

@@ -323,8 +323,8 @@ class DeviationSearch:
     ) -> tuple[int, list[int]]:
         """Return (cost, tests in preorder) of the best tree known of a set.
 
-        rows : int64, the objects; depth : tests that may follow, ANY or more: any number; leaves :
-            at most, 0: any number.
+        rows : int64, the objects.
+        depth : tests that may follow, ANY or more: any number; leaves : at most, 0: any number.
         start : the first test and the leaves of its side of outcome 1, where they are known; None:
             as the memo has them, or the best tree of one test.
         """
@@ -407,8 +407,8 @@ def scale_costs(
 def key_with_limits(one: int, depth: int, leaves: int) -> np.uint64:
     """Return the first word of a set whose trees have limits, as the kernels do.
 
-    one : the set's first word, any whole number; depth : ANY or more: no limit; leaves : 0: no
-        limit.
+    one : the set's first word, any whole number; depth : ANY or more: no limit.
+    leaves : 0: no limit.
     """
     from arboretum_gosdt.regression import loop as kernels
 

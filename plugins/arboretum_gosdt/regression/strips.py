@@ -51,7 +51,8 @@ class Column:
     order : int32[rows], ascending by rank.   end : int64[ranks], of each in ``order``.
     cut : int64[cuts], ranks of the highest values below.
     low : float64[cuts, side, 2], least deviations of its sides as a leaf, and with a test, of
-        leaves of any size; own : where each has as many rows as it must.
+        leaves of any size.
+    own : where each has as many rows as it must.
     open : bool[cuts], whether the cut, or a strip beside it, may still be best.
     """
 
@@ -361,8 +362,8 @@ class StripSearch:
 class Stump:
     """Trees of one test on a set.
 
-    low : what it deviates at least, as a leaf and with a test, of leaves of any size; own : of
-        leaves of as many rows as they must have.
+    low : what it deviates at least, as a leaf and with a test, of leaves of any size.
+    own : of leaves of as many rows as they must have.
     found : what it does as a leaf, and with ``test``, (column, cut).
     rows : training rows.
     """

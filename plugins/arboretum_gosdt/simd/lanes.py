@@ -280,8 +280,10 @@ def lanes_kernel(
     """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its
     result, if it has one.
 
-    returns : numba type.   Arguments: C-contiguous arrays of one dimension, integers, which arrive
-        as 64 bits, and named tuples of int64 and such arrays.
+    returns : numba type.
+
+    Arguments: C-contiguous arrays of one dimension, integers, which arrive as 64 bits, and named
+    tuples of int64 and such arrays.
     """
 
     def wrap(write: Callable[..., Value]) -> Callable[..., Value]:

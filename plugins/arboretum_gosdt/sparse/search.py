@@ -602,8 +602,9 @@ class SparseSearch:
         """Take bounds from searches of the same table, with a lower and a higher price of a
         leaf, before any work.
 
-        cheap : with the lower price, which has run; dear : with the higher one; None: there is
-            none.  Nothing is taken where the products of prices and costs might not fit int64.
+        cheap : with the lower price, which has run.
+        dear : with the higher one; None: there is none.  Nothing is taken where the products of
+            prices and costs might not fit int64.
         """
         sides = [one for one in (cheap, dear) if one is not None]
         known = sum(int(one._state.known) for one in sides)

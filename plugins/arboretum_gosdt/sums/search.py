@@ -408,8 +408,8 @@ class SumsSearch:
     def _node(self, objects: np.ndarray, tests: np.ndarray, *, deep: bool) -> SumsNode:
         """Return a set with its sums.
 
-        objects : int64; tests : int64, those that may divide it; deep : whether its sides are to be
-            solved, so that it keeps the sums of pairs.
+        objects : int64; tests : int64, those that may divide it.
+        deep : whether its sides are to be solved, so that it keeps the sums of pairs.
         """
         many, k = len(tests), self._table.moments.shape[1]
         node = SumsNode(

@@ -82,8 +82,8 @@ class Sides(NamedTuple):
 def levels_left(depth, objects, cost, alone, p, floor):
     """Return how many tests may follow on a path of a set that are worth their price.
 
-    depth, objects : that may follow, and that there are.   cost : of a tree; alone : Σ of the
-    objects; floor : whether that bounds.
+    depth, objects : that may follow, and that there are.   cost : of a tree.
+    alone : Σ of the objects; floor : whether that bounds.
     """
     left = min(depth, objects - 1)
     if floor and p > 0 and (cost - alone) / p < left + 1:

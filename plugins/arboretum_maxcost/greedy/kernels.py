@@ -44,7 +44,9 @@ def powers(weights):
     mass of the classes before i,
 
     and each of these is m n Σ_{j=0}^{l−2} C(l, j+1) m^j n^(l−2−j), by Horner's rule in m; TOP = l −
-    2, COEFFICIENTS C(l, 1 … l−1), constants of the kernel.   weights : float64[classes], n.
+    2, COEFFICIENTS C(l, 1 … l−1), constants of the kernel.
+
+    weights : float64[classes], n.
     """
     before = 0.0
     total = 0.0
@@ -129,8 +131,9 @@ def worst_case(weights, counts, price, extra, node):
     """Return −max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that
     nobody has lowers g to 0, hence is no maximum.
 
-    weights : float64[outcomes, classes]; price : c.   NaN where F has no kernel, NO_PROGRESS where
-        an outcome does not lower g.
+    weights : float64[outcomes, classes]; price : c.
+
+    NaN where F has no kernel, NO_PROGRESS where an outcome does not lower g.
     """
     whole = max(node.impurity - node.params[0], 0.0)
     least = whole

@@ -428,8 +428,8 @@ def answer_questions(task, limit, stacks):
     """Answer the questions on the stacks: until none is left (FINISHED), an array is full
     (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
-    task : Task, with a memory; stacks : Stacks, written.  Another call goes on where this one
-        stopped.
+    task : Task, with a memory.
+    stacks : Stacks, written.  Another call goes on where this one stopped.
     """
     table, parts, memory = task.table, task.parts, task.memory
     frames, rows, tests = stacks.frames, stacks.rows, stacks.tests

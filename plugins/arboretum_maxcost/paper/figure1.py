@@ -85,8 +85,8 @@ def work(key: Key, seed: int, services: Services) -> Facts:
     """Return, per function F of the root and of the outcomes, 1/R of both tests (whole numbers),
     the test that is grown and its errors.
 
-    tie : values of α at which (10) gives both tests the same R;  first : those at which t1 has the
-        smaller one.
+    tie : values of α at which (10) gives both tests the same R.
+    first : those at which t1 has the smaller one.
     """
     objects, found = encode_objects(services, table_of_figure_1(), coalesce="none"), {}
     for name, (impurity, fields) in functions_compared().items():

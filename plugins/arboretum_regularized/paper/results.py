@@ -197,8 +197,8 @@ class Results(Observed):
         """Return means per data set, with their standard errors; seconds without the pruned trees'
         cutting.
 
-        part : price setting and reading; algorithms : the "methods" of the scores, as they are
-            called there.
+        part : price setting and reading.
+        algorithms : the "methods" of the scores, as they are called there.
         """
         names, (words, higher) = self.datasets(part), WORDS[measure]
         means, errors = (

@@ -273,8 +273,9 @@ class Piece:
 def study(services: Services, key: Key, seed: int) -> Facts:
     """Return all algorithms on one split.
 
-    key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the
-        key's.
+    key : dataset, seed, prices, variant, times.
+
+    The seeds of split and prices are ``seed`` + the key's.
     """
     piece = Piece.of(services, key, seed)
     found: Facts = {}

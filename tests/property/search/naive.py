@@ -274,8 +274,9 @@ def check_tree(
 
     criterion, coverage : as for :func:`naive_scores`.
     budget : of a path; prices are read as the decimals that they print as.
-    tolerance : relative to the larger of 1, |score| and the node's impurity.  Raises AssertionError
-        saying where.
+    tolerance : relative to the larger of 1, |score| and the node's impurity.
+
+    Raises AssertionError saying where.
     """
     stack: list[tuple[int, list[int], int, frozenset[str], Fraction | None]] = [
         (0, list(range(objects.n_objects)), 0, frozenset(), budget)

@@ -161,7 +161,9 @@ class Engine(Protocol):
         """Hand on to the children what the engine keeps; the permutation has been divided already.
 
         start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the
-            node's size. ``children`` holds all children that have objects.
+            node's size.
+
+        ``children`` holds all children that have objects.
         """
 
     def close(self, cell: Cell) -> None:

@@ -81,8 +81,9 @@ class CoverageState:
     def visit(self, rows: np.ndarray) -> np.ndarray:
         """Return ``left(rows)`` of a node, after those above it, and remember it for those below.
 
-        Raises ContractError where an f_i starts above 0 or falls.   rows : int64, the node's
-        objects.
+        Raises ContractError where an f_i starts above 0 or falls.
+
+        rows : int64, the node's objects.
         """
         start = np.array([0, len(rows)])
         rest = self._uncovered_parts(rows, start)

@@ -54,8 +54,9 @@ def _find_faults(
     allow_constant: bool,
     draws: bool,
 ) -> Iterator[str]:
-    """Yield a sentence for each part that does not fit the table or another part, with the
-    way out.   allow_constant, draws : as of :func:`check_parts`.
+    """Yield a sentence for each part that does not fit the table or another part, with the way out.
+
+    allow_constant, draws : as of :func:`check_parts`.
     """
     objects, parts = problem.objects, problem.parts
     criterion = f"criterion {component_name(scorer.criterion)!r}"

@@ -473,8 +473,9 @@ def _compare_answers(
 ) -> None:
     """Raise ContractError where the compiled answer differs from the slow one.
 
-    Where the slow form has no number there is nothing to compare with.   form, way : how the slow
-    one was computed, and what to do, for the message.
+    Where the slow form has no number there is nothing to compare with.
+
+    form, way : how the slow one was computed, and what to do, for the message.
     """
     if (
         math.isnan(slow)

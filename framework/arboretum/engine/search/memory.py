@@ -43,7 +43,9 @@ def estimate_growth_bytes(
     space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool
 ) -> int:
     """Return the bytes of the largest arrays; the encoded table and the tree are not among them,
-    the tables of a NumPy criterion are.   compiled : as of :func:`check_memory`.
+    the tables of a NumPy criterion are.
+
+    compiled : as of :func:`check_memory`.
     """
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)

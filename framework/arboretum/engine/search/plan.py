@@ -50,8 +50,9 @@ class Plan:
     def of(
         problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
     ) -> Plan:
-        """Decide which engines and which kernel grow a problem's trees.   timed : there is a
-        deadline.
+        """Decide which engines and which kernel grow a problem's trees.
+
+        timed : there is a deadline.
         """
         objects, parts = problem.objects, problem.parts
         made = [

@@ -141,7 +141,9 @@ class PresortedEngine(RawColumns):
 
     def _sorted_rows(self, some: slice | np.ndarray, low: int, high: int) -> np.ndarray:
         """Return int64[columns, high − low]: the objects of sorted runs, places low … high of the
-        permutation; entries hold them in their lowest bits.   some : of the columns.
+        permutation; entries hold them in their lowest bits.
+
+        some : of the columns.
         """
         mask = self._order.dtype.type((1 << self._shift) - 1)
         return np.asarray(self._order[some, low:high] & mask, np.int64)

@@ -175,8 +175,9 @@ class Statistics:
         return weights, counts
 
     def count_rows(self, rows: np.ndarray, counts: np.ndarray) -> int:
-        """Return how many training rows a set of objects stands for.   counts : of
-        :meth:`totals`.
+        """Return how many training rows a set of objects stands for.
+
+        counts : of :meth:`totals`.
         """
         return int(self.n_rows[rows].sum()) if len(self.n_rows) else int(counts.sum())
 

@@ -447,8 +447,9 @@ class Subtrees:
         return self._to_subtree(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
 
     def _allocate_nodes(self, room: int, shared: bool) -> kernels.Nodes:
-        """Return memory for ``room`` nodes.   shared : their objects are there by shares, so that
-        counts are no whole numbers.
+        """Return memory for ``room`` nodes.
+
+        shared : their objects are there by shares, so that counts are no whole numbers.
         """
         stats = self.space.statistics
         arrays = [

@@ -37,8 +37,9 @@ class Draw:
         return most < len(order)
 
     def are_drawn(self, cell: Cell, positions: np.ndarray) -> np.ndarray:
-        """Return bool[k]: whether columns compete at a node.   positions : int64[k], of the
-        columns.
+        """Return bool[k]: whether columns compete at a node.
+
+        positions : int64[k], of the columns.
         """
         order, most = self._drawn_at(cell)
         return np.isin(positions, order[:most])

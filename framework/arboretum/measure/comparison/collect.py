@@ -22,8 +22,9 @@ def scores_of(
         seconds.
     measure : its name in tables and pictures.
     name : what a run's column is called, where it is not its method but, say, its depth: ``lambda
-        record: f"depth {record.config['stopping']['standard']['max_depth']}"``.   A run without the
-        metric is left out; NaN counts as missing.
+        record: f"depth {record.config['stopping']['standard']['max_depth']}"``.
+
+    A run without the metric is left out; NaN counts as missing.
     Raises DataError where no run has it, ConfigError for a name that is no metric.
     """
     records = list(records)

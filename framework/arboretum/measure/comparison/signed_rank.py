@@ -38,8 +38,9 @@ def bayesian_signed_rank(
 
     differences : float64[datasets], of their means; positive where the first is better.
     rope : half the width of the region of practical equivalence, in the measure's unit; 0: none.
-    prior : strength s.   samples : draws; a probability p is within √(p(1 − p)/samples), one
-        standard error, of what infinitely many would give: at most 0.0022 for 50,000.
+    prior : strength s.
+    samples : draws; a probability p is within √(p(1 − p)/samples), one standard error, of what
+        infinitely many would give: at most 0.0022 for 50,000.
     Raises DataError for fewer than two data sets, or a negative rope.
     """
     check_rope(rope)

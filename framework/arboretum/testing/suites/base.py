@@ -202,7 +202,9 @@ def grow_and_verify(
     table: Table, parts: Parts, *, multiway: bool = True, order: str = "depth"
 ) -> Tree:
     """The tree that the search loop grows, after verification replayed the training rows through
-    it.   multiway : categories are asked all at once, else one by one.
+    it.
+
+    multiway : categories are asked all at once, else one by one.
     """
     problem = problem_of(table, parts, multiway=multiway)
     found = fit_and_verify(lambda given, by: grow(given, by, order=order), problem, Context())

@@ -497,8 +497,9 @@ class CriterionSuite(ComponentSuite):
 
 
 def raw_objects(x: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]) -> Encoded:
-    """Objects with two raw columns, a and b.   x : float64[n, 2].   codes : int32[n], their
-    classes.
+    """Objects with two raw columns, a and b.
+
+    x : float64[n, 2].   codes : int32[n], their classes.
     """
     columns = tuple(
         Column(name, ColumnKind.continuous, values) for name, values in zip("ab", x.T, strict=True)
