@@ -2,10 +2,10 @@
 
 Call sequence at one node::
 
-    columns(node, objects)   if declared: extra additive columns
+    columns(node, objects)                if declared: extra additive columns
         → the engine builds contingency tables
-    score(tables, node)      once, or several times on blocks of the node's candidates when the
-    tables are large
+    score(tables, node)                   once, or several times on blocks of the node's candidates
+                                          when the tables are large
     finalise_scores(scores, terms, node)  if declared: once, sees all scores of the node
         → the engine takes the highest score; ties within its tolerance go to the lowest test
 """

@@ -23,7 +23,7 @@ Invariants:
 
 - Bin b of column f is row 256 f + b of w and c; the row of MISSING_BIN counts missing values.  Each
   column has all objects of the node.
-- Bins say where to look alone: thresholds come from the values of the node's objects.
+- Bins only say where to look: thresholds come from the values of the node's objects.
 - scores is −∞ where a cut is not allowed, bounds where there is nothing to cut, and both of side 1
   where no row lacks a value.
 - top never falls, so that a bin that was ruled out stays so.

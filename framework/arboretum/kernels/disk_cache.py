@@ -87,8 +87,8 @@ LOCKS = ".compiling"
 """File beside the kernels of a cache folder; a process that compiles one holds a byte of it."""
 MOST_LOCKS = 1 << 30
 LONGEST_WAIT, WAIT_STEP = 300.0, 0.1
-"""Seconds after which nobody waits for a process that compiles any more: it may be stopped; and
-between two looks.
+"""Seconds that a process waits for another one that compiles, which may hang; and seconds between
+two tries of the lock.
 """
 
 

@@ -105,10 +105,12 @@ FORMS = {
 }
 """Mark of a kernel → the loop around it.
 
-A column's, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n`` : rows
-int32[m]; weight float64[·] and label int32[·] by row (label is empty for regression); picked
-int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.  n is how many these are,
-or −1 when a value is not finite; then picked[0] is its row.
+A column's loop, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n``.
+
+rows : int32[m].
+weight, label : float64[·], int32[·], by row; ``label`` is empty for regression.
+picked, values : int32[≥ m], float64[≥ m], receive the rows whose value is not 0, and these values.
+n : how many these are, or −1 when a value is not finite; then picked[0] is its row.
 """
 
 
@@ -205,9 +207,10 @@ def compiled(
 
     pointer : it has an entry for C; else the kernel is merged as source
         (:func:`arboretum.kernels.jit.merged`).
-    names : what else the template refers to. The loop's source pretends to lie in the kernel's
-        file, so that numba caches it beside the plugin and drops it when the plugin changes; a
-        change of the loop itself changes its name.
+    names : what else the template refers to.
+
+    The loop's source pretends to lie in the kernel's file, so that numba caches it beside the
+    plugin and drops it when the plugin changes; a change of the loop itself changes its name.
     """
     python = getattr(kernel, "py_func", kernel)
     inner = _with_parts(python, _inlined if pointer else merged)

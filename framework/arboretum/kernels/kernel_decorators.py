@@ -49,8 +49,8 @@ def criterion_kernel(
     extra : float64[outcomes, k].
     node : :class:`KernelNode`.
 
-    Called inside numba; must not allocate.  Without numba it is ordinary Python, which is how it is
-    tested.
+    The kernel is called inside numba, and must not allocate.  Without numba it is ordinary Python,
+    which is how it is tested.
 
     column_by_class : the criterion's ``column`` is summed per class: ``extra`` is float64[outcomes,
         classes].  Such trees are grown by the loop alone, node by node, never as a whole subtree.

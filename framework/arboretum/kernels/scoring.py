@@ -18,8 +18,8 @@ from arboretum.kernels.jit import jit
 def score_tables(weights, counts, price, extra, batch, scalars, params, impurity, out):
     """Score a block of tables.
 
-    weights : float64[tests, outcomes, width], counts : int64[tests, outcomes, count width], price :
-        float64[tests], extra : float64[tests, outcomes, k].
+    weights, counts : float64[tests, outcomes, width], int64[tests, outcomes, count width].
+    price, extra : float64[tests], float64[tests, outcomes, k].
     batch, impurity : addresses.
     scalars, params : see ``make_node``.
     out : float64[tests], written.

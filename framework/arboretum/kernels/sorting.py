@@ -30,10 +30,11 @@ def split_two(items, mask, goes, spare):
     many are left.
 
     items : integers, whose bits under ``mask`` are objects.
-
-    What lies behind those that are left is stale until :func:`take_back`.
-    goes : outcome 0 or 1 by object.   Without a branch, for it could not be predicted.
+    goes : outcome 0 or 1 by object.
     spare : of the items' type, [≥ len(items)].
+
+    What lies behind the items that are left is stale until :func:`take_back`.  There is no branch:
+    nobody could predict it.
     """
     left, right = np.uintp(0), np.uintp(0)
     for j in range(len(items)):

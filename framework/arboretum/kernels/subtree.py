@@ -13,12 +13,13 @@ It finds what the loop finds, by the same rules of ties, prices and missing valu
         put those that may be divided in place of v; divide the runs that they need
 
 Coded features, and raw columns of few values, are counted at each node (:mod:`.coded`); other raw
-columns are sorted once (:mod:`.runs`).  Without ``shares`` (:mod:`.shares`) none of it is compiled.
+columns are sorted once (:mod:`.runs`).  Without ``shares`` nothing of :mod:`.fractional` is
+compiled.
 
 Invariants: the objects of an open node, and its part of each run listed for it, lie in its segment.
-Open nodes lie in the order of the stack: what lies behind the last belongs to none.  Runs are stale
-at leaves, and of features not listed.  Nothing is allocated per node: room is checked before rows
-or nodes are written, and after LATE or NO_ROOM v still waits, so that the call can be repeated.
+Open nodes lie in the order of the stack: entries behind the last one are free.  Runs are stale at
+leaves, and of features not listed.  Nothing is allocated per node: room is checked before rows or
+nodes are written, and after LATE or NO_ROOM v still waits, so that the call can be repeated.
 """
 
 from collections import namedtuple
@@ -124,7 +125,7 @@ Above = namedtuple("Above", "depth asked paid spent listed")
 """The path to the given node.
 
 asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
-    paid : bool[F], whether a feature's column was asked.
+paid : bool[F], whether a feature's column was asked.
 spent : float, what it has paid.
 listed : float64[·], the prices, of which the kernel makes ∞ what a path cannot pay any more; empty
     without ``max_cost``.

@@ -82,8 +82,8 @@ def scoring_of(scorer):
 def score_block(n, weights, counts, price, extra, scoring, scores):
     """Score the first n tables by the criterion of ``scoring``, into ``scores``.
 
-    weights : float64[≥ n, outcomes, width], counts : int64[≥ n, outcomes, count width], price :
-        float64[≥ n], extra : float64[≥ n, outcomes, k].
+    weights, counts : float64[≥ n, outcomes, width], int64[≥ n, outcomes, count width].
+    price, extra : float64[≥ n], float64[≥ n, outcomes, k].
     """
     call_batch(
         scoring.batch,

@@ -12,7 +12,7 @@ objects, counted by its columns (:mod:`.sets`)::
                 objects cost apart if that is less; at least what a record says of the side
         refuse the record if S costs less than the bound as a leaf
         while a column is open, low[side 0] + low[side 1] + test_cost < bound (rule 2):
-        (count_columns)
+                                                                                     (count_columns)
             if a column is left to be counted: the one of the highest rank
                 count it against all: cells, and low of its sides (rule 3)
             else, once: low of sides ← by what is known of larger sets, too (:mod:`.larger_sets`)

@@ -425,8 +425,7 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     return best
 
 
-# -- conjunctions
-# -----------------------------------------------------------------------------------------
+# -- conjunctions ----------------------------------------------------------------------------------
 
 
 def fitting_depth(literals: int, words: int, work: float) -> int:

@@ -6,8 +6,8 @@ of outcome 1 and 0 of edge e::
 
     N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + test_cost(e) = c:
                   N(one(e), a) · N(rest(e), b)                    (count_trees, smallest set first)
-    above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + test_cost =
-    c:
+    above(root, c) = 1
+    for the sets from the largest down, for every edge and a + b + test_cost = c:
         above(one(e), a) += above(s, c) · N(rest(e), b), and the other way round
                                                                         (count_trees_above_sets)
     list_trees: by cost; of one cost in the order of (edge, a), node by node: the last node that

@@ -19,7 +19,7 @@ where tests cost nothing)::
         for every feature i that is alive, and may be asked first within ``within`` or if ``half``:
             count i with all f; two[ℓ], three[ℓ] = least loss of two leaves, and of a leaf beside
             a cell that can be divided; others that divide s as i does are not alive
-            (count_pairs_of_feature)
+                                                                            (count_pairs_of_feature)
     bound_by_pairs(s):
         for every literal ℓ of a feature whose pairs are counted:         (raise_bounds_from_pairs)
             upper[ℓ] = min(upper[ℓ], q · two[ℓ] + 2 p)       (with prices it stays, and

@@ -13,7 +13,7 @@ With X the rows of the child, and most(k) what a tree of k leaves may lose to ma
             (two(X ∧ ¬ℓ) ≥ three(X) − loss(X ∧ ℓ) says which trees of three leaves are in question)
     mark_trees:
         where there are two labels, the literals whose leaf may be the largest of its label
-            (keep_largest_leaves)
+                                                                               (keep_largest_leaves)
 
 Each that is found lowers what the next may lose.  Two thirds of the nodes that were entered on hard
 tables had a budget between 4 p and 5 p, and their best trees of four leaves lose 5 p more than they

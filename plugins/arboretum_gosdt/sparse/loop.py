@@ -10,12 +10,12 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
     repeat:
         if s is new: if there is no room, or no work is left, return; else bound_by_features(s)
         if pairs of s are not counted: count them, or return in between; then bound_by_pairs(s)
-            (B.2)
+                                                                                               (B.2)
         limit = min(budget of s, ub(s) − 1 (of all rows: + beyond))
         i = the most balanced feature with test_bound[i] ≤ limit, if node.least ≤ limit
         if there is such a feature, do the first of these that is still to be done for it:
             where tests have prices: the best two leaves of its children, exactly
-                (cost_of_two_leaves)
+                                                                                (cost_of_two_leaves)
             limit ≥ 5 p, or prices, or no bound ``three``: for all features with
                 test_bound ≤ limit, ask the memo for both children      (look_up_children, B.8)
             if both children are solved: test_bound[i] = NEVER
@@ -29,9 +29,9 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             memo(s) = lb(s), ub(s) and the test of ub(s); pop s                    (close_node)
             if s was the set of all rows, return
             lb and ub of s become those of a child of the set that is now on top
-                (tighten_bounds_of_child)
+                                                                           (tighten_bounds_of_child)
             its other children's bounds follow
-                (raise_bounds_of_supersets: G.1, propagate_to_siblings: B.10)
+                                       (raise_bounds_of_supersets: G.1, propagate_to_siblings: B.10)
 
 Invariants:
 

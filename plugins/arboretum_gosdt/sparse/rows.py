@@ -5,7 +5,7 @@ With s the set of rows of level d, g a group, and the child (side, i) as level d
 
     enter_child(d, i, side):
         for every group g: append its rows that have the literal, from a new word on
-            (append_rows_with_feature)
+                                                                          (append_rows_with_feature)
         totals[k] = n_k(i) or n_k(s) − n_k(i);  ``full`` and ``starts`` follow
         valid[f] = f is alive, and both cells with and without f save enough for a leaf     (B.6)
     assign_lanes:

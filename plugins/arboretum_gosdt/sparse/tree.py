@@ -8,7 +8,7 @@ The memo holds one test per set, so the tree is laid by asking it from the root 
             pop a set s; it becomes the next node
             f = given at the root, else the memo's test of s with its remaining depth;
                 unknown: the first test of the best tree of one or two levels
-                (first_test_of_two_levels)
+                                                                          (first_test_of_two_levels)
             f = −1: a leaf;  else divide s by f, push outcome 0, then outcome 1
     find_best_tree:
         read_tree_from_memo; where that costs more than was proven, nodes are exchanged for the
