@@ -9,8 +9,8 @@ time that it does not use.  A process reads one table after the other, encodes i
 kernels for one solver after the other, then one fit is timed in processor seconds
 (``time.process_time``, all threads); one that takes more than asked is timed once more, its kernels
 loaded for certain, and the lesser counts.  ``--memory`` asks for megabytes instead, and traces what
-a fit allocates (the bytes of its arrays at most; tracing makes it slower, so that no seconds are
-told).  ``--again`` measures once more the lines of the file that took more than so many seconds, or
+a fit allocates (the bytes of its arrays at most; tracing makes it slower, so that seconds are left
+out).  ``--again`` measures once more the lines of the file that took more than so many seconds, or
 more than the megabytes asked, and keeps the others.  With STACKS in the environment a fit that is
 late says where it is.
 """

@@ -47,7 +47,7 @@ class GiniKernel:
 
 
 @attrs.frozen
-class GiniKernelWithCorners(GiniKernel):
+class GiniKernelWithVertices(GiniKernel):
     """The same, declaring that vertices bound it."""
 
     def bounded_by_vertices(self, impurity) -> bool:
@@ -88,7 +88,7 @@ def main() -> None:
         )
 
     raw = np.asfortranarray(np.random.default_rng(1).random((100_000, 20), dtype=np.float32))
-    forms = {"built-in": Reduction(), "plugin kernel": GiniKernelWithCorners()}
+    forms = {"built-in": Reduction(), "plugin kernel": GiniKernelWithVertices()}
     found = run({name: raw_problem(raw, y, form, Gini(), 6) for name, form in forms.items()}, 5)
     print(
         f"exact, bounded: plugin kernel {found['plugin kernel']:.4f} s, built-in "

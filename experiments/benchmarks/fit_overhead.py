@@ -6,7 +6,7 @@
 What counts is ``solver.solve(problem, context)`` with kernels loaded, as the race of solvers times
 it.  Each fit has a problem of its own, so that nothing is known of it; "again" is of fits of one
 problem.  FOLDER is a checkout of another commit, measured before this one in turns, in processes of
-its own.  Told is the least of all fits, of each stage without those inside it, in microseconds.
+its own.  Printed is the least of all fits, of each stage without those inside it, in microseconds.
 """
 
 from __future__ import annotations

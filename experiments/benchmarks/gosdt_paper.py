@@ -1,5 +1,5 @@
-"""What goes round the optimum of plain errors, beside rivals: F-scores, all λ, sets of good trees,
-and the paper's own systems.
+"""What goes round the optimum of plain errors, beside other programs: F-scores, all λ, sets of good
+trees, and the paper's own systems.
 
     ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/gosdt_paper.py
         [TABLE.md] [--peers PYTHON ...] [--only PART ...]
@@ -15,9 +15,9 @@ Parts, and their goals:
                 20 ×
     dl85        over pydl8.5: at most 1 ×
 
-Each solve is a process of one thread, rivals and ours in turn, compilation apart; the least of
-REPEATS readings of processor time, within LIMIT seconds.  PYTHON: interpreters that have rivals
-(treefarms; gosdt; pydl8.5); without one that has it a rival is left out.
+Each solve is a process of one thread, peers and ours in turn, compilation apart; the least of
+REPEATS readings of processor time, within LIMIT seconds.  PYTHON: interpreters that have peers
+(treefarms; gosdt; pydl8.5); a peer that none of them has is left out.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def pydl85(x: np.ndarray, y: np.ndarray, job: dict[str, Any]) -> Callable[[], di
     return solve
 
 
-RIVALS = {"treefarms": treefarms, "gosdt": gosdt, "pydl8.5": pydl85}
+PEERS = {"treefarms": treefarms, "gosdt": gosdt, "pydl8.5": pydl85}
 MODULES = {"treefarms": "treefarms", "gosdt": "gosdt", "pydl8.5": "pydl85"}
 
 
@@ -163,8 +163,8 @@ def work(who: str, path: str, job: dict[str, Any]) -> None:
     """Solve, and print what was found and the least seconds."""
     arrays = np.load(path)
     x, y = arrays["x"], arrays["y"]
-    if who in RIVALS:
-        solve = RIVALS[who](x, y, job)
+    if who in PEERS:
+        solve = PEERS[who](x, y, job)
     else:
         sys.path.insert(0, str(Path(__file__).parent / "solvers"))
         from contestants import problem_of
@@ -209,7 +209,7 @@ def solved(who: str, table: str, python: str, **job: Any) -> dict[str, Any] | No
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def told(found: dict[str, Any] | None, of: str = "seconds") -> str:
+def said(found: dict[str, Any] | None, of: str = "seconds") -> str:
     if found is None:
         return f"not within {3 * LIMIT:g} s"
     return (f"{found[of]:,}" if of == "trees" else f"{found[of]:.4g}") + (
@@ -244,7 +244,7 @@ def f_score(find: Callable[[str], str | None]) -> Iterator[list[str]]:
             if found is None
             else [f"{found['value']:.5f}", f"{found['bound']:.5f}", str(found["leaves"])]
         )
-        yield [table, told(plain), told(found), ratio(found, plain), *values]
+        yield [table, said(plain), said(found), ratio(found, plain), *values]
 
 
 def path(find: Callable[[str], str | None]) -> Iterator[list[str]]:
@@ -252,10 +252,10 @@ def path(find: Callable[[str], str | None]) -> Iterator[list[str]]:
     for table in suite():
         plain = solved("gosdt_ours", table, sys.executable, lam=0.005)
         if plain is None or not plain["proven"]:
-            yield [table, told(plain), "–", "–"]
+            yield [table, said(plain), "–", "–"]
             continue
         found = solved("path", table, sys.executable, lam=0.005)
-        yield [table, told(plain), told(found), ratio(found, plain)]
+        yield [table, said(plain), said(found), ratio(found, plain)]
 
 
 def rashomon(find: Callable[[str], str | None]) -> Iterator[list[str]]:
@@ -266,7 +266,7 @@ def rashomon(find: Callable[[str], str | None]) -> Iterator[list[str]]:
             solved("treefarms", table, python, lam=0.02) if (python := find("treefarms")) else None
         )
         times = ratio(mine, theirs, lambda one: one["trees"] / one["seconds"])
-        yield [table, told(mine, "trees"), told(mine), told(theirs, "trees"), told(theirs), times]
+        yield [table, said(mine, "trees"), said(mine), said(theirs, "trees"), said(theirs), times]
 
 
 def reference(find: Callable[[str], str | None]) -> Iterator[list[str]]:
@@ -293,7 +293,7 @@ def dl85(find: Callable[[str], str | None]) -> Iterator[list[str]]:
             solved("pydl8.5", table, python, depth=depth) if (python := find("pydl8.5")) else None
         )
         values = " ".join("–" if one is None else f"{one['value']:.4f}" for one in (mine, theirs))
-        yield [table, str(depth), told(mine), told(theirs), ratio(mine, theirs), values]
+        yield [table, str(depth), said(mine), said(theirs), ratio(mine, theirs), values]
 
 
 PARTS = {part.__name__: part for part in (f_score, path, rashomon, reference, dl85)}
@@ -307,8 +307,8 @@ def main() -> int:
     options = ask.parse_args()
     lines = ["# Round the optimum", "", (__doc__ or "").split("\n\n", 1)[1].strip()]
 
-    def find(rival: str) -> str | None:
-        word = f"import {MODULES[rival]}"
+    def find(peer: str) -> str | None:
+        word = f"import {MODULES[peer]}"
         able = (
             python
             for python in options.peers

@@ -5,10 +5,10 @@ one thread.
         [--depths 6 10 0] [--turns 3] [--enough 20]
 
 Goal: no slower, whatever the number of classes.  20 float32 columns, depth 0 is without a limit;
-the labels are noise, or follow two columns, with noise about the borders. Both fit in turns; told
-are the least processor seconds, their ratio, and by how much the impurity of any node differs:
-"ties" where the trees are others below a node at which several tests are equally good.  Where turns
-take longer than ``--enough`` seconds, two have to do.
+the labels are noise, or follow two columns, with noise about the borders.  Both fit in turns.
+Printed are the least processor seconds, their ratio, and by how much the impurity of any node
+differs: "ties" where the trees are others below a node at which several tests are equally good.
+Where turns take longer than ``--enough`` seconds, two have to do.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ processor seconds.
 
 Each commit is laid out by ``git worktree`` in a temporary folder, with a cache of kernels of its
 own; a turn is a process per commit that fits once, which compiles, then times its repeats, so that
-both see the same neighbours on a busy machine.  Told are the ratio of the least times of all turns,
-and of each turn, which says how far to trust it.  NEW: HEAD where nothing is said; what is not
-committed is not measured.
+both see the same neighbours on a busy machine.  Printed are the ratio of the least times of all
+turns, and of each turn, which says how far to trust it.  NEW: HEAD where nothing is said; what is
+not committed is not measured.
 """
 
 from __future__ import annotations

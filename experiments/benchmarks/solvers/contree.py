@@ -3,7 +3,7 @@
     ARBORETUM_BENCH=FOLDER python experiments/benchmarks/solvers/contree.py
         [--only TABLE …] [--depth 3 4] [--seconds 600] [--out FOLDER]
 
-Each question has so many seconds; told are those of the processor, one thread, kernels compiled
+Each question has so many seconds; shown are those of the processor, one thread, kernels compiled
 before.  A line per question is added to ``contree.csv`` as it ends, and questions that are there
 are left out, so that the table can be made in pieces; ``contree.md`` shows it.
 """

@@ -5,7 +5,7 @@
 
 Each problem is searched for so many seconds of the processor; of those that are proven the proof is
 written, read again and checked; all of that ``REPEATS`` times where a search takes less than
-``SHORT`` seconds, and the least of each is told.  A line per problem is added to ``proofs.csv`` as
+``SHORT`` seconds, and the least of each is shown.  A line per problem is added to ``proofs.csv`` as
 it ends, and problems that are there are left out, so that a suite can be run in pieces;
 ``proofs.md`` is the table of all of them.  Kernels are compiled before the clock starts.  Exit
 status 1 where a proof is not accepted.

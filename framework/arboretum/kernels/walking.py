@@ -33,9 +33,10 @@ class Steps(NamedTuple):
         bytes, and whether they are float64, float32 or int32.
     low, high : int32[n_nodes], its part of ``cuts``.
     cuts : float64[], ascending within a node.
-    first : int32[n_nodes], its part of ``to``, int32[]: an inner node, or ~node (below 0) where a
-        row comes to rest.  Of a number the places are those between the cuts ("≤" goes below), then
-        NaN; of a code those of −2, −1, 0, ….
+    first : int32[n_nodes], its part of ``to``.
+    to : int32[], an inner node, or ~node (below 0) where a row comes to rest.  Of a number the
+        places are those between the cuts ("≤" goes below), then NaN; of a code those of −2, −1, 0,
+        ….
     """
 
     address: np.ndarray

@@ -23,11 +23,9 @@ from arboretum.proof.sets import NEVER
 from arboretum.proof.writing import ProofWriter
 
 SETS, SLICE_SECONDS = 2_000, 0.2
-"""That are looked at between two words of progress: as many as take so long, and no more than
-these.
-"""
+"""Sets between two reports of progress, at most; and the seconds that they are to take."""
 FRAMES_REPORTED = 4
-"""By which progress is reported."""
+"""First frames, by whose open columns progress is told."""
 
 
 @attrs.frozen(eq=False)

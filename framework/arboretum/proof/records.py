@@ -31,9 +31,9 @@ Log = namedtuple("Log", "words start mark slots before")
 words : int32.
 start : int64[records + 1].
 mark : uint64[records], fingerprints.
-slots : uint64[2^k, 2], the number of the last record of a fingerprint and 1 more, 0: free, and the
-    fingerprint, so that most sets that no record is about are looked up by one word of memory.
-before : int64[records], the one before it.
+slots : uint64[2^k, 2], by fingerprint: 1 + the number of its last record (0: the slot is free), and
+    the fingerprint itself, which tells most sets without a record apart at one look into memory.
+before : int64[records], the record of the same fingerprint that comes before; −1: none.
 """
 
 

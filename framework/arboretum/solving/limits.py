@@ -31,7 +31,12 @@ class TreeLimits:
 
     @staticmethod
     def of(solver: str, problem: Problem, obeyed: Sequence[str]) -> TreeLimits:
-        """Raises CapabilityError for limits that are not obeyed, and a rule of impurities."""
+        """Return the limits of a problem.  Raises CapabilityError for limits that the solver does
+        not obey, and for a leaf rule that looks at impurities.
+
+        solver : its name, for messages.
+        obeyed : names of the limits that it keeps to.
+        """
         parts = problem.parts
         rule, limits = parts.leaf_rule(counting_objects=True, obeyed=obeyed), parts.limits()
         if rule.delta is not None:

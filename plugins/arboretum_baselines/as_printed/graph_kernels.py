@@ -61,7 +61,8 @@ Data = namedtuple("Data", "mask bits cost least words")
 """The rows.
 
 mask : int64[rows, tests], −1 for outcome 1, else 0.
-bits : uint64[tests, words], the rows with outcome 1. cost : int64[rows, labels].
+bits : uint64[tests, words], the rows with outcome 1.
+cost : int64[rows, labels].
 least : int64[rows], that of the best label.
 words : uint64[rows, 2], random.
 """

@@ -27,7 +27,7 @@ Token = list[tuple[int, int]]
 
 
 def hand_down_nothing(below: Level) -> None:
-    """What is handed down where nothing is."""
+    """Hand nothing down to the sets below."""
 
 
 def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:

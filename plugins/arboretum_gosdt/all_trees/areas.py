@@ -34,6 +34,7 @@ MOST_COSTS, MOST_AGAIN = 12, 3
 PROVABLE = 1 << 50
 """What a proof counts stays below, and an eighth of it for a leaf."""
 PROGRESS = 0.05
+"""Of a leaf's price: tangents that raise the bound by less count as hardly better."""
 STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
 """Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
 slope that is hardly told from none.

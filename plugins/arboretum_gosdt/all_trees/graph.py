@@ -101,14 +101,13 @@ class GraphTable(NamedTuple):
     planes : uint64[tests, words], outcomes of the tests as bits of objects.
     packed : uint64[objects, tests / 8], the same, each test a byte, 0 or 1; behind the tests 0.
     packed_amount : int64[objects], one object and both excesses, see :mod:`.stumps`.
-    codes : int32[objects, columns], start : int64[columns + 1], see :mod:`.codes`; the others are
-        empty then, or these.
+    codes, start : int32[objects, columns], int64[columns + 1], see :mod:`.codes`; where there are
+        codes the arrays before are empty, else these two.
     amount : int64[objects, answers + 3], the numbers that are summed (see :mod:`.planes`).
     excess : int64[objects, answers], what an answer costs more than the best one.
     keys : int64[objects, 2], random.
-    packed : the same as uint64[objects, tests / 8].
-    first_kind : int64[answers + 4], where the kinds of each number begin, shift : int64[kinds],
-        which of its binary digits each is.
+    first_kind : int64[answers + 4], where the kinds of each number begin.
+    shift : int64[kinds], which of its number's binary digits each is.
     price : int64[tests], of a unit of mass.
     numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first, of the set at level 0.
@@ -151,24 +150,25 @@ class GraphLevels(NamedTuple):
     """The sets on the way from the one that was taken; sides are that of outcome 1, then the other;
     one level a row.
 
-    objects : int64, first : int64[levels + 1], those of each set.
+    objects : int64, those of one set after the other.
+    first : int64[levels + 1], where those of each set begin.
     bits : uint64[words], of level 0.
-    codes : int32[levels, objects, columns], column : int64[levels, tests],
-    lane_first : int64[levels, columns + 1], see :mod:`.codes`.
+    codes, column, lane_first : int32[levels, objects, columns], int64[levels, tests],
+        int64[levels, columns + 1], see :mod:`.codes`.
     node : NODE[levels].
-    planes : uint64[levels, words, tests], mask : uint64[levels, terms],
-    place, shift : int64[levels, terms], end : int64[levels, answers + 4], see :mod:`.planes`.
+    planes, mask : uint64[levels, words, tests], uint64[levels, terms], see :mod:`.planes`.
+    place, shift, end : int64[levels, terms] twice, int64[levels, answers + 4], as well.
     test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
         cost there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
     leaf, several : int64[levels, 2, tests], what a side costs as a leaf, and as any other tree at
         least.
-    side_key : int64[levels, 2, tests, 2], fingerprints of the sides, where keyed : bool[levels,
-        tests].
+    side_key : int64[levels, 2, tests, 2], fingerprints of the sides, where ``keyed``.
+    keyed : bool[levels, tests].
     weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
     paired : bool[levels, tests], whether the test's pairs with others were counted.
-    sums : int64[levels, answers + 3, tests], total : int64[levels, answers + 3], numbers of the
-        side of outcome 1 of the tests, and of the set.
+    sums : int64[levels, answers + 3, tests], numbers of the sides of outcome 1.
+    total : int64[levels, answers + 3], numbers of the set.
     """
 
     objects: np.ndarray
@@ -282,14 +282,14 @@ class GraphScratch(NamedTuple):
     """Room.
 
     both : int64[answers + 1, tests], numbers that one test has in common with the others.
-    side : uint64[words + 2], bits and fingerprint of a side, packed : int64[codes of all columns],
-        its numbers, see :mod:`.stumps`.
-    objects : int64[tests], those of outcome 1.
+    side : uint64[words + 2], bits and fingerprint of a side, see :mod:`.stumps`.
+    packed : int64[codes of all columns], the numbers of sides, see there.
+    objects : int64[tests], how many have outcome 1.
     place : int64[tests], where a test is among those that divide the set, or −1.
     masks : uint64[words, kinds], of the set that is packed.
-    mask : uint64[terms], at, shift : int64[terms], given : int64[8]: what
-        :mod:`.passes` read.
-    together : uint64[tests / 8], of eight objects, and says : uint8[tests], the same bytes.
+    mask, at, shift, given : uint64[terms], int64[terms] twice, int64[8], which :mod:`.passes` read.
+    together : uint64[tests / 8], outcomes of eight objects.
+    says : uint8[tests], the same bytes.
     """
 
     both: np.ndarray

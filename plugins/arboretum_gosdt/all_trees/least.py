@@ -17,11 +17,11 @@ from arboretum_gosdt.all_trees.few_leaves import nodes_of_preorder
 from arboretum_gosdt.all_trees.first_tests import FirstTests
 
 MANY_TESTS = 300
-"""From as many tests on it is faster than the search that counts the pairs of all of them."""
+"""From as many tests on this search is faster than the one that counts the pairs of all tests."""
 FEW_TESTS = 14
-"""Up to so many tests, it is no slower, and one search is begun instead of two."""
+"""Up to so many tests this search is no slower, and one search is begun instead of two."""
 SHARE = 0.5
-"""Of the time that is left, before another search takes its place."""
+"""Of the seconds that are left, for this search, before another one takes its place."""
 
 
 class LeastSearch:

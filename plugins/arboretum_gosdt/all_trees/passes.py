@@ -1,7 +1,8 @@
 """Passes over the tests of a set, for one of them: what it has in common with every other, the
 least losses of few leaves on its sides, and what its sides' costs say of those of others.
 
-Kernels call vector code (:mod:`.pair_lanes`); in Python the twins do the same.
+Kernels call vector code (:mod:`.pair_lanes`); in Python the twins do the same.  What arguments
+are, where nothing else is said:
 
 planes : uint64[words, stride]; sums : int64[answers + 3, stride].
 both : int64[answers + 1, stride], of two answers where a pass reads the rows of answers.

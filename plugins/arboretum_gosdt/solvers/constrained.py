@@ -46,11 +46,13 @@ from arboretum_gosdt.solvers.rashomon import TreeSet
 TRIED = 40
 """Lagrangian costs that are tried, at most."""
 PATIENCE, IN_ALL = 300, 2400
-"""Slices of the search for the least of one, and of all; a slice takes some 30 ms."""
+"""Slices of the searches for the least of one Lagrangian cost, and of all together; a slice takes
+some 30 ms.
+"""
 NEAR = 0.01
-"""Of what lies between the bound and the best tree: less is not worth a search."""
+"""Share of what lies between bound and best tree: planes that promise less are not searched."""
 ROUNDING = 1e-6
-"""Of costs that planes are only expected to allow."""
+"""By which a cost that planes promise, a float, may be above a whole number and count as it."""
 FEW = 20_000
 """Answers tried for a tree that is only a guess."""
 EVERY = 256

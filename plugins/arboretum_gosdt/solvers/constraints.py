@@ -108,7 +108,7 @@ class Rates:
 
 
 class Price(NamedTuple):
-    """Of a limit, for two groups of a rate.
+    """What it costs that two groups of a rate differ.
 
     multiplier : ≥ 0, in 1/q losses per unit of their difference, as ``Rates.apart`` has it.
     """

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 WARM_SECONDS = 5.0
-"""That a search may take on which kernels are loaded."""
+"""That the search of a few objects may take on which kernels are loaded."""
 PROVEN_BY_INTERVALS = 3
 """Levels up to which a proof goes by what a search over intervals remembers.
 

@@ -58,7 +58,7 @@ PART = 32
 class Data(NamedTuple):
     """The table, and what is asked.
 
-    of_class : int64[planes + 1], factors : int64[groups], see :mod:`.pair_counts`.
+    of_class, factors : int64[planes + 1], int64[groups], see :mod:`.pair_counts`.
     saving : [1], what a leaf must save, in the type of a lane.
     price : int64, of every feature, ascending; none where tests cost nothing.
     max_path_cost : int64, [k] the sum of the k highest prices.
@@ -191,13 +191,16 @@ class SparseScratch(NamedTuple):
 
     row : one word of every feature of the table.
     two, three : by literal.
-    mask, child, rest : words. some, totals, left : [planes].
+    mask, child, rest : words.
+    some, totals, left : [planes].
     least : see ``count_pairs_of_feature``.
-    cells, part : see ``fill_losses_of_cells``. counts, counted : [k · stride + f] of planes.
-    fits, fitting : int64, and allowed : [2], see ``mark_small_trees``.
+    cells, part : see ``fill_losses_of_cells``.
+    counts, counted : [k · stride + f] of planes.
+    fits, fitting, allowed : int64, int64, [2], see ``mark_small_trees``.
     sides : [2], see ``find_two_leaves_of_both_sides``.
     numbers : int64 by literal, see ``find_children`` of :mod:`.loop`.
-    gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
+    gone : int64, mass of its cells, with f and without.
+    alive : see ``count_pairs``.
     """
 
     row: np.ndarray

@@ -61,8 +61,8 @@ from arboretum_gosdt.sparse.tree import (
 
 SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03
-"""Work of a slice as long as it, or their number, decides what is done next (so that results do
-not depend on clocks), then how long it takes.
+"""Work of a slice as long as work, or the number of slices, decides what is done next, so that
+results do not depend on clocks; after that, the seconds of a slice.
 """
 BOUNDS = {
     "similar": SIMILAR,
@@ -94,7 +94,7 @@ largest : of leaves of one label that may change places, the largest comes first
 support : leaves that save less than they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27
-"""At first: at most so many, or fewer where they take that many bytes."""
+"""Levels at first, at most and at least, and bytes from which there are fewer than at most."""
 LAID = 168
 """Bytes a row that a tree takes while it is laid out."""
 LONGEST = 5_000_000

@@ -61,7 +61,8 @@ class Form(NamedTuple):
 
     most_leaves, min_leaf (rows), min_split (rows), light (weight at or below which a node is a
     leaf): limits.
-    stop : nodes entered with so many tests left are leaves. cheapest : no test costs less.
+    stop : nodes entered with so many tests left are leaves.
+    cheapest : no test costs less.
     """
 
     largest: bool
