@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +109,33 @@ def contradictions(results: Sequence[Result]) -> list[str]:
     return found
 
 
+Answers = Mapping[tuple[str, Question], Result]
+
+
 def closing(
     results: Sequence[Result], contestants: Sequence[str], seconds: float
 ) -> tuple[str, list[str]]:
     """(totals, ratios and what contradicts what, as text; the contradictions)."""
-    lines, totals = [""], []
-    first = contestants[0]
     of = {(one.who, one.question): one for one in results}
     asked = list(dict.fromkeys(one.question for one in results))
+    totals = _totals(of, asked, contestants, seconds)
+    lines = ["", table.text_table(totals, width=None).rstrip("\n")]
+    lines += _ratios_by_depth(of, asked, contestants)
+    lines += _behind(of, asked, contestants)
+    wrong = contradictions(results)
+    agreed = (
+        "no contradiction: every proven optimum is the value of every other proof, and no tree "
+        "is below a bound"
+    )
+    lines += [f"CONTRADICTION: {text}" for text in wrong] or [agreed]
+    return "\n".join(lines), wrong
+
+
+def _totals(
+    of: Answers, asked: Sequence[Question], contestants: Sequence[str], seconds: float
+) -> list[dict[str, Any]]:
+    """A row per contestant: what it proved, how fast, and how much slower than the first one."""
+    totals, first = [], contestants[0]
     for who in contestants:
         ran = [of[who, q] for q in asked if not of[who, q].note.startswith("knows no")]
         if not ran:
@@ -145,7 +164,14 @@ def closing(
                 [one.seconds if one.proven else seconds for one in mine]
             )
         totals.append(row)
-    lines.append(table.text_table(totals, width=None).rstrip("\n"))
+    return totals
+
+
+def _ratios_by_depth(
+    of: Answers, asked: Sequence[Question], contestants: Sequence[str]
+) -> Iterator[str]:
+    """By depth, how many times as fast as each other contestant the first one is."""
+    first = contestants[0]
     for depth in sorted({q.depth for q in asked if q.depth is not None}):
         for who in contestants[1:]:
             pairs = [(of[first, q], of[who, q]) for q in asked if q.depth == depth]
@@ -156,48 +182,31 @@ def closing(
             ]
             if ratios:
                 on = f"on {len(ratios)} that both prove (least {min(ratios):.2f})"
-                lines.append(
-                    f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} {on}"
-                )
-    mine = [of[first, q] for q in asked]
-    worse = [
+                yield f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} {on}"
+
+
+def _behind(of: Answers, asked: Sequence[Question], contestants: Sequence[str]) -> Iterator[str]:
+    """Where the first contestant is behind: trees worse than another's, open gaps, and trees that
+    after a second are worse than another's at its end.
+    """
+    mine = [of[contestants[0], q] for q in asked]
+    pairs = [
         (one, other)
         for one in mine
         for who in contestants[1:]
         if (other := of[who, one.question]).value is not None
-        and one.value is not None
-        and one.value > other.value + CLOSE
     ]
-    lines += [
-        f"worse: {one.question.name}: {one.who} {one.value:.6f}, {other.who} {other.value:.6f}"
-        for one, other in worse
-    ]
-    lines += [
-        f"open: {one.question.name}: [{one.lower or 0.0:.4f}, {one.value:.4f}]"
-        for one in mine
-        if not one.proven and one.value is not None
-    ]
-    early = [
-        (one, other)
-        for one in mine
-        for who in contestants[1:]
-        if not one.proven
-        and one.first is not None
-        and (other := of[who, one.question]).value is not None
-        and one.first > other.value + CLOSE
-    ]
-    lines += [
-        f"after 1 s: {one.question.name}: {one.who} {one.first:.6f}, {other.who} at its end "
-        f"{other.value:.6f}"
-        for one, other in early
-    ]
-    wrong = contradictions(results)
-    agreed = (
-        "no contradiction: every proven optimum is the value of every other proof, and no tree "
-        "is below a bound"
-    )
-    lines += [f"CONTRADICTION: {text}" for text in wrong] or [agreed]
-    return "\n".join(lines), wrong
+    for one, other in pairs:
+        if one.value is not None and one.value > other.value + CLOSE:
+            who = f"{one.who} {one.value:.6f}, {other.who} {other.value:.6f}"
+            yield f"worse: {one.question.name}: {who}"
+    for one in mine:
+        if not one.proven and one.value is not None:
+            yield f"open: {one.question.name}: [{one.lower or 0.0:.4f}, {one.value:.4f}]"
+    for one, other in pairs:
+        if not one.proven and one.first is not None and one.first > other.value + CLOSE:
+            who = f"{one.who} {one.first:.6f}, {other.who} at its end {other.value:.6f}"
+            yield f"after 1 s: {one.question.name}: {who}"
 
 
 def write(folder: Path, suite: str, results: Sequence[Result], text: str) -> None:
