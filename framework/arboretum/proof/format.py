@@ -32,10 +32,9 @@ from arboretum.errors import StoreError
 from arboretum.interfaces.method import Problem
 from arboretum.model.plain import Facts
 from arboretum.model.reading import brief, parse, refuse_misfits
+from arboretum.proof.records import HEAD
 
 MAGIC = b"arboretum.proof/1\n"
-HEAD = 5
-"""Words of a record before its literals."""
 DIGEST = 32
 BY_LINES = "confusion", "ranking", "constrained"
 WHOLE = "additive", *BY_LINES

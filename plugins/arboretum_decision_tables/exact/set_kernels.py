@@ -36,7 +36,7 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inline, inner
-from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
+from arboretum.kernels.solving.fingerprints import GOLDEN, LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.exact.parts import (
     Table,
@@ -94,7 +94,6 @@ BASE = 64
 """Rows of a subtable below which sets of rows are words of bits."""
 NEAR_BITS = 14
 """Entries of the cache: 2¹⁴ of 16 bytes stay in the second-level cache of the processor."""
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ONE, NONE = np.uint64(1), np.uint64(0)
 
 

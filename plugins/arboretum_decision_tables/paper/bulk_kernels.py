@@ -39,9 +39,9 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inline, jit
+from arboretum.kernels.solving.fingerprints import GOLDEN
 
 SOLVED, NEED_ROOM, TOO_WIDE, NOT_DISTINCT, TOO_MANY_ROWS = range(5)
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ONE, NONE = np.uint64(1), np.uint64(0)
 TOP = np.uint64(0x8000800080008000)
 FIFTEEN = np.uint64(15)

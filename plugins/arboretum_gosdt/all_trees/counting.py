@@ -27,6 +27,7 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import inline, inner, jit
+from arboretum.kernels.solving.fingerprints import GOLDEN
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 FREE = np.int64(-1)
@@ -116,7 +117,7 @@ def place_of_cost(slots, mask, cost):
 
     slots : int64[2^k], with a free one; mask : 2^k − 1.
     """
-    at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
+    at = np.int64(np.uint64(cost) * GOLDEN >> np.uint64(20)) & mask
     while slots[at] != FREE and slots[at] != cost:
         at = (at + 1) & mask
     return at

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arboretum_gosdt.simd.lanes import Lanes
 
 NEVER = 1 << 60
+"""As in :mod:`.passes`, which imports this module for its vectors."""
 
 
 @lanes_kernel()

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from arboretum.api import sure
 from arboretum_gosdt.all_trees.first_tests import FirstTests
-from arboretum_gosdt.problem.prepared import THRESHOLDS, unpack_bits
+from arboretum_gosdt.problem.prepared import MANY_THRESHOLDS, THRESHOLDS, unpack_bits
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged, Tests
@@ -69,12 +69,6 @@ class Rows:
     def equivalent_loss(self) -> int:
         """Losses of the objects' best answers, which every tree has."""
         return int(self.cost.min(axis=1).sum())
-
-
-MANY_THRESHOLDS = 400
-"""A column, on average, from which codes are faster than planes: with 19 and with 171 they took
-four times and twice as long, with 890 a quarter less.
-"""
 
 
 FEW_THRESHOLDS = 8

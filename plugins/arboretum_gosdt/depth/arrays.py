@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import GOLDEN
 from arboretum_gosdt.depth.pair_counts import Layout
 from arboretum_gosdt.simd.lanes import VECTOR_BYTES
 
@@ -68,7 +69,7 @@ FULL, GREEDY = 0, 1
 LEAF, PAIR, LAST = -1, -2, -3
 HUGE = np.int64(1) << np.int64(60)
 START[["budget", "ub", "current"]] = HUGE, HUGE, -1
-TURN = np.uint64(0x9E3779B97F4A7C15)
+TURN = GOLDEN
 """Added to a fingerprint per remaining depth."""
 WAYS = 4
 """Cells that share a line of the memory; bits of the fingerprint say which makes room."""

@@ -17,6 +17,7 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.jit import inline, inner, jit
+from arboretum.kernels.solving.fingerprints import GOLDEN
 from arboretum.kernels.solving.rows import THRESHOLDS
 
 TOO_LONG = 3
@@ -139,7 +140,7 @@ def merge_rows(planes, hashes, slots, group, first):
     for w in range(width):
         plane = planes[w]
         for r in range(n):
-            hashes[r] = (hashes[r] ^ np.uint64(plane[r])) * np.uint64(0x9E3779B97F4A7C15)
+            hashes[r] = (hashes[r] ^ np.uint64(plane[r])) * GOLDEN
             hashes[r] ^= hashes[r] >> np.uint64(29)
     for r in range(n):
         at = np.int64(hashes[r] & np.uint64(mask))

@@ -358,7 +358,10 @@ class Merged:
 
 
 MANY_THRESHOLDS = 400
-"""Of a column, on average, from which they are told apart by codes, where that will do."""
+"""Of a column, on average, from which its codes take the place of bits, where that will do: with 19
+and with 171 the search for all trees took four times and twice as long by codes, with 890 a quarter
+less.
+"""
 
 
 def merge_equal_rows(

@@ -19,10 +19,10 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import inner, jit
+from arboretum.kernels.solving.fingerprints import GOLDEN
 
 FEW, SLOTS = 4, 4
 """Rows for each value that is entered, at least, and slots for each of these."""
-TURN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inner(wraps=True)
@@ -39,7 +39,7 @@ def number_few(values, keys, slots, distinct, numbers):
     slots[:] = -1
     for row in range(len(values)):
         key = keys[row]
-        at = key * TURN >> shift
+        at = key * GOLDEN >> shift
         while slots[at] >= 0 and entered[slots[at]] != key:
             at = (at + np.uint64(1)) & mask
         if slots[at] < 0:

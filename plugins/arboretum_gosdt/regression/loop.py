@@ -57,7 +57,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inline, inner, jit
-from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.fingerprints import GOLDEN, find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG, lightest_side, weight_in_common
 from arboretum_gosdt.regression.intervals import least_cost_of_intervals
@@ -76,7 +76,8 @@ from arboretum_gosdt.regression.pairs import (
 
 UNLIMITED = np.int64(1) << 20
 """Remaining depth where there is no limit."""
-DEPTH_KEY, LEAVES_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+DEPTH_KEY, LEAVES_KEY = GOLDEN, np.uint64(0xD1B54A32D192ED03)
+"""Added to a fingerprint per remaining depth, and per leaf."""
 
 
 class Memo(NamedTuple):

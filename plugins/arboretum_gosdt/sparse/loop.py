@@ -63,7 +63,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inner, jit
-from arboretum.kernels.solving.fingerprints import find, find_or_enter, prefetch
+from arboretum.kernels.solving.fingerprints import GOLDEN, find, find_or_enter, prefetch
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import (
     bound_three_leaves,
@@ -134,7 +134,8 @@ NO_TREE = -3
 """Test of a set of which only a bound of its trees of three leaves and more is known: wherever
 it is read, the best of fewer leaves is an upper bound.
 """
-DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
+DEPTH_KEY = GOLDEN
+"""Added to a fingerprint per remaining depth."""
 
 
 @inner(wraps=True)

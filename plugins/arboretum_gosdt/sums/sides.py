@@ -37,9 +37,10 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import inline, inner, jit
-from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.fingerprints import GOLDEN, find, find_or_enter
 
-DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
+DEPTH_KEY = GOLDEN
+"""Added to a fingerprint per remaining depth."""
 LEAF = -1
 NOTHING = -1e300
 """A bound that says nothing: it may be added to ∞."""

@@ -31,13 +31,16 @@ LOWER = np.uint64(0x00000000FFFFFFFF)
 FREE = np.uint64(0)
 KEPT = 1 << 14
 """Objects whose words are kept."""
-STEP, LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(31)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ / golden ratio, an odd number: its multiples lie far apart (Knuth, The Art of Computer
+Programming, volume 3, section 6.4).
+"""
+LAST = np.uint64(31)
 MIXING = (
     (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
     (np.uint64(27), np.uint64(0x94D049BB133111EB)),
 )
-"""Of splitmix64: what is added from one state to the next, and the shifts and factors of a state.
-"""
+"""Shifts and factors by which splitmix64 makes a word of a state; states are GOLDEN apart."""
 
 
 def random_words(n: int) -> np.ndarray:
@@ -57,7 +60,7 @@ def _first_words() -> np.ndarray:
 
 def _words(n: int) -> np.ndarray:
     words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64)
-    words *= STEP
+    words *= GOLDEN
     for shift, factor in MIXING:
         words ^= words >> shift
         words *= factor
