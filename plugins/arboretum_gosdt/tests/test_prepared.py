@@ -63,11 +63,7 @@ def test_integers_say_what_fractions_say_of_every_set_that_tests_can_make(seed):
         problem = tiny_problem(seed, objective, raw=seed % 5 == 0)
         merged, tests, units = prepare(problem)
         assert units.slack == units.slack_per_leaf == 0
-        assert (
-            units.p * units.loss_value == decimal(objective.lam) * units.q
-            or objective.lam == 0
-            or units.p > 0
-        )
+        assert (units.p + units.above) * units.loss_value == decimal(objective.lam) * units.q
         losses, everything = exact_losses(problem), np.arange(problem.objects.n_objects)
         used = [tests.outcome(int(t), everything) for t in merged.tests]
         # with outcome 0, with outcome 1, either
