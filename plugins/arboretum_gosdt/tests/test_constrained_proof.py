@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import attrs
 import numpy as np
 import pytest
+from tampered import with_bound
 from test_constrained import brute_force, with_groups
 from test_proof import problem_from
 from tiny_tables import Held, limited, tiny_problem
@@ -376,12 +377,6 @@ def test_a_tree_that_asks_the_sensitive_column_is_refused(tmp_path):
         check(with_end(read(tmp_path / "held"), tree=proof.end["tree"], bound=0), held)
     with pytest.raises(VerificationError):  # there are better trees
         check(read(tmp_path / "held"), free)
-
-
-def with_bound(proof, number, bound):
-    words, at = proof.words.copy(), proof.start[number]
-    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
-    return attrs.evolve(proof, words=words)
 
 
 @pytest.mark.parametrize("which", ["written", "several", "ordered"])

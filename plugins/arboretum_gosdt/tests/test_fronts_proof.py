@@ -9,6 +9,7 @@ import json
 import attrs
 import numpy as np
 import pytest
+from tampered import with_bound
 from test_fronts import GMean, Jaccard, best
 from test_proof import Within
 from tiny_tables import limited, tiny_problem
@@ -123,12 +124,6 @@ def written(tmp_path_factory):
             assert check(proof, problem).lower_bound == pytest.approx(found.value)
             return problem, proof
     raise AssertionError("no table of these leaves trees to its fronts")
-
-
-def with_bound(proof, number, bound):
-    words, at = proof.words.copy(), proof.start[number]
-    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
-    return attrs.evolve(proof, words=words)
 
 
 def with_end(proof, **changed):

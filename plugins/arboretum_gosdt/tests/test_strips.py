@@ -5,6 +5,7 @@ the cuts; proofs that are accepted, and refused once they are tampered with.
 import attrs
 import numpy as np
 import pytest
+from tampered import with_bound
 from tiny_tables import numbers
 
 from arboretum.api import (
@@ -127,14 +128,6 @@ def test_a_proof_is_accepted_and_shows_the_value(proven):
     accepted = check(proof, problem)
     assert accepted.lower_bound == pytest.approx(found.value, abs=1e-9)
     assert accepted.value == pytest.approx(found.value)
-
-
-def with_bound(proof, number, bound):
-    """The proof with another bound in one record."""
-    words = proof.words.copy()
-    at = proof.start[number]
-    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
-    return attrs.evolve(proof, words=words)
 
 
 def test_what_does_not_follow_is_refused(proven):

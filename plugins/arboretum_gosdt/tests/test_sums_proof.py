@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 import pytest
 import tiny_tables
+from tampered import with_bound
 from tiny_sums import Counts, Huber, Liar, Squares, clock, numbers
 
 from arboretum.api import Context, Limits, VerificationError
@@ -89,14 +90,6 @@ def test_proofs_of_thresholds_of_raw_columns_are_accepted(tmp_path):
         )
         problem, proof, found = solved(tmp_path / "proof", problem)
         assert check(proof, problem).lower_bound == pytest.approx(found.value, rel=1e-8, abs=1e-8)
-
-
-def with_bound(proof, number, bound):
-    """The proof with another bound in one record."""
-    words = proof.words.copy()
-    at = proof.start[number]
-    words[at + 3 : at + 5] = np.array([bound]).view(np.int32)
-    return attrs.evolve(proof, words=words)
 
 
 def test_what_does_not_follow_is_refused(tmp_path):
