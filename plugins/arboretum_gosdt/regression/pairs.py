@@ -96,7 +96,8 @@ class RegressionLevels(NamedTuple):
     """The sets on the way from the root, one level a row; sides are that of outcome 1, then the
     other.
 
-    objects : int64, first : int64[levels + 1], those of each set.
+    objects : int64, those of one set after the other.
+    first : int64[levels + 1], where those of each set begin.
     node : NODE[levels].
     test : int64[levels, tests], those that divide it.
     low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at
@@ -122,11 +123,12 @@ class RegressionLevels(NamedTuple):
 class RegressionScratch(NamedTuple):
     """Room.
 
-    sums : int64[7, tests], of the objects with outcome 1 of each test, whole : int64[7], of all
-        objects: 0 weight, 1 total, 2 square, 3 worst, 4 and 5 the fingerprint's words, 6 rows.
+    sums, whole : int64[7, tests], int64[7], of the objects with outcome 1 of each test, and of all:
+        0 weight, 1 total, 2 square, 3 worst, 4 and 5 the fingerprint's words, 6 rows.
     both : int64[3, tests²] (weight, total, worst).
     mask : int64[tests].
-    two : float64[2, tests]. cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.
+    two : float64[2, tests].
+    cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.
     prefix : float64[4, objects + 1].
     queue : int64[2, objects + 1].
     """
@@ -139,6 +141,44 @@ class RegressionScratch(NamedTuple):
     cells: np.ndarray
     prefix: np.ndarray
     queue: np.ndarray
+
+
+def new_levels(levels: int, tests: int, objects: int, leaves: int) -> RegressionLevels:
+    """Return the arrays of so many levels, zeros but for the objects.
+
+    leaves : of a tree, at most, and 1 more.
+    """
+
+    def level(*shape: int) -> np.ndarray:
+        return np.zeros((levels, *shape), np.int64)
+
+    return RegressionLevels(
+        objects=np.empty(objects * (levels + 1) + 64, np.int64),
+        first=np.zeros(levels + 1, np.int64),
+        node=np.zeros(levels, NODE),
+        test=level(tests),
+        low=level(2, tests, leaves),
+        high=level(2, tests, leaves),
+        side_key=level(2, tests, 2),
+        weight=level(2, tests),
+        near=level(tests * tests),
+        seen=np.zeros((levels, 2, tests), np.uint8),
+    )
+
+
+def new_scratch(tests: int, objects: int, absolute: bool) -> RegressionScratch:
+    """Return the room of one set, not filled in."""
+    cells = (3, tests, 2, 2, tests + 1) if absolute else (3, 0, 2, 2, 0)
+    return RegressionScratch(
+        sums=np.empty((7, tests), np.int64),
+        whole=np.empty(7, np.int64),
+        both=np.empty((3, tests * tests), np.int64),
+        mask=np.empty(tests + 1, np.int64),
+        two=np.empty((2, tests)),
+        cells=np.empty(cells),
+        prefix=np.empty((4, objects + 1)),
+        queue=np.empty((2, objects + 1), np.int64),
+    )
 
 
 @inline

@@ -221,32 +221,8 @@ class DeviationSearch:
             memory_bytes,
         )
 
-        def level(*shape: int) -> np.ndarray:
-            return np.zeros((levels, *shape), kind)
-
-        self._levels = pairs.RegressionLevels(
-            objects=np.empty(n * (levels + 1) + 64, kind),
-            first=np.zeros(levels + 1, kind),
-            node=np.zeros(levels, pairs.NODE),
-            test=level(tests),
-            low=level(2, tests, k),
-            high=level(2, tests, k),
-            side_key=level(2, tests, 2),
-            weight=level(2, tests),
-            near=level(tests * tests),
-            seen=np.zeros((levels, 2, tests), np.uint8),
-        )
-        cells = np.empty((3, tests, 2, 2, tests + 1)) if absolute else np.empty((3, 0, 2, 2, 0))
-        self._scratch = pairs.RegressionScratch(
-            sums=np.empty((7, tests), kind),
-            whole=np.empty(7, kind),
-            both=np.empty((3, tests * tests), kind),
-            mask=np.empty(tests + 1, kind),
-            two=np.empty((2, tests)),
-            cells=cells,
-            prefix=np.empty((4, n + 1)),
-            queue=np.empty((2, n + 1), kind),
-        )
+        self._levels = pairs.new_levels(levels, tests, n, k)
+        self._scratch = pairs.new_scratch(tests, n, absolute)
         self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
         self._state = np.zeros(1, kernels.STATE)
         self._levels.objects[:n], self._levels.first[1] = np.arange(n), n
