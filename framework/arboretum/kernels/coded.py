@@ -65,7 +65,7 @@ has_missing : bool[F].
 price_offset : int64[F], where the prices of a feature's tests begin in prices float64[·]; a sorted
     column has one.
 owner : int64[F], number of the raw column.
-order : uint64[columns, n], reach : int32[columns, n], close : bool[columns], of the sorted columns
+order, reach, close : uint64[columns, n], int32[columns, n], bool[columns], of the sorted columns
     (:func:`arboretum.kernels.runs.rank_columns`).
 """
 

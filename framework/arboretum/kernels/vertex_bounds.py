@@ -44,7 +44,7 @@ Whole = namedtuple("Whole", "weights counts")
 Block = namedtuple("Block", "weights counts extra price scores place low high")
 """Tables that are scored together.
 
-place : int64[tables], low, high : float64[tables], what each is about.
+place, low, high : int64[tables], float64[tables] twice, what each is about.
 """
 
 
@@ -68,7 +68,7 @@ def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
     """Write two-outcome table t: left and the classes of bin b that ``mask`` picks, against the
     rest.
 
-    weights : float64[tables, 2, classes], counts : int64[tables, 2, classes], written at t.
+    weights, counts : float64[tables, 2, classes], int64[tables, 2, classes], written at t.
     left_w, left_c : what lies before the bin; all_w, all_c : the node; w, c : the bins.
     bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.
 
@@ -87,8 +87,7 @@ def put_vertex(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
 def score_edges(w, c, whole, many, least, side, scoring, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
-    w : float64[bins, classes], c : int64[bins, classes], the column's bins, the missing values
-        last.
+    w, c : float64[bins, classes], int64[bins, classes], the column's bins, the missing values last.
     whole : the node's table.
     many : bool[bins], bins with more than one value in the training set.
     side : where missing rows go, or −1.

@@ -95,8 +95,10 @@ Node = namedtuple(
 
 mask : uint64[·].
 columns, test_cost : int64, and what it costs to ask them.
-words : uint64, ``words[w · columns + c]``. ends : int64[groups], first word after each.
-ones : int64, sums by plane and column; totals : int64[planes].
+words : uint64, ``words[w · columns + c]``.
+ends : int64[groups], first word after each.
+ones : int64, sums by plane and column.
+totals : int64[planes].
 weights : int32[2 · columns], ``ones`` of two labels, where the table is plain.
 low, own : int64[levels, 2, columns], bounds of sides, and those of them that are from counting or a
     record.   A level is a number of leaves from 1 on, or there is one.

@@ -54,7 +54,7 @@ class Sums(ProofRules):
 
     has : uint8[objects, columns], by column.
     literals : of each test of the log, int64[2], as in :class:`arboretum.proof.ground.Columns`.
-    own : float64[problem's objects, c], moments : float64[objects, c], in columns: k moments to
+    own, moments : float64[problem's objects, c], float64[objects, c], in columns: k moments to
         multiples of a power of two; what that leaves of those in ``low``; the number of rows.
     alone : float64[objects], what each costs as a leaf of its own, 0 where nothing is declared.
     known : members of a set → the bounds shown of it, by depth; −1: any.

@@ -83,10 +83,11 @@ A node's branches are such, too, and behind them, as the last one, its rows with
 """
 
 Columns = namedtuple("Columns", "number at in_average codes offset tests")
-"""The columns that tests read, in the order of the table. number, at : bool[c], int64[c], whether
-it is a number, and its place among those of its sort.
+"""The columns that tests read, in the order of the table.
 
-in_average : bool[c]. codes : uint[n, nominal], a value's bin, the number of bins without a value.
+number, at : bool[c], int64[c], whether it is a number, and its place among those of its sort.
+in_average : bool[c].
+codes : uint[n, nominal], a value's bin, the number of bins without a value.
 offset : int64[nominal + 1], bins of each, one more than it has values.
 tests : int64[nominal], 0: one with a branch per value, else so many "value k or not".
 """
@@ -95,7 +96,7 @@ Objects = namedtuple("Objects", "label weight count logs distinct reach close")
 """label, weight, count : of each row; weight is empty where all weigh 1 and count once.
 
 logs : log2 of 0 … n (0 of 0) where that holds and no value is missing, else empty.
-distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``.
+distinct, reach, close : [numbers, n] twice, bool[numbers], of ``rank_columns``.
 """
 
 Pool = namedtuple("Pool", "who share runs spare spare_share")

@@ -78,7 +78,8 @@ class Subtables(NamedTuple):
     """ids : int32[2^k], twice the nodes at least.
 
     node, best : uint64[nodes].
-    size, deep, order : int64[nodes]. start : int64[nodes + 1].
+    size, deep, order : int64[nodes].
+    start : int64[nodes + 1].
     stream : int64[·]: base value, depth · 128 + edges, node numbers.
     """
 

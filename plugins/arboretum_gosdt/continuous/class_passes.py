@@ -111,7 +111,8 @@ def measure_many_classes(rows, sums, vectors, blocks):
 def count_classes(label, weight, rank, cut, totals):
     """Write the weight of every class on both sides of a cut, row by row.
 
-    label, rank : int32[rows], weight : int64[rows], of a frame; rank in the cut's column.
+    label, weight, rank : int32[rows], int64[rows], int32[rows], of a frame; the rank is that in the
+        cut's column.
     """
     totals[:] = 0
     for r in range(len(label)):

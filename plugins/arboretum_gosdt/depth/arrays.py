@@ -122,7 +122,7 @@ total : int64, weights of features.
 low, up : int64[·, 2, stride], bounds by literal (0: outcome 1).
 key : int64, right rows with depth 2.
 todo : bool.
-sums : uint64[·, 2, lanes] of fingerprints by feature, own : uint64[·, 2] of the set.
+sums, own : uint64[·, 2, lanes], uint64[·, 2], fingerprints by feature, and that of the set.
 frame : FRAME.
 """
 

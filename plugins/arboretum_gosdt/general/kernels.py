@@ -125,7 +125,7 @@ def look_ahead(both, sums, price, must_be_leaf, leaf, setting, costs, floors):
     both : of :func:`sum_by_pairs`.
     sums : int64[2, columns, m], of the children.
     price : int64[m].
-    must_be_leaf : bool[2, m], leaf : int64[2, m], whether a child must be a leaf, and its cost.
+    must_be_leaf, leaf : bool[2, m], int64[2, m], whether a child must be a leaf, and its cost.
     costs : int64[5, 2, m], filled: cost of the child's best test, which (−1: none beats a leaf),
         its price, both leaves.
     floors : int64[2, m], filled: no tree of the child is below.

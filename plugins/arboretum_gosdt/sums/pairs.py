@@ -52,7 +52,8 @@ class SumsTable(NamedTuple):
     """What is searched.
 
     inside : uint8[tests, objects], 0 or 1.
-    begin : int64[objects + 1], tests : int32[begin[-1]], those that each object is inside.
+    begin : int64[objects + 1], where the tests of each object begin in ``tests``.
+    tests : int32[begin[-1]], those that each object is inside.
     moments : float64[objects, K], the number of rows among them, at ``rows``.
     alone : float64[objects], what each costs as a leaf of its own.
     words : uint64[objects, 2], random.
@@ -73,10 +74,11 @@ class SumsNode(NamedTuple):
     """A set of objects, by its m tests.
 
     objects : int64.   test : int64[m].
-    whole : float64[K], own : uint64[2], alone : float64[1], sums and fingerprint of the set.
-    one : float64[m, K], word : uint64[m, 2], alone_of, objects_of : float64[m], int64[m], of the
-        objects inside each test.
-    both : float64[pairs, K], both_word : uint64[pairs, 2], of those inside two; of no length where
+    whole, own, alone : float64[K], uint64[2], float64[1], sums of the set, its fingerprint, and
+        what its objects cost apart.
+    one, word, alone_of, objects_of : float64[m, K], uint64[m, 2], float64[m], int64[m], the same,
+        and how many they are, of the objects inside each test.
+    both, both_word : float64[pairs, K], uint64[pairs, 2], of those inside two; of no length where
         they are too many to be kept.
     """
 
@@ -112,18 +114,22 @@ POSITION = np.dtype(
 class SumsBatch(NamedTuple):
     """Sets that are counted together, all of one node, T being room for tests.
 
-    objects : int64, first : int64[sets + 1], those that are counted for each set.
+    objects, first : int64, int64[sets + 1], those that are counted for each set, and where they
+        begin.
     kind : int64[sets], STORED, COUNTED or LEFT.
-    width : int64[sets], tests that are kept; at : int64[sets, T], their places in the node.
-    whole : float64[sets, K], one : float64[sets, T, K], sums.   own : uint64[sets, 2].
+    width : int64[sets], tests that are kept.
+    at : int64[sets, T], their places in the node.
+    whole, one : float64[sets, K], float64[sets, T, K], sums.
+    own : uint64[sets, 2], fingerprints.
     cost : float64[sets], of a leaf with its price.
-    leaf, two : float64[sets, 2, T], what a side costs as a leaf, and as one or two; second :
-        int64[sets, 2, T], the place of the test of two, −1: a leaf.
+    leaf, two : float64[sets, 2, T], what a side costs as a leaf, and as one or two.
+    second : int64[sets, 2, T], the place of the test of two, −1: a leaf.
     inside : uint8[T, T] or of no length, of the only set, bit 2 (1 − s) + 1 − t of [i, j]: whether
         side s of test i is part of side t of test j.
-    cells : float64[K, room], both : float64[room / 4, K], sums.
-    sums : float64[T, K], word : uint64[T, 2], of all tests of the node.
-    place : int64[all tests], of each kept one, else −1.   listed : int64[T].
+    cells, both : float64[K, room], float64[room / 4, K], sums.
+    sums, word : float64[T, K], uint64[T, 2], of all tests of the node.
+    place : int64[all tests], of each kept one, else −1.
+    listed : int64[T].
     slot : int64[power of two above 2 T].
     position : POSITION[1].
     """
