@@ -25,7 +25,7 @@ from arboretum.proof.format import read
 
 ROWS = (10_000, 100_000, 1_000_000, 2_000_000)
 GAPS = (0.01, 0.001, 0.0001)
-"""Of the bound, as a share of the value."""
+"""Gaps of the bound, as shares of the value, whose seconds are shown."""
 SECONDS = 240.0
 
 

@@ -55,7 +55,7 @@ class Question:
 
 
 DRAWN = 1_000_000
-"""From as many rows on they are drawn: no table here has them."""
+"""From so many rows on a question's rows are drawn: no table here has as many."""
 QUESTIONS = (
     Question("bar-7@binary", 1900, 0.02, 5, 0.09),
     Question("compas-binary@binary", 6900, 0.02, 5, 0.09),

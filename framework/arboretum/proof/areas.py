@@ -42,9 +42,11 @@ from arboretum.proof.ground import decimal, rational
 from arboretum.proof.lines import DEAREST, ROUNDING, OfTwoClasses, are_counts
 
 PIECES = 16
-"""Of tangents, at most."""
+"""Pieces of tangents, at most."""
 MOST_COST, MOST_SUMS = 1 << 61, 1 << 18
-"""Of trees that are gone through, so that two of them add up, and how many curves are added."""
+"""What trees that are gone through may cost, so that two of them add up; and how many curves are
+added.
+"""
 Curve = tuple[tuple[int, int], ...]
 """Segments (positives, negatives), the steepest first, those of one slope joined."""
 RankedTree = tuple[int, int, Curve]

@@ -35,7 +35,7 @@ from arboretum.proof.fronts import CountedTrees
 from arboretum.proof.lines import DEAREST, ROUNDING, OfTwoClasses, are_counts
 
 SUMMED = 1e-12
-"""By which sums of floats may be off."""
+"""By so much, relatively, sums of floats may be off."""
 TRIED = 200
 """Numbers of false positives, and of false negatives, of the grid on which a loss is tried."""
 ALL_TRIED = 1 << 16
@@ -43,7 +43,8 @@ ALL_TRIED = 1 << 16
 STEPS, MOST_STEPS = 64, 20_000
 """Steps of the false positives for each number of leaves at first, and together at last."""
 MOST_LEAVES = 10_000
-"""That are looked at, so that what they cost fits into 62 bits together."""
+"""Leaves of trees that are looked at, at most, so that what they cost fits into 62 bits together.
+"""
 FEW = 3
 """Leaves of trees that are counted."""
 

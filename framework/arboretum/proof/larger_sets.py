@@ -26,7 +26,7 @@ from arboretum.proof.records import known_of, literal_of, part, slot_of
 from arboretum.proof.sets import fewer, levels_of, mark_sides, mass_of
 
 LITERALS = 16
-"""Of a path: no more are left out in turn, so that a long path takes no time."""
+"""Literals of a path that are left out in turn, at most, so that a long path takes no time."""
 
 
 @inner

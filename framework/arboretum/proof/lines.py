@@ -29,9 +29,9 @@ from arboretum.proof.fronts import MOST_SETS, Asked, Below, Side, Trees, all_bel
 from arboretum.proof.ground import MOST, Columns, ProofRules, common_divisor, decimals
 
 ROUNDING = 1e-9
-"""Of values, which are about 1."""
+"""Values, which are about 1, are compared up to this."""
 DEAREST = 1 << 48
-"""What a leaf costs stays below."""
+"""What a leaf costs stays below this."""
 
 
 @attrs.frozen

@@ -37,10 +37,11 @@ from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, ProofRules
 
 ROUNDING = 1e-10
-"""Of what all objects cost apart and together: so much less than is counted is shown of the root.
+"""Share of what all objects cost apart and together: the bound shown of the root is so much less
+than what is counted.
 """
 MOVED = 2.0**-50
-"""Of a sum."""
+"""By this share a sum is moved to see what rounding makes of its leaf."""
 CELLS = 1 << 14
 """Leaves that are asked at once."""
 

@@ -17,7 +17,7 @@ from arboretum.model.tree import Tree
 T = TypeVar("T")
 
 DEFAULT_BYTES = 4_000_000_000
-"""Of a search, where the run sets no budget.memory_mb."""
+"""Bytes that a search may take where the run sets no budget.memory_mb."""
 
 
 def within_bytes(context: Context, most: int = DEFAULT_BYTES) -> Context:

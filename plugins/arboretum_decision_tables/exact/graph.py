@@ -19,7 +19,7 @@ SLICE = 4_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
 FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
 BUILD_SHARE = 0.8
-"""Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
+"""Share of the seconds left for building Δ(T); the rest is for values and the tree."""
 
 
 @attrs.define(eq=False)

@@ -29,8 +29,8 @@ measured, see the benchmark.
 """
 
 CONJUNCTION_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
-"""Of the seconds left, for the conjunctions of the whole table; at most so many seconds; at this
-speed.
+"""Share of the seconds left for the conjunctions of the whole table, at most so many seconds, and
+the speed at which they are listed.
 """
 
 

@@ -336,8 +336,8 @@ class SubtableAttempt:
 
 
 GRAPH_SHARE, GRAPH_SHARE_OF_MANY = 0.1, 0.4
-"""Of the seconds, for the graph, before branch and bound takes over; more where one graph serves
-several complexities.
+"""Share of the seconds for the graph, before branch and bound takes over; more where one graph
+serves several complexities.
 """
 LEAST_SECONDS = 10.0
 """For branch and bound per complexity where no budget of seconds is given (or as long as the

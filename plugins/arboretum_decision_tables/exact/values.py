@@ -189,7 +189,9 @@ def _write_values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
 
 
 MOST_SUBTABLES, MOST_BUNDLES = 1000, 4
-"""At which F is tried with the values found: some tenths of a second."""
+"""Subtables, and bundles of each, at which F is tried with the values found: some tenths of a
+second.
+"""
 
 
 def try_monotony(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:

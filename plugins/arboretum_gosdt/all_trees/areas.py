@@ -26,18 +26,20 @@ PARTS = 1000
 they bound stays true.
 """
 PIECES, FINEST = 4, 30
-"""Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
+"""Pieces of the tangents that are searched, few because each is one more answer of a leaf; and of
+those that are sought.
+"""
 AXIS = np.linspace(0, 1, FINEST + 1) ** 1.5
 """Ends of the finest pieces, as shares of θ."""
 MOST_COSTS, MOST_AGAIN = 12, 3
-"""Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
+"""Tangents that are tried, at most; and of these such that bound hardly better."""
 PROVABLE = 1 << 50
 """What a proof counts stays below, and an eighth of it for a leaf."""
 PROGRESS = 0.05
 """Of a leaf's price: tangents that raise the bound by less count as hardly better."""
 STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
-"""Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
-slope that is hardly told from none.
+"""Steps of the bundle method; the logarithm of the greatest slope, and of the inverse of the least;
+a slope that counts as none.
 """
 
 

@@ -28,7 +28,7 @@ from arboretum.kernels.jit import inline, inner
 from arboretum_gosdt.problem.kernels import ONE
 
 LANES = 8
-"""To a multiple of which lanes are rounded up."""
+"""Lanes are rounded up to a multiple of this."""
 
 
 @inner

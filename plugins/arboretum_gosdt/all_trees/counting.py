@@ -228,7 +228,7 @@ NODE = np.dtype(
         ("waits", "i8"),  # room for a stack of nodes whose second side is to come
     ]
 )
-"""Of a node of the tree that is listed."""
+"""A node of the tree that is listed."""
 
 
 @jit(borrow=True)

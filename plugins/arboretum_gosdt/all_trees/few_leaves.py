@@ -9,7 +9,7 @@ from arboretum_gosdt.problem.trees import preorder_to_nodes
 
 BLOCK = 1 << 9
 PAIRS = 1 << 28
-"""Of tests, times objects, up to which there are trees of three leaves."""
+"""Pairs of tests, times objects, up to which trees of three leaves are gone through."""
 
 
 class Shape(NamedTuple):

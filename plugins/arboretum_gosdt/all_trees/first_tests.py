@@ -16,7 +16,7 @@ import numpy as np
 from arboretum_gosdt.continuous.search import IntervalSearch
 
 MOST = (1 << 31) - 2
-"""Of what trees lose: what lanes of 32 bits hold."""
+"""What trees lose stays below: lanes of 32 bits hold it."""
 
 
 @attrs.frozen(eq=False)

@@ -215,8 +215,8 @@ NODE = np.dtype(
     ]
 )
 NEW, AGAIN = -2, -3
-"""In place of the test of which a side is being solved: nothing was done yet, or for less only than
-the budget.
+"""In place of the test of which a side is being solved.  NEW: nothing was done yet; AGAIN: what was
+done was for less than the budget.
 """
 
 
@@ -265,8 +265,8 @@ SET = np.dtype(
     ]
 )
 LEAF, WAITS = -1, -2
-"""In place of a set's first edge: it was not taken, since no other tree is within its budget than a
-leaf, or not yet.
+"""In place of a set's first edge.  LEAF: it was not taken, since only a leaf is within its budget;
+WAITS: it was not taken yet.
 """
 EDGE = np.dtype(
     [

@@ -20,7 +20,7 @@ import numpy as np
 from arboretum.kernels.jit import inner, jit
 
 BITS = 62
-"""Of a code: as many tests of one column are told apart by it."""
+"""Bits of a code: so many tests of one column are told apart by it."""
 
 
 class Compared(NamedTuple):

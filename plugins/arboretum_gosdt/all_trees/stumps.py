@@ -35,7 +35,7 @@ from arboretum_gosdt.all_trees.pairs import NEVER
 from arboretum_gosdt.problem.kernels import both_sides
 
 BITS = 21
-"""Of each number that is packed."""
+"""Bits of each number that is packed."""
 LOW = np.int64((1 << BITS) - 1)
 
 

@@ -72,7 +72,7 @@ class Rows:
 
 
 FEW_THRESHOLDS = 8
-"""A column, on average, below which tests have no codes."""
+"""Below so many tests of a column, on average, tests have no codes."""
 
 
 def are_coded(tests: int, codes: np.ndarray | None) -> bool:

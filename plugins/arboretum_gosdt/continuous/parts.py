@@ -117,7 +117,7 @@ INTERVAL = np.dtype([("a", "i8"), ("b", "i8"), ("low", "i8"), ("hint", "i8")], a
 SEED = np.dtype(
     [("cut", "i8"), ("mass", "i8"), ("low_left", "i8"), ("low_right", "i8")], align=True
 )
-"""As of a node, what lists say."""
+"""A cut as lists hand it on: its rank, the weight up to it, and the bounds of its sides."""
 
 PART = np.dtype(
     [("low", "i8"), ("high", "i8"), ("mass_low", "i8"), ("mass_high", "i8")], align=True
@@ -125,7 +125,7 @@ PART = np.dtype(
 """Neighbouring cuts that are not closed: the first, the last, and the weights up to them."""
 
 UNBORN = -2
-"""As the uppermost frame: nothing is begun.  -1: everything is done."""
+"""``now.top`` before anything is begun; −1 says that everything is done."""
 
 NOW = np.dtype(
     [

@@ -24,9 +24,9 @@ STEPS = 1 << 21
 LISTS = 1 << 22
 """Numbers that the lists of bounds of a level may take; sets beyond leave none."""
 STRIPS = 128
-"""Of a column, at most; a power of 2 up to 256."""
+"""Strips of a column, at most; a power of 2 up to 256."""
 ROWS_OF_STRIP = 48
-"""In a strip of all rows, at least, on average."""
+"""Rows in a strip of all rows, at least, on average."""
 STEPS_WITHOUT_STRIPS = 1 << 10
 """Where a pass has fewer, it costs no more than what strips save."""
 PATIENCE = 1.0
@@ -34,17 +34,17 @@ PATIENCE = 1.0
 PATIENCE_OF_MANY = 8.0
 """The same of more classes, where strips save less."""
 LINE_BYTES = 64
-"""Of a line of the cache."""
+"""Bytes of a line of the cache."""
 STRIP_BYTES = 1 << 27
-"""For strips, where no budget is given."""
+"""Bytes for strips, where no budget is given."""
 SETS_OF_FAMILY, MEASURED_OF_FAMILY = 1 << 10, 1 << 7
 """Sets that are remembered of a family, where they are solved and where they are measured."""
 LONG_PASS = 1000
 """Steps of vectors of a pass that takes longer than to look its sides up."""
 FAMILY_BYTES = 1 << 26
-"""For families of two and of three cuts each, where no budget is given."""
+"""Bytes for families of two and of three cuts each, where no budget is given."""
 RANK_BYTES = 1 << 29
-"""For ranks of one column in the order of another, where no budget is given."""
+"""Bytes for ranks of one column in the order of another, where no budget is given."""
 
 
 @attrs.frozen

@@ -29,7 +29,7 @@ At depth 3 bounds leave few features out; triples take .48 of the time for splic
 .54 for dna (180), .61 for german-credit (86), 1.2 for anneal (49).
 """
 CELLS_SHARE = 0.5
-"""Of the bytes left, for losses of depth 2; without a budget, CELLS_BYTES."""
+"""Share of the bytes left for losses of depth 2; without a budget they get CELLS_BYTES."""
 CELLS_BYTES = 1 << 30
 
 

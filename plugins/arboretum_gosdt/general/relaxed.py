@@ -18,8 +18,8 @@ from arboretum.api import BudgetError
 from arboretum_gosdt.problem.prepared import Merged
 
 BITS = 29
-"""Of all weights, or all masses, together, so that they fit into lanes; weights of more lose
-their last ones, and their bounds hold.
+"""Bits of all weights, or all masses, together, so that they fit into lanes; of more the last ones
+are dropped, and bounds hold.
 """
 MOST = 1 << 58
 """All costs stay below."""

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
 STEP, PATIENCE, RELAXED_BYTES = 3, 1_000, 1 << 30
-"""Of a fast search: slices for a set, and for all objects (a slice takes some 30 ms), and bytes.
-Results do not depend on clocks.
+"""Slices of a fast search for a set, and for all objects (a slice takes some 30 ms), and its bytes.
+They are counted, so that results do not depend on clocks.
 """
 NODE_BYTES = 900
-"""Of memory for what is known of a set, with its trees (measured, rounded up)."""
+"""Bytes of what is known of a set, with its trees (measured, rounded up)."""
 
 
 class GeneralSearch:

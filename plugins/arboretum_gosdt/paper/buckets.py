@@ -34,7 +34,7 @@ ENCODERS = {"midpoints": {}, "bucketized": {"numeric": "bucketised"}}
 EXACT = ("gosdt", "dl85", "binoct")
 """Of GOSDT, DL8.5 and BinOCT the paper says that all three find the same."""
 LAM = 0.09
-"""For which both trees have four leaves."""
+"""At this λ both trees have four leaves."""
 DIMENSIONS = (2, 3, 4, 6, 8)
 ROWS, DRAWS, NOISE = 60, 100, 0.15
 """Of the random tables: points in the unit cube, whose labels a random tree of depth 2 says, a

@@ -24,16 +24,16 @@ from arboretum.api import (
 )
 
 ROUNDING = 1e-9
-"""Of values of trees, which are compared up to it."""
+"""Values of trees are compared up to this."""
 HARD_TO_SHOW = "superset"
 """A bound of the sparse search that makes proofs up to twenty times longer to find, and saves
 one set in twenty-five.
 """
 EXACT = 2.0**53
-"""What the checker counts costs up to."""
+"""The checker counts costs up to this."""
 GRACE_SECONDS = 2.0
-"""For a proof once a signal has ended the search: whoever sends one kills what is still there
-some seconds later.
+"""Seconds for a proof once a signal has ended the search: whoever sends one kills what is still
+there some seconds later.
 """
 
 

@@ -34,7 +34,7 @@ from arboretum_gosdt.regression.problem import (
 from arboretum_gosdt.regression.strips import FIRST, MOST, StripSearch, deviation
 
 BYTES_PER_VALUE, BYTES_PER_ROW, BYTES_PER_STRIP = 24, 64, 192
-"""That the search takes."""
+"""Bytes that the search takes for a value, a row and a strip."""
 
 
 class TwoLevelSearch:

@@ -46,7 +46,7 @@ raisin within 3, λ = .01: .014 s, bits 9.2; pima within 4, λ = .05: .058 and .
 and .55.
 """
 WEIGHTS = (1 << 31) - 2
-"""Of all objects together, in 1/q losses: what lanes of 32 bits hold."""
+"""All objects together weigh at most this, in 1/q losses, which lanes of 32 bits hold."""
 
 
 class Search(Protocol):

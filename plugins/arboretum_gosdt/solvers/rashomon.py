@@ -61,8 +61,7 @@ TITLE = "<title>Good trees for"
 SURE = 0.9
 """Share of the trees that agree on a row, for a row that they agree on."""
 WIDER = Fraction(1, 4)
-"""By which share of a leaf's price, doubled each time, the set is widened until it holds k
-trees.
+"""Share of a leaf's price by which the set is widened, doubled each time, until it holds k trees.
 """
 
 

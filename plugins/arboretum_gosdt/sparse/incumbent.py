@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arboretum_gosdt.sparse.search import SparseSearch
 
 SLICES, ROOT_SLICES, ALL_SLICES = 40, 80, 300
-"""Of work, for one best tree of small depth, for one of all rows, and for all of them."""
+"""Slices for one best tree of small depth, for one of all rows, and for all of them together."""
 LEAF = np.array([[-1, 0, -1, -1]])
 """The tree that is a leaf."""
 

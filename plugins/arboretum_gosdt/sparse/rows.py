@@ -47,7 +47,7 @@ from arboretum_gosdt.sparse.pair_counts import (
 )
 
 BITS = 63
-"""Of a weight."""
+"""Bits of a weight."""
 
 
 def stack_planes(

@@ -70,11 +70,13 @@ from arboretum_gosdt.sums.sides import (
 )
 
 TOLERANCE = 1e-12
-"""Of the sum of absolute costs of all objects as leaves and of the root's leaf, at least; of many
-objects more.
+"""Share of the absolute costs of all objects as leaves, and of the root as a leaf, by which sums
+may be off, at least; more where objects are many.
 """
 MOVED = 2.0**-50
-"""Of a sum: some roundings of a leaf's own operations."""
+"""By this share a sum is moved to see what rounding makes of its leaf: some roundings of its own
+operations.
+"""
 CELLS = 1 << 14
 """Leaves that are asked at once: their sums and what is made of them stay in a core's cache."""
 MOST_SETS = 32
@@ -86,7 +88,7 @@ FEW_LEVELS = 4
 MOST_COMPARED = 2000
 """Tests whose sides are compared in pairs, a byte each."""
 PAIRS_BYTES = 1 << 28
-"""That sums of pairs may take which are kept on the way down."""
+"""Bytes for the sums of pairs that are kept on the way down."""
 
 
 class OutOfBudget(Exception):
