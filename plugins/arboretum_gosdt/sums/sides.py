@@ -99,25 +99,28 @@ def key_with_depth(one, depth):
     return np.uint64(one) + DEPTH_KEY * np.uint64(depth)
 
 
-@jit(borrow=True, wraps=True)
-def enter_set(memo, word, depth, known):
-    """Return the number of a set with its depth; it is ``known``, and nothing known of it, where
-    it is new.
+@inline
+def enter_words(memo, one, two, depth, known):
+    """Return the number of the set of these words with its depth; it is ``known``, and nothing
+    known of it, where it is new.
     """
-    number = find_or_enter(memo.slots, key_with_depth(word[0], depth), word[1], known)
-    if number == known:
-        memo.lower[number], memo.upper[number], memo.first[number] = -np.inf, np.inf, LEAF
-    return number
-
-
-@jit(borrow=True, wraps=True)
-def enter_side(memo, node, i, side, depth, known):
-    """The same of a side of test i of a node."""
-    one, two = word_of_side(node, i, side, 0), word_of_side(node, i, side, 1)
     number = find_or_enter(memo.slots, key_with_depth(one, depth), two, known)
     if number == known:
         memo.lower[number], memo.upper[number], memo.first[number] = -np.inf, np.inf, LEAF
     return number
+
+
+@jit(borrow=True, wraps=True)
+def enter_set(memo, word, depth, known):
+    """Return the number of a set, as :func:`enter_words` does.   word : uint64[2]."""
+    return enter_words(memo, word[0], word[1], depth, known)
+
+
+@jit(borrow=True, wraps=True)
+def enter_side(memo, node, i, side, depth, known):
+    """Return the number of a side of test i of a node, as :func:`enter_words` does."""
+    one, two = word_of_side(node, i, side, 0), word_of_side(node, i, side, 1)
+    return enter_words(memo, one, two, depth, known)
 
 
 @inline(wraps=True)
