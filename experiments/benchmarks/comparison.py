@@ -53,7 +53,7 @@ def make(root: Path) -> int:
 
 
 def processor_seconds(*command: str) -> float:
-    """Of a command and its children."""
+    """Processor seconds of a command and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

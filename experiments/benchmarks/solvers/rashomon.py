@@ -190,13 +190,13 @@ def rows_of(question: Question, seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def _more(found: dict[str, Any]) -> str:
-    """That a peer lists more trees than are asked for."""
+    """The note that a peer lists more trees than are asked for."""
     more = found.get("listed", found.get("trees", 0)) - found.get("trees", 0)
     return f"lists {more:,} more, above the bound" if more else ""
 
 
 def loses_at_bound(who: str, found: dict[str, Any], first: dict[str, Any]) -> str:
-    """That TreeFARMS, which adds λ up as floats, loses trees of the greatest value."""
+    """The note that TreeFARMS, which adds λ up as floats, loses trees of the greatest value."""
     lost = first.get("trees", 0) - found.get("trees", 0)
     if who != "treefarms" or "trees" not in found or not 0 < lost <= first.get("last", 0):
         return ""

@@ -148,7 +148,7 @@ class Areas(OfTwoClasses):
         )
 
     def _value_of_curve(self, curve: Curve, leaves: int) -> float:
-        """R."""
+        """R, the value of a tree with this curve."""
         negatives, positives = map(int, self.total)
         x, y, end, area = 0, 0, self.theta * negatives, Fraction(0)
         for rise, run in curve:

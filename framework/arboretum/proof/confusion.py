@@ -168,7 +168,7 @@ class Confusion(OfTwoClasses):
             steps = np.concatenate([below, above])
 
     def least_of_few_leaves(self, depth: int, leaves: int) -> float:
-        """As counted, once."""
+        """The least value of trees of few leaves, counted at the first call."""
         if (depth, leaves) not in self._few:
             self._few[depth, leaves] = self._count_few_leaves(depth, leaves)
         return self._few[depth, leaves]

@@ -58,7 +58,7 @@ class Numbers(NamedTuple):
 
     @classmethod
     def of(cls, trees: np.ndarray) -> Numbers:
-        """Of trees as :class:`ConstrainedTrees` has them."""
+        """The numbers of trees as :class:`ConstrainedTrees` has them."""
         return cls(trees[:, 0], trees[:, 1], trees[:, 2], trees[:, 3:])
 
 
@@ -124,8 +124,8 @@ class Constrained(Lines):
         return Line.of(name, whole, own.p, rules)
 
     def _each_multiplier(self, name: tuple[Any, ...]) -> list[tuple[Rate, int, int, Fraction]]:
-        """Those of a line: rate, both groups, and scale · m.  Raises VerificationError for such as
-        are none.
+        """The multipliers of a line: rate, both groups, and scale · m.  Raises VerificationError
+        for what is no multiplier.
         """
         scale, grain, listed = name
         if not (scale > 0 and grain > 0 and all(divisor > 0 for *_, divisor in listed)):
@@ -246,7 +246,7 @@ class ConstrainedTrees:
     limited: bool
 
     def of_leaf(self, held: np.ndarray) -> np.ndarray:
-        """By each answer."""
+        """A tree of one leaf for each answer."""
         n, sums = self.answers, held[2 * self.answers :]
         trees = np.zeros((n, 3 + len(sums)), np.int64)
         numbers = Numbers.of(trees)
@@ -277,7 +277,7 @@ class ConstrainedTrees:
         return self._unbeaten(trees[Numbers.of(trees).line <= budget])
 
     def _unbeaten(self, trees: np.ndarray) -> np.ndarray:
-        """Those of which no other has the same sums and no more cost, and leaves."""
+        """The trees of which no other has the same sums, no more cost and no more leaves."""
         if len(trees) < 2:
             return trees
         _, cost, leaves, sums = Numbers.of(trees)

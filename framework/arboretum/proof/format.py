@@ -127,7 +127,7 @@ class Proof:
 
     @property
     def config(self) -> Facts:
-        """Of the run, as in a record."""
+        """The run's configuration, as in a record."""
         return self.header["config"]
 
     @property

@@ -226,7 +226,7 @@ def open_columns(
 
 
 def key_of(members: np.ndarray, depth: int) -> Key:
-    """Of a set and the tests that may follow."""
+    """The key of a set with so many tests that may follow."""
     return np.packbits(members).tobytes() + depth.to_bytes(8, "little", signed=True)
 
 
@@ -268,11 +268,11 @@ class CountedTrees:
     price: np.ndarray
 
     def of_leaf(self, held: np.ndarray) -> np.ndarray:
-        """By both answers."""
+        """A tree of one leaf for either answer."""
         return np.array([[held[0], 0, 1], [0, held[1], 1]])
 
     def of_sides(self, one: np.ndarray, rest: np.ndarray, budget: int, paid: int) -> np.ndarray:
-        """All sums of two."""
+        """All sums of a tree of the one side and a tree of the other."""
         found: np.ndarray = (one[:, None] + rest[None]).reshape(-1, 3)
         return found
 
@@ -283,7 +283,7 @@ class CountedTrees:
 
 
 def unbeaten(trees: np.ndarray) -> np.ndarray:
-    """Those of int64[trees, 3] of which no other has no more of all three numbers."""
+    """The rows of int64[trees, 3] without those that another row does not exceed in any number."""
     trees = np.unique(trees, axis=0)
     kept = np.empty((0, 3), np.int64)
     for first in range(0, len(trees), 256):  # what beats a tree comes before it

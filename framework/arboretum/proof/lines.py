@@ -50,7 +50,7 @@ class LineObjective:
     divisor: Fraction
 
     def factors(self, weights: Sequence[Fraction]) -> list[Fraction]:
-        """Of each class the same: no weight matters but the row's."""
+        """The same for all classes: no weight matters but the row's."""
         return [1 / self.divisor] * len(weights)
 
     def errors(self, n_classes: int) -> list[list[int]]:

@@ -69,8 +69,8 @@ class Cells:
 
     @staticmethod
     def of(objects: Encoded, columns: Columns, asked: Constraints) -> Cells:
-        """Of a table.  Raises VerificationError for a column that it has not, CapabilityError for
-        one that has no order.
+        """The cells of a table.  Raises VerificationError for a column that it has not,
+        CapabilityError for one that has no order.
         """
         names = {column.name for column in objects.table.columns}
         if strange := {*asked.increasing, *asked.decreasing} - names:
@@ -209,7 +209,8 @@ def _lowest(bits: Box) -> int:
 def splits_of_columns(
     cells: Cells, columns: Columns, objects: Encoded, price: np.ndarray
 ) -> list[list[Split]]:
-    """Of each column all tests that are it, of those of equal sides the cheapest.
+    """For each column all tests that divide objects as it does, of those with equal sides the
+    cheapest.
 
     price : int64[problem's tests], of a unit of mass.
     """

@@ -149,7 +149,7 @@ class SubtableSearch:
 
     @property
     def peak_bytes(self) -> int:
-        """Of the arrays of the search."""
+        """Most bytes that the arrays of the search held at once."""
         return self.arrays.peak
 
     def best_tree(self) -> Tree:

@@ -85,7 +85,7 @@ def sum_sides_by_codes(table, levels, scratch, d):
 
 @inline
 def add_worst(sums, n_answers, lanes):
-    """Of two excesses one is 0: the greatest is their sum."""
+    """Sum both excesses of an object, one of which is 0, into the greatest one."""
     worst = sums[n_answers]
     worst[:lanes] = 0
     for c in range(n_answers):

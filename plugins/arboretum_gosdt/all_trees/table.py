@@ -62,7 +62,7 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """Of its arrays."""
+        """Bytes of its arrays."""
         return sum(getattr(one, "nbytes", 0) for one in attrs.astuple(self, recurse=False))
 
     @property

@@ -18,7 +18,7 @@ PAPER = "Lin, Zhong, Hu, Rudin & Seltzer 2020, section 2"
 
 @attrs.frozen
 class Additive(AdditiveObjective):
-    """Those of the paper."""
+    """An additive objective of the paper."""
 
     paper = PAPER
     example = "dataset=monk1-full method=gosdt"

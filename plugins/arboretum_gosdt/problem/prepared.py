@@ -346,7 +346,7 @@ class Merged:
 
     @property
     def nbytes(self) -> int:
-        """Of its arrays."""
+        """Bytes of its arrays."""
         arrays = self.bits, *attrs.astuple(self, recurse=False)
         return sum(getattr(one, "nbytes", 0) for one in arrays)
 

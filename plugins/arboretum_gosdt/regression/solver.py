@@ -492,7 +492,7 @@ class RegressionSearch:
 
     @property
     def upper(self) -> float:
-        """Of the best tree known."""
+        """Value of the best tree known."""
         return self._value(self.search.best)
 
     def tree(self) -> Tree:

@@ -97,7 +97,7 @@ class TwoLevelSearch:
 
     @property
     def upper(self) -> float:
-        """Of the best tree known."""
+        """Value of the best tree known."""
         return self.search.upper / self.all if self.all else self.lam
 
     def tree(self) -> Tree:

@@ -82,7 +82,7 @@ class Search(Protocol):
 
 
 class Which(enum.Enum):
-    """The searches."""
+    """The search that is to be used."""
 
     auto = "auto"
     sparse = "sparse"

@@ -380,7 +380,10 @@ def sums_from_pairs(batch, node, i, side):
 
 @inner(wraps=True)
 def sums_from_objects(table, batch, node, b):
-    """The same of the objects of a set."""
+    """Write the sums of a set by test, ``batch.sums`` and ``batch.word``, from its objects.
+
+    b : number of the set in the batch.
+    """
     place, m = batch.place, len(node.test)
     place[:] = -1
     for j in range(m):

@@ -146,7 +146,7 @@ class SumsProblem:
 
     @property
     def upper(self) -> float:
-        """Of the best tree known."""
+        """Value of the best tree known."""
         return self.search.upper / self.unit
 
     @property

@@ -117,7 +117,7 @@ def prefetch(typingctx, slots, at):
 
 @jit(borrow=True)
 def enter(slots, one, two, number):
-    """The same, called from Python."""
+    """:func:`find_or_enter`, for callers in Python."""
     return find_or_enter(slots, one, two, number)
 
 
