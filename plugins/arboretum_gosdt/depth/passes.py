@@ -98,8 +98,8 @@ def list_places_of_rows(task, rows, number, start, entries):
     its last one is filled up; returns the number of words.
 
     rows : int32, ascending.
-    start : out, int64[groups + 1], first word of each group; entries : out, int32, places in
-        ``table.bits``.
+    start : out, int64[groups + 1], first word of each group.
+    entries : out, int32, places in ``table.bits``.
     """
     table, width = task.table, task.setting.width
     nobody = table.place[len(table.group)]
