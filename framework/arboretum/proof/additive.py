@@ -38,6 +38,8 @@ limits of a record ("looser" limits allow all that tighter ones allow):
 
 With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5
 are not used: a part of a leaf need not be a leaf.  Stricter leaf rules only raise what trees cost.
+``docs/explanation/why-a-bound-follows.md`` tells the rules one by one, for trees without prices and
+limits, and tries them.
 """
 
 from collections.abc import Callable, Iterator, Sequence

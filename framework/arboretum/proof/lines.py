@@ -8,6 +8,22 @@ more: they are records of an additive objective, and are checked as such (:mod:`
 line's by itself.  What lines say of a value, and which of its trees they leave, is the value's own
 matter (:mod:`.confusion`, :mod:`.areas`, :mod:`.constrained`); what they leave is gone through by
 one of them (:mod:`.fronts`).
+
+How a check goes; a star marks what the value's own module answers::
+
+    of(problem, proof)                  is_line * of each line that the end names
+        prepare *                       the table's columns and weights
+        line_of *                       each line's costs, and the rules of its records
+    refusals(proof)                     the records, line by line, by those rules
+    root_bound(limits)
+        least[k]                        what no tree costs less than, by line k, as records show
+        left_by_lines *                 what lies below the claim that no line excludes
+        nothing is left                 the claim follows
+        the end names a line of fronts  budget *: what such trees cost at most by it;
+                                        trees, held, rows *: how all these are kept;
+                                        least_of_fronts *: the least of their values
+        else                            least_left *: a bound of what is left
+    cost_of(tree) *                     the tree's value, from its rows
 """
 
 from __future__ import annotations

@@ -81,9 +81,13 @@ from arboretum_gosdt.sparse.node import (
     FRESH,
     MEMO,
     NEVER,
+    NEWLY,
+    QUERIED,
     RANK,
     SUPERSET,
     THREE,
+    THREE_0,
+    THREE_1,
     TWO_0,
     TWO_1,
     UNLIMITED,
@@ -126,10 +130,6 @@ STATE = np.dtype(
     ],
     align=True,
 )
-QUERIED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
-"""Bits of ``SparseLevels.seen``: the memo was asked; trees of three leaves are known, by side; the
-memo is to be asked.
-"""
 NO_TREE = -3
 """Test of a set of which only a bound of its trees of three leaves and more is known: wherever
 it is read, the best of fewer leaves is an upper bound.

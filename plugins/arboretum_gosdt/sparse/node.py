@@ -92,9 +92,10 @@ NUMBERS = np.dtype(
     ]
 )
 SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
-FOUR = 1 << 9
-LABELS = 1 << 10
-LARGEST = 1 << 11
+SUPPORT, FOUR, LABELS, LARGEST = (1 << k for k in range(8, 12))
+"""Bits of ``NUMBERS.bounds``; ``BOUNDS`` of :mod:`.search` says what each switches on.  No kernel
+reads SUPPORT: without it ``support`` is 1.
+"""
 
 
 class SparseLevels(NamedTuple):
@@ -110,9 +111,9 @@ class SparseLevels(NamedTuple):
     two : by literal, least loss of two leaves where the feature's pairs are counted, else a bound
         of it; the largest number: there are none.
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of
-        three leaves and more.
+        three leaves and more; low ≤ least cost ≤ upper.
     test_bound : int64, bound of the trees that ask the feature first, other than those whose cost
-        is known.
+        is known: ``raise_bound_of_test``.
     test_cost : int64, what it costs to ask it.
     mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less
         (where tests have prices).
@@ -227,10 +228,24 @@ class SparseScratch(NamedTuple):
     numbers: np.ndarray
 
 
-TWO_0, TWO_1, OPEN, WHOLE, FOUR_0, FOUR_1 = 8, 16, 32, 64, 256, 512
-"""Bits of ``SparseLevels.seen``: two leaves of a side may cost less than is known; the feature's
-pairs are counted; row i of ``both`` is there for all features, not only from i's vector on; trees
-of four leaves were asked for, by side.
+QUERIED, THREE_0, THREE_1, TWO_0, TWO_1, OPEN, WHOLE, NEWLY, FOUR_0, FOUR_1 = (
+    1 << k for k in range(10)
+)
+"""Bits of ``SparseLevels.seen``, what was done for feature i; those that end in 0 or 1 are of its
+child of that side::
+
+    bit     what it says                              set by                   read by
+    OPEN    the pairs of i are counted                count_pairs              bound_by_pairs
+    WHOLE   row i of ``both`` is complete (else from  count_pairs,             complete_row_of_pairs
+            i's vector on)                            complete_row_of_pairs
+    TWO_*   two leaves may cost less than ``upper``   raise_bounds_from_pairs  take_step_for_feature
+    NEWLY   the memo is to be asked for the children  take_step_for_feature    the same
+    QUERIED it was asked; ``keys[i]`` is there        take_step_for_feature    the same
+    THREE_* trees of three leaves are known           tighten_by_…_leaves      take_step_for_feature
+    FOUR_*  trees of four leaves were asked for       tighten_by_few_leaves    take_step_for_feature
+
+A node begins with none (``bound_by_features``).  TWO_* is set only where tests have prices, and
+goes with ``cost_of_two_leaves``.  QUERIED goes where another thread tells what its memo knows.
 """
 
 

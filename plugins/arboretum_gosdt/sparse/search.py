@@ -38,6 +38,7 @@ from arboretum_gosdt.sparse.node import (
     SIMILAR,
     SPLIT_FIRST,
     SUPERSET,
+    SUPPORT,
     THREE,
     UNLIMITED,
     ClosedSets,
@@ -59,7 +60,6 @@ from arboretum_gosdt.sparse.tree import (
     sum_words_of_rows,
 )
 
-SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03
 """Work of a slice as long as work, or the number of slices, decides what is done next, so that
 results do not depend on clocks; after that, the seconds of a slice.
@@ -76,7 +76,7 @@ BOUNDS = {
     "select": SELECT,
     "labels": LABELS,
     "largest": LARGEST,
-    "support": SUPPORT_BOUND,
+    "support": SUPPORT,
 }
 """Name → what it switches on.
 
@@ -249,7 +249,7 @@ class SparseSearch:
         stride = self._levels["features"].shape[1]
         numbers, node = data.numbers.copy(), self._levels["node"][0]
         # by name in brackets: attributes of records take a hundred times as long
-        support = p // q + 1 if int(numbers["bounds"]) & SUPPORT_BOUND else 1
+        support = p // q + 1 if int(numbers["bounds"]) & SUPPORT else 1
         numbers["q"], numbers["p"], numbers["support"] = q, p, support
         saving = np.array([min(support, int(self._scratch.never[0]))], data.saving.dtype)
         self._data = data._replace(numbers=numbers, saving=saving)

@@ -28,8 +28,8 @@ import numpy as np
 from arboretum.api import OutOfTime
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
-from arboretum_gosdt.sparse.loop import QUERIED, enter_in_memo
-from arboretum_gosdt.sparse.node import EXPANDED_NODE, RANK
+from arboretum_gosdt.sparse.loop import enter_in_memo
+from arboretum_gosdt.sparse.node import EXPANDED_NODE, QUERIED, RANK
 from arboretum_gosdt.sparse.search import SparseSearch
 
 LOG = 1 << 14
