@@ -52,8 +52,16 @@ from arboretum.kernels.runs import (
 )
 from arboretum.kernels.tables import BLOCK, NodeScorer, Ties, add_moments, mass_of
 
-# as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)
+"""The rules, as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them: where LOST is in a
+table, and what the criterion sees as the node::
+
+    SPLITS    in none (an entry goes on in all children)    KNOWN; scores · mass KNOWN / mass WHOLE
+    STOPS     in none (an entry ends here)                  the same
+    HEAVIEST  in the heavier side, or bin                   WHOLE
+    OWN       an outcome more; no test without its form     WHOLE
+    LEFT_OUT  no test of a feature that lacks values        WHOLE
+"""
 # rows of sums, ``FIRST`` that of a feature's first bin: a side may be any of them, so that they are
 # numbers, and no fields
 NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)
