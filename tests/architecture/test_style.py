@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import bisect
 import io
+import re
 import tokenize
 
 from architecture.measure import constants_as_fields
@@ -26,6 +27,9 @@ MOST_FIELDS_BY_CONSTANT = 50
 
 MOST_PARAMETERS = 12
 """Of a function; the estimators' ``__init__`` has the signature that scikit-learn asks for."""
+
+REFERENCE = re.compile(r":(class|func|meth|attr|data|mod):`([^`]+)`")
+"""A reference in a docstring: its kind, and what it names."""
 
 STATE = "the state of a search, an array a line, read from top to bottom"
 LONG_FUNCTIONS: dict[str, str] = {
@@ -321,3 +325,25 @@ def test_nothing_that_matters_is_an_assert_which_python_leaves_out_when_it_optim
     assert [
         where for where in asserts if not where.startswith("framework/arboretum/testing/")
     ] == []
+
+
+def test_what_a_text_refers_to_is_there(house):
+    """A module by its file; a full name by the file of its module; a short one, or its class, by
+    the file that says it.
+    """
+    texts = {one.name: one.path.read_text(encoding="utf-8") for one in house.modules}
+    plain = {name: REFERENCE.sub("", text) for name, text in texts.items()}
+    lost = []
+    for module in house.modules:
+        for kind, words in REFERENCE.findall(texts[module.name]):
+            name = re.sub(r"[~\s]", "", words)
+            name = module.name.rpartition(".")[0] + name if name.startswith(".") else name
+            if kind == "mod":
+                there = name in texts or not name.startswith("arboretum")
+            else:
+                place, _, last = name.rpartition(".")
+                while place and place not in texts:
+                    place, _, last = place.rpartition(".")
+                there = re.search(rf"\b{last}\b", plain[place or module.name]) is not None
+            lost += [] if there else [f"{module.where}: {kind} {name}"]
+    assert not lost, "\n".join(lost)

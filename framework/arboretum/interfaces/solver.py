@@ -14,8 +14,8 @@ class Solver(Component, Protocol):
     """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the
     proven bound.
 
-    minimises : (optional) the shapes (:class:`Shape`) of objectives that it knows; a run with
-        another one is refused: where it states none, with any.
+    minimises : (optional) the shapes (:class:`~arboretum.interfaces.objective.Shape`) of objectives
+        that it knows; a run with another one is refused: where it states none, with any.
     """
 
     def solve(self, problem: Problem, context: Context) -> Solution:

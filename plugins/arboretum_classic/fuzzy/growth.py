@@ -55,7 +55,7 @@ class FuzzyGrowth(FractionalGrowth):
     """Grows a fuzzy tree."""
 
     def prepare(self, method: Any) -> None:
-        """Sort the columns, measure how far their values spread; once, before :meth:`run`.
+        """Sort the columns, measure how far their values spread; once, before ``run``.
 
         method : SoftSplits.
 

@@ -61,7 +61,8 @@ class SoftSplits(ByLevels):
         """Grow a fuzzy tree; return it as feasible, its value and lower bound NaN.
 
         ``finished`` is False where the deadline cut growth short.  Raises CapabilityError for what
-        :func:`~arboretum_classic.oblivious.levels.refuse` names, such as coverages and predicates;
+        :func:`~arboretum_classic.oblivious.levels.refuse_parts` names, such as coverages and
+        predicates;
         DataError where ``widths`` names no raw column of numbers.
         """
         from arboretum.api import to_tree

@@ -81,7 +81,8 @@ class Oblivious(ByLevels):
         There are at most ``levels`` levels, or ``max_depth`` of the stopping rules if that is less;
         test and score of each are in the notes and in ``details["levels"]``.  ``finished`` is False
         where the deadline cut growth short.  Raises CapabilityError for what
-        :func:`~arboretum_classic.oblivious.levels.refuse` names, such as coverages and predicates.
+        :func:`~arboretum_classic.oblivious.levels.refuse_parts` names, such as coverages and
+        predicates.
         """
         from arboretum.api import to_tree
         from arboretum_classic.oblivious.growth import ObliviousGrowth

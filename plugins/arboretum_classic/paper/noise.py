@@ -50,7 +50,9 @@ otherwise; a file of results holds them as lists.
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """Return one piece per data set of :data:`SMALL`, of all its divisions."""
+    """Return one piece per small data set (:data:`~arboretum_classic.paper.study.SMALL`), of
+    all its divisions.
+    """
     return [
         Piece({"chapter": "noise", "dataset": name, "seeds": paper.seeds}, 0.3 * paper.seeds)
         for name in paper.small

@@ -62,7 +62,9 @@ class Measured(NamedTuple):
 
 
 def pieces(paper: Lecture) -> list[Piece]:
-    """Return one piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
+    """Return one piece for play-tennis and exclusive-or, and one per small data set
+    (:data:`~arboretum_classic.paper.study.SMALL`).
+    """
     drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
     return [
         Piece({"chapter": "pruning"}, 0.2),

@@ -83,7 +83,8 @@ class Tests(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The nodes of a tree as grown: arrays of :class:`Tree`, and its surrogates by node.
+    """The nodes of a tree as grown: arrays of :class:`~arboretum.model.tree.Tree`, and
+    its surrogates by node.
 
     to : what the outcomes of surrogate s stand for, from ``to_start[s]`` on.
     """

@@ -193,7 +193,7 @@ class MonotoneLoss:
         (test, −1) or (−1, answer) in preorder, and its leaves, int64[leaves, 2], weights of both
         classes.
 
-        table : :class:`arboretum_gosdt.all_trees.enumeration.Rows`.
+        table : :class:`arboretum_gosdt.all_trees.table.Rows`.
         limits : :class:`arboretum.api.TreeLimits`.
         None: no tree is allowed, or leaves cost nothing.  From then on no tree of so few leaves is
         sought.
@@ -374,7 +374,9 @@ class MonotoneLoss:
         return found
 
     def _steps_below(self, value: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return ``leaves``, ``fp`` and ``end`` of a region (:class:`StepRegion`)."""
+        """Return int64[numbers, 1], of leaves that trees may have, and the least and greatest false
+        positives of each step, int64[steps] each.
+        """
         lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
         leaves = np.arange(
             1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0)

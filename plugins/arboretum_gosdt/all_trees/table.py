@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class Rows:
-    """A table for :class:`AllTrees`, its objects all different.
+    """A table for :class:`~arboretum_gosdt.all_trees.enumeration.AllTrees`, its objects all
+    different.
 
     outcome : uint8[objects, tests], 0 or 1, no test constant; without objects where tests are coded
         (``are_coded``).

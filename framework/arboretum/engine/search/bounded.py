@@ -111,7 +111,7 @@ class BoundedEngine(RawColumns):
     def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand the node's bins on to its children, or its sorted columns where it has such.
 
-        start : as in :meth:`Engine.split_node`.
+        start : as in :meth:`~arboretum.engine.search.contract.Engine.split_node`.
         """
         if cell.memo.get("sorted"):
             self.close(cell)
