@@ -472,7 +472,7 @@ def explain(
 
 
 def reasons_at(
-    record: Record, nodes: Sequence[int], registry: Registry, moved: Sequence[str]
+    record: Record, nodes: Sequence[int], registry: Registry, moved: Sequence[str] = ()
 ) -> tuple[list[str], list[Reasons]]:
     """Grow again, and return why it may differ, a line per reason, and what competed at each node.
 
