@@ -280,6 +280,10 @@ def test_a_run_whose_file_has_moved_is_explained_where_its_file_is_now(call, her
     for verb, before in zip(verbs, found, strict=True):
         assert "rows.csv: no such file; say where it is now, dataset.path=FILE" in call(*verb).error
         assert call(*verb, "dataset.path=moved.csv").out == before
+    assert (
+        "unknown parameter 'pth'; did you mean 'path'"
+        in call("why", "f", "0", "dataset.pth=x").error
+    )
     assert "only export.alternatives=N" in call(*page[:4], "dataset.path=moved.csv").error
     (here / "moved.csv").write_text(rows.replace("6,1", "6,2"))
     assert "is not what it was" in call("why", "f", "0", "dataset.path=moved.csv").error

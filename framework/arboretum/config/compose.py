@@ -347,6 +347,15 @@ class Loader(ConfigLoaderImpl):
         """
         self.counting = True
 
+    def _words_of(self, overrides: Sequence[str]) -> list[str]:
+        """Return the words that messages go by: first what the record chose that is repeated."""
+        start, said = self.start or Start(), list[str]()
+        for kind in start.recorded:
+            option: Any = start.choices[kind]
+            names = ",".join(option) if isinstance(option, tuple) else option or NONE
+            said.append(f"{kind}=[{names}]" if kind in MANY else f"{kind}={names}")
+        return [*said, *overrides]
+
     def __getstate__(self) -> Facts:  # what a worker process receives
         return {**self.__dict__, "registry": None, "_ready": {}, "_shapes": {}}
 
@@ -366,7 +375,7 @@ class Loader(ConfigLoaderImpl):
         """
         if self.registry is None:
             return super().load_configuration(config_name, overrides, run_mode, *how, **more)
-        with translate_errors(overrides, self.registry):
+        with translate_errors(self._words_of(overrides), self.registry):
             config = super().load_configuration(
                 config_name, normalise(overrides), run_mode, *how, **more
             )
@@ -471,7 +480,7 @@ class Loader(ConfigLoaderImpl):
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
             # Hydra 1.4 composes a job past load_configuration
-            with translate_errors(overrides, self.registry):
+            with translate_errors(self._words_of(overrides), self.registry):
                 made = composed(choices)
             try:  # copies by pickle take a third of the time
                 self._shapes[key] = functools.partial(
@@ -481,7 +490,7 @@ class Loader(ConfigLoaderImpl):
                 # a launcher's own class that Hydra's scan imported twice
                 self._shapes[key] = functools.partial(copy.deepcopy, made)
         config = self._shapes[key]()
-        with translate_errors(overrides, self.registry):
+        with translate_errors(self._words_of(overrides), self.registry):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config(
