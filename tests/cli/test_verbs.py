@@ -285,6 +285,8 @@ def test_a_run_whose_file_has_moved_is_explained_where_its_file_is_now(call, her
         in call("why", "f", "0", "dataset.pth=x").error
     )
     assert "only export.alternatives=N" in call(*page[:4], "dataset.path=moved.csv").error
+    assert "'dataset' has no place here" in call("show", "f", "dataset.path=moved.csv").error
+    assert "'sed' has no place here" in call("show", ".", "sed=1").error
     (here / "moved.csv").write_text(rows.replace("6,1", "6,2"))
     assert "is not what it was" in call("why", "f", "0", "dataset.path=moved.csv").error
 

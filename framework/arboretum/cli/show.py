@@ -113,6 +113,7 @@ def find_run(
         raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
     registry = load_registry(plugin_files(plugins))
     if Path(run).expanduser().exists() or "/" in run:
+        tracker_words(overrides)
         record = load_run(run)
     else:
         tracker = tracker_from(overrides, registry)
@@ -154,11 +155,19 @@ def tracker_from(overrides: Sequence[str], registry: Registry) -> Tracker | None
 
     Raises ConfigError for an override of anything else.
     """
+    choices, fields = tracker_words(overrides)
+    return tracker_of(registry, choices.get("tracker", ""), fields.get("tracker", {}))
+
+
+def tracker_words(overrides: Sequence[str]) -> tuple[Facts, Facts]:
+    """The choices and the fields of overrides that name a tracker; raises ConfigError for an
+    override of anything else.
+    """
     choices, fields, shared = split_values({}, list(overrides))
     for key in (*choices, *fields, *shared):
         if key != "tracker":
             raise ConfigError(f"{key!r} has no place here; {OVERRIDES_HELP}")
-    return tracker_of(registry, choices.get("tracker", ""), fields.get("tracker", {}))
+    return choices, fields
 
 
 def write_out(file: str, content: str | bytes) -> None:
@@ -211,6 +220,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if folder.is_dir() and not (folder / RECORD).exists():
+        tracker_words(arguments.overrides)
         if not (folder / SWEEP).exists() and show_sweeps(folder):
             return 0
         if runs_of(folder):
