@@ -30,6 +30,7 @@ from arboretum_data.encoding.columns import (
     Ordinal,
     RawOrdinal,
 )
+from arboretum_data.encoding.cuts import NARROWEST_BIN
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -147,8 +148,10 @@ class TestsEncoder:
                 found = self._code(column, origin, position, source, guessed.get(position))
                 coded += found
                 if not found:
+                    wide = f" between bins wider than {NARROWEST_BIN:g}"
                     notes.append(
                         f"column {column.name!r} is left out: {self.numeric.value} finds no cut"
+                        + wide * self.numeric.value.startswith("kmeans")
                     )
         notes += _notes_on_gap(raw, CLOSE[self.gap])
         if not coded and not raw:

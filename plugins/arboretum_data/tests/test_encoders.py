@@ -425,6 +425,12 @@ def test_guessed_cuts_are_midpoints_where_stumps_of_an_ensemble_cut():
         k + 0.5 for k in range(29)
     }
     assert "column 'noise' is left out: guessed finds no cut" in few.notes
+    tiny = TestsEncoder(numeric=Numeric.kmeans).encode(
+        *[table_of(numbers(first * 1e-10), words(list("ab" * 100)), classes=classes)] * 2,
+        raw_thresholds=False,
+        seed=0,
+    )
+    assert "column 'x' is left out: kmeans finds no cut between bins wider than 1e-08" in tiny.notes
     for k, edge in enumerate(many.features[0].edges):
         assert ((many.codes[:, 0] > k) == (first > edge)).all()
     constant = table_of(numbers([1.0, 2.0, 3.0]), words(["a", "b", "a"]), classes=[0, 0, 0])
