@@ -33,9 +33,6 @@ REFERENCE = re.compile(r":(class|func|meth|attr|data|mod):`([^`]+)`")
 
 STATE = "the state of a search, an array a line, read from top to bottom"
 LONG_FUNCTIONS: dict[str, str] = {
-    "framework/arboretum/kernels/subtree.py:grow_subtree": (
-        "the loop of the engine in one kernel, in its order"
-    ),
     "plugins/arboretum_gosdt/sparse/search.py:__init__": STATE,
 }
 """"file:function" → why it is one piece although it is longer than the limit."""

@@ -47,8 +47,8 @@ STATE = np.dtype(
 )
 """What is known while a node's tests are scored."""
 
-Block = namedtuple(
-    "Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state"
+BlockMemory = namedtuple(
+    "BlockMemory", "weights counts extra shaped_w shaped_c shaped_e price scores place state"
 )
 """weights, counts, extra : flat.
 
@@ -60,7 +60,7 @@ state : STATE[1].
 """
 
 
-def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> Block:
+def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> BlockMemory:
     """Allocate a block for tables of at most ``arity`` outcomes.
 
     width, count_width : of a row of weights, and of counts.
@@ -70,7 +70,7 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
     size = max(2 * BLOCK, arity * (listed + 1))
     most = listed + 1 if listed else min(BLOCK, size // arity)
     w, c, e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(size * own)
-    return Block(
+    return BlockMemory(
         w,
         c,
         e,

@@ -30,7 +30,7 @@ import numpy as np
 
 from arboretum.kernels.coded import outcome
 from arboretum.kernels.jit import jit
-from arboretum.kernels.subtree import DONE, Nodes, Scorer, grow_subtree
+from arboretum.kernels.subtree import DONE, Nodes, SubtreeScorer, grow_subtree
 
 MEASURES = np.dtype(
     [
@@ -97,7 +97,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
             segment,
             stack,
         )
-        scorer = Scorer(
+        scorer = SubtreeScorer(
             judges.batch[k],
             judges.params[k],
             judges.impurity[k],

@@ -292,13 +292,9 @@ def scan_sums_of(f, features, span, known, objects, shares, rules, paid, scoring
     f, features, span, shares, rules, paid, scoring, block, and what is returned : as in
     :func:`scan_feature`.
     """
-    how, sums, (low, high) = shares.how, shares.sums, span
-    family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
+    how, sums = shares.how, shares.sums
+    family, moments = features.family[f], len(objects.y) > 0
     n_bins = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
-    at = features.price_offset[f]
-    by_units = objects.unit and not moments
-    if family == SORTED:
-        entry = features.order[column, low:high]
     subtract(sums, KNOWN, WHOLE, LOST)
     n_known, n_lost = mass_of(sums.tally, KNOWN, False), mass_of(sums.tally, LOST, False)
     if n_known == 0 or (
@@ -315,118 +311,123 @@ def scan_sums_of(f, features, span, known, objects, shares, rules, paid, scoring
         scoring = NodeScorer(seen, scoring.batch, scoring.ties, factor)
     own = how == OWN and n_lost > 0
     block.state[0].arity = (n_bins if family == MULTIWAY else 2) + own
+    price = 0.0 if paid else features.prices[features.price_offset[f]]
     if family == MULTIWAY:
-        heaviest = FIRST
-        for b in range(FIRST + 1, FIRST + n_bins):
-            heaviest = (
-                b
-                if mass_of(sums.weights, b, moments) > mass_of(sums.weights, heaviest, moments)
-                else heaviest
-            )
-        to = -1 if n_lost == 0 else heaviest - FIRST if how == HEAVIEST else n_bins if own else -1
-        put(
-            sums,
-            FIRST,
-            n_bins,
-            to,
-            (f, 0),
-            0.0 if paid else features.prices[at],
-            rules,
-            block,
-            scoring,
-        )
+        to = -1
+        if n_lost > 0 and how == HEAVIEST:
+            to = largest_bin(sums, n_bins, moments)
+        elif own:
+            to = n_bins
+        put(sums, FIRST, n_bins, to, (f, 0), price, rules, block, scoring)
+    elif family == SORTED:
+        put_cuts(f, features, span, known, n_lost, objects, shares, rules, price, scoring, block)
+    else:
+        put_bins(f, features, n_bins, n_lost, moments, shares, rules, paid, scoring, block)
+    flush(block, scoring)
+    if own and (family == SORTED or family == COUNTED):  # known against missing
+        block.state[0].arity = 2
+        last = known - 1 if family == SORTED else n_bins - 1
+        put(sums, KNOWN, 1, 1, (f, last), price, rules, block, scoring)
         flush(block, scoring)
-        return True
-    clear(sums, LEFT)
-    # a table is of its left side and the rest of the known
-    apart = n_lost == 0 or how == SPLITS or how == STOPS
+    return True
+
+
+@inline
+def largest_bin(sums, n_bins, moments):
+    """Return the bin that weighs most, the first of them where several do."""
+    heaviest = FIRST
+    for b in range(FIRST + 1, FIRST + n_bins):
+        if mass_of(sums.weights, b, moments) > mass_of(sums.weights, heaviest, moments):
+            heaviest = b
+    return heaviest - FIRST
+
+
+@inline
+def put_cuts(f, features, span, known, n_lost, objects, shares, rules, price, scoring, block):
+    """Put the tables of a sorted feature's cuts, but for pieces and single cuts none of which can
+    be the best.
+
+    n_lost : entries without a value, in the row LOST of the sums.
+    """
+    how, sums, moments = shares.how, shares.sums, len(objects.y) > 0
+    column, (low, high), by_units = features.column[f], span, objects.unit and not moments
+    entry = features.order[column, low:high]
+    # between two objects of one class, where a neighbour is allowed, too, and scores no less
     inner = (
         rules.vertices
         and rules.min_weight == 0.0
         and not moments
         and (n_lost == 0 or how != HEAVIEST)
-        and not (family == SORTED and features.close[column])
+        and not features.close[column]
     )
+    # a table is of its left side and the rest of the known
+    apart = n_lost == 0 or how == SPLITS or how == STOPS
     bounded = rules.vertices and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES
+    clear(sums, LEFT)
     after = np.int64(0)
-    for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
-        test = at
-        if family == SORTED:
-            if j < after:
+    for j in range(known - 1):
+        if j < after:
+            continue
+        if (
+            bounded
+            and j % PIECE == 0
+            and j + PIECE < known
+            and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, scoring)
+        ):
+            after = j + PIECE
+            continue
+        add_word(sums, LEFT, entry[j], by_units, objects, shares)
+        if not separated(entry[j], entry[j + 1], features.reach[column], features.close[column]):
+            continue
+        if inner and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0 and alone(entry, j, known):
+            left, right = mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False)
+            before = left - shares.rows[entry[j] & OBJECT]
+            rest = right - left - shares.rows[entry[j + 1] & OBJECT]
+            if min(before, rest) >= rules.min_leaf:
                 continue
-            if (
-                bounded
-                and j % PIECE == 0
-                and j + PIECE < known
-                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, scoring)
-            ):
-                after = j + PIECE
-                continue
-            add_word(sums, LEFT, entry[j], by_units, objects, shares)
-            if not separated(
-                entry[j], entry[j + 1], features.reach[column], features.close[column]
-            ):
-                continue
-            if (
-                inner
-                and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0
-                and alone(entry, j, known)
-            ):
-                left, right = mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False)
-                before = left - shares.rows[entry[j] & OBJECT]
-                rest = right - left - shares.rows[entry[j + 1] & OBJECT]
-                if min(before, rest) >= rules.min_leaf:
-                    # as in the kernel of subtrees: one of its neighbours is allowed, too, and
-                    # scores no less
-                    continue
-        else:
-            test, b = at + j, FIRST + j
-            if family == EQUALS:
-                clear(sums, LEFT)
-            add_row(sums, LEFT, b)
-            done = mass_of(sums.tally, LEFT, False)
-            if (
-                done == 0
-                or done == n_known
-                or (
-                    mass_of(sums.tally, b, False) == 0
-                    and features.prices[test] == features.prices[test - 1]
-                )
-            ):
-                continue
-        subtract(sums, RIGHT, KNOWN, LEFT)
-        to = 2 if own else -1
-        if n_lost > 0 and how == HEAVIEST:
-            to = np.int64(
-                mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments)
+        put_sides(f, j, n_lost, moments, shares, rules, price, scoring, block)
+
+
+@inline
+def put_bins(f, features, n_bins, n_lost, moments, shares, rules, paid, scoring, block):
+    """Put the tables of a feature's bins: each against the others (EQUALS), or those up to it.
+
+    An empty bin makes no other table than the one before, and is put where its price differs.
+    """
+    sums, family, at = shares.sums, features.family[f], features.price_offset[f]
+    n_known = mass_of(sums.tally, KNOWN, False)
+    clear(sums, LEFT)
+    for j in range(n_bins if family == EQUALS else n_bins - 1):
+        test, b = at + j, FIRST + j
+        if family == EQUALS:
+            clear(sums, LEFT)
+        add_row(sums, LEFT, b)
+        done = mass_of(sums.tally, LEFT, False)
+        if (
+            done == 0
+            or done == n_known
+            or (
+                mass_of(sums.tally, b, False) == 0
+                and features.prices[test] == features.prices[test - 1]
             )
-        put(
-            sums,
-            LEFT,
-            2,
-            to,
-            (f, j),
-            0.0 if paid else features.prices[test],
-            rules,
-            block,
-            scoring,
-        )
-    flush(block, scoring)
-    if own and (family == SORTED or family == COUNTED):  # known against missing
-        block.state[0].arity = 2
-        put(
-            sums,
-            KNOWN,
-            1,
-            1,
-            (f, known - 1 if family == SORTED else n_bins - 1),
-            0.0 if paid else features.prices[at],
-            rules,
-            block,
-            scoring,
-        )
-        flush(block, scoring)
-    return True
+        ):
+            continue
+        price = 0.0 if paid else features.prices[test]
+        put_sides(f, j, n_lost, moments, shares, rules, price, scoring, block)
+
+
+@inline
+def put_sides(f, index, n_lost, moments, shares, rules, price, scoring, block):
+    """Put the table of a test of two outcomes: the row LEFT of the sums, and the other known."""
+    sums = shares.sums
+    subtract(sums, RIGHT, KNOWN, LEFT)
+    to = -1
+    if n_lost > 0 and shares.how == OWN:
+        to = 2
+    elif n_lost > 0 and shares.how == HEAVIEST:
+        right = mass_of(sums.weights, RIGHT, moments)
+        to = np.int64(mass_of(sums.weights, LEFT, moments) < right)
+    put(sums, LEFT, 2, to, (f, index), price, rules, block, scoring)
 
 
 @jit(borrow=True)
@@ -439,7 +440,7 @@ def score_bins(features, bins, whole, objects, shares, rules, free, scorer, node
     whole : (float64[1, width], int64[1, count width]), of the node.
     objects : Members, of which it is read whether there are classes, and whether all weigh 1.
     free : bool[F], columns that cost nothing here.
-    scorer : :class:`arboretum.kernels.subtree.Scorer`.
+    scorer : :class:`arboretum.kernels.subtree.SubtreeScorer`.
     node : (impurity, depth).
     """
     sums, moments, (impurity, depth) = shares.sums, len(objects.y) > 0, node

@@ -42,7 +42,7 @@ from arboretum.kernels.coded import (
 )
 from arboretum.kernels.fractional import ROUNDED, hand_on, load, score_shared
 from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
-from arboretum.kernels.jit import inner, jit
+from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import (
     MOST_CLASSES,
@@ -133,7 +133,7 @@ depth : int.
 """
 
 
-class Scorer(NamedTuple):
+class SubtreeScorer(NamedTuple):
     """batch, impurity, column : addresses, 0 without a column of its own; arrays: of many trees.
 
     relative : tolerance of ties.
@@ -167,13 +167,13 @@ segment : int64[·, 5], where the node's objects lie in ``rows``, its depth, and
 stack : int32[·], the nodes that are open.
 """
 
-Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare sums")
+RunScratch = namedtuple("RunScratch", "left_w left_c lost_w lost_c all_c bound before spare sums")
 """Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts,
 bounds of pieces and counts before them; Sums.
 """
 
 SubtreeScratch = namedtuple("SubtreeScratch", "bins block runs lists free spare goes start")
-"""Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.
+"""Memory for :func:`grow_subtree`: Bins, BlockMemory, RunScratch, then arrays.
 
 lists : features worth looking at: a node's lie in lists[first : stop].
 """
@@ -211,7 +211,7 @@ def scratch_for(
         n_rows * own,
     )
     pieces = 0 if shared else n_rows // 16 + 1
-    runs = Runs(
+    runs = RunScratch(
         np.empty(width),
         np.empty(count_width, np.int64),
         np.empty(width),
@@ -241,7 +241,7 @@ def grow_subtree(
 ):
     """Grow depth first until every node is a leaf; return why it ends.
 
-    features, above, objects, rules, scorer : Features, Above, Members, SubtreeRules, Scorer.
+    features, above, objects, rules, scorer : Features, Above, Members, SubtreeRules, SubtreeScorer.
     rows : int32[room], the objects of the given node first; divided in place.
     shares : Fractions, or None: every object is whole.
     bins : those of the scratch memory, or None with shares: numba leaves out what is for another
@@ -255,21 +255,13 @@ def grow_subtree(
     family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
     state, runs, free, goes = block.state[0], scratch.runs, scratch.free, scratch.goes
     by_class, n_runs = len(objects.label) > 0, len(features.order)
-    width = nodes.weights.shape[1]
     impurity_of = impurity_at(scorer.impurity)
     allowed = Allowed(
         Least(rules.min_leaf, rules.min_weight), rules.allow_constant, above.asked, free
     )
     work = np.int64(0)
     if progress[0] == 0:
-        nodes.parent[0], nodes.branch[0] = -1, 0
-        for f in range(len(family)):
-            lists[f] = f
-        segment[0, 0] = 0
-        segment[0, 1] = max(len(objects.label), len(objects.y))
-        segment[0, 2] = above.depth
-        segment[0, 3] = 0
-        segment[0, 4] = len(family)
+        begin(above.depth, len(family), objects, lists, nodes)
         progress[0] = 1
         progress[1] = describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares)
     while progress[1] > 0:
@@ -294,50 +286,24 @@ def grow_subtree(
         )
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
         scoring = NodeScorer(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
-        bar = np.nan
+        whole = nodes.weights[v], nodes.counts[v]
         if bins is not None:
             if scorer.column != 0 and not count_column(
                 features, rows[low:high], objects, scorer.column, node, bins
             ):
                 return FOUND_NAN
-            if (
-                n_runs > 0
-                and rules.vertices
-                and high - low >= PROBED
-                and objects.unit
-                and by_class
-                and width <= MOST_CLASSES
-                and rules.min_weight == 0.0
-            ):
-                bar = -np.inf
-                for k in range(width):
-                    runs.all_c[k] = nodes.counts[v, k]
-                for at in range(first, stop):
-                    f = lists[at]
-                    price = 0.0 if free[f] else features.prices[features.price_offset[f]]
-                    if family[f] == SORTED and price < np.inf:
-                        bar = max(
-                            bar,
-                            probe(
-                                features.column[f],
-                                features,
-                                low,
-                                high,
-                                price,
-                                rules.min_leaf,
-                                runs,
-                                block,
-                                scoring,
-                            ),
-                        )
-                bar -= 8.0 * slack(bar, scoring.ties) if bar > -np.inf else 0.0
+            bar = np.nan
+            if n_runs > 0 and high - low >= PROBED and by_class:
+                bar = probe_all(
+                    features, lists, segment[v], free, objects, whole, rules, runs, block, scoring
+                )
             kept = score_all(
                 features,
                 lists,
                 segment[v],
                 allowed,
                 objects,
-                (nodes.weights[v], nodes.counts[v]),
+                whole,
                 rules,
                 bar,
                 bins,
@@ -357,12 +323,7 @@ def grow_subtree(
             progress[1] -= 1
             continue
         f, index, side, born = state.feature, state.index, state.side, progress[0]
-        outcomes = (
-            features.offset[f + 1] - features.offset[f] - features.has_missing[f]
-            if family[f] == MULTIWAY
-            else np.int64(2)
-        )
-        outcomes += side == outcomes  # that of rows without a value
+        outcomes = outcomes_of(features, f, side)
         if born + outcomes > len(nodes.feature):
             return NO_ROOM
         beyond = send(features, f, index, side if side >= 0 else outcomes, rows, low, high, goes)
@@ -371,28 +332,13 @@ def grow_subtree(
             return NO_ROOM
         if shares is not None:
             hand_on(rows, low, outcomes, goes, scratch.start, shares)
-        nodes.feature[v], nodes.side[v] = f, side
-        nodes.score[v], nodes.beyond[v] = state.best, beyond
-        nodes.index[v], test = index, index
-        if family[f] == SORTED:
-            nodes.index[v], test = features.order[features.column[f], low + index] >> TO_RANK, 0
-        nodes.price[v] = 0.0 if free[f] else features.prices[features.price_offset[f] + test]
+        write_test(v, state, beyond, free[f], features, nodes)
         if kept < stop - first:
             first, stop = stop, stop + kept
-        n, start = born, scratch.start[: groups + 1]
-        for o in range(outcomes):
-            if start[o] < start[o + 1]:
-                nodes.parent[n], nodes.branch[n] = v, o
-                segment[n, 0] = low + start[o]
-                segment[n, 1] = low + start[o + 1]
-                segment[n, 2] = segment[v, 2] + 1
-                segment[n, 3] = first
-                segment[n, 4] = stop
-                n += 1
-        before = progress[1] - 1
-        progress[0] = n
+        start, before = scratch.start[: groups + 1], progress[1] - 1
+        progress[0] = add_children(v, born, outcomes, start, (first, stop), nodes)
         progress[1] = describe(
-            born, n, rows, before, objects, rules, scorer.impurity, nodes, shares
+            born, progress[0], rows, before, objects, rules, scorer.impurity, nodes, shares
         )
         if bins is not None:
             # mostly the chosen test is significant, and no other need be looked at
@@ -402,25 +348,14 @@ def grow_subtree(
                 )
                 scoring = NodeScorer(node, rules.significance, scoring.ties, 1.0)
                 most = 2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1
-                weights = nodes.weights[born:n].reshape(1, n - born, width)
-                counts = nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1])
-                call_batch(
-                    rules.significance,
-                    weights,
-                    counts,
-                    block.price[:1],
-                    block.shaped_e[:1],
-                    node,
-                    block.scores[:1],
-                )
-                if block.scores[0] < most:
+                if significance_of(born, progress[0], nodes, block, scoring) < most:
                     score_all(
                         features,
                         lists,
                         segment[v],
                         allowed,
                         objects,
-                        (nodes.weights[v], nodes.counts[v]),
+                        whole,
                         rules,
                         np.nan,
                         bins,
@@ -429,8 +364,7 @@ def grow_subtree(
                         scoring,
                     )
                     if state.best < (state.skipped if rules.each else 1):
-                        nodes.feature[v], nodes.index[v], nodes.side[v] = -1, 0, NO_SIDE
-                        nodes.price[v], nodes.score[v] = 0.0, np.nan
+                        clear_test(v, nodes)
                         progress[0], progress[1] = born, before
                         continue
         wanted = 0
@@ -457,6 +391,115 @@ def grow_subtree(
                         runs.spare,
                     )
     return DONE
+
+
+@inline
+def begin(depth, n_features, objects, lists, nodes):
+    """Make the given node, which holds all objects, and for which all features are listed."""
+    nodes.parent[0], nodes.branch[0] = -1, 0
+    for f in range(n_features):
+        lists[f] = f
+    nodes.segment[0, 0] = 0
+    nodes.segment[0, 1] = max(len(objects.label), len(objects.y))
+    nodes.segment[0, 2] = depth
+    nodes.segment[0, 3] = 0
+    nodes.segment[0, 4] = n_features
+
+
+@inline
+def outcomes_of(features, f, side):
+    """Return how many outcomes a test of feature f has, that of rows without a value among them,
+    where they go to none of the others.
+    """
+    outcomes = (
+        features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+        if features.family[f] == MULTIWAY
+        else np.int64(2)
+    )
+    return outcomes + (side == outcomes)
+
+
+@inline
+def write_test(v, state, beyond, is_free, features, nodes):
+    """Write the best test at node v.   state : of the block.   beyond : see ``Nodes``."""
+    f, index = state.feature, state.index
+    nodes.feature[v], nodes.side[v] = f, state.side
+    nodes.score[v], nodes.beyond[v] = state.best, beyond
+    nodes.index[v], test = index, index
+    if features.family[f] == SORTED:
+        entry = features.order[features.column[f], nodes.segment[v, 0] + index]
+        nodes.index[v], test = entry >> TO_RANK, 0
+    nodes.price[v] = 0.0 if is_free else features.prices[features.price_offset[f] + test]
+
+
+@inline
+def clear_test(v, nodes):
+    """Make node v a leaf again."""
+    nodes.feature[v], nodes.index[v], nodes.side[v] = -1, 0, NO_SIDE
+    nodes.price[v], nodes.score[v] = 0.0, np.nan
+
+
+@inline
+def add_children(v, first, outcomes, start, listed, nodes):
+    """Add node v's children, from node ``first`` on, each with its part of the rows; return how many
+    nodes there are.
+
+    start : int64[outcomes + 1], where the rows of an outcome begin among those of v.
+    listed : first and stop, where the features worth looking at lie in ``lists``.
+    """
+    n, segment = first, nodes.segment
+    for o in range(outcomes):
+        if start[o] < start[o + 1]:
+            nodes.parent[n], nodes.branch[n] = v, o
+            segment[n, 0] = segment[v, 0] + start[o]
+            segment[n, 1] = segment[v, 0] + start[o + 1]
+            segment[n, 2] = segment[v, 2] + 1
+            segment[n, 3], segment[n, 4] = listed
+            n += 1
+    return n
+
+
+@inline
+def significance_of(first, stop, nodes, block, scoring):
+    """Return what the stopping rule's kernel says of the test whose children are nodes
+    ``first … stop − 1``.
+    """
+    n, width, count_width = stop - first, nodes.weights.shape[1], nodes.counts.shape[1]
+    call_batch(
+        scoring.batch,
+        nodes.weights[first:stop].reshape(1, n, width),
+        nodes.counts[first:stop].reshape(1, n, count_width),
+        block.price[:1],
+        block.shaped_e[:1],
+        scoring.node,
+        block.scores[:1],
+    )
+    return block.scores[0]
+
+
+@inline
+def probe_all(features, lists, segment, free, objects, whole, rules, runs, block, scoring):
+    """Score some cuts of every raw column of a node; return what the best of them scores, less what
+    rounding may take, or NaN where pieces of a run have no bounds.
+
+    Arguments as of :func:`score_all`.
+    """
+    (low, high), (_, counts) = (segment[0], segment[1]), whole
+    if not (
+        rules.vertices and objects.unit and len(counts) <= MOST_CLASSES and rules.min_weight == 0.0
+    ):
+        return np.nan
+    bar = -np.inf
+    for k in range(len(counts)):
+        runs.all_c[k] = counts[k]
+    for at in range(segment[3], segment[4]):
+        f = lists[at]
+        price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+        if features.family[f] == SORTED and price < np.inf:
+            column = features.column[f]
+            found = probe(column, features, low, high, price, rules.min_leaf, runs, block, scoring)
+            bar = max(bar, found)
+    return bar - (8.0 * slack(bar, scoring.ties) if bar > -np.inf else 0.0)
 
 
 @inner

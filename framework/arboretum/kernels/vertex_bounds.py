@@ -41,7 +41,7 @@ MOST_VERTICES = 6
 Whole = namedtuple("Whole", "weights counts")
 """The table of a node.   weights : float64[classes].   counts : int64[classes]."""
 
-Block = namedtuple("Block", "weights counts extra price scores place low high")
+VertexBlock = namedtuple("VertexBlock", "weights counts extra price scores place low high")
 """Tables that are scored together.
 
 place, low, high : int64[tables], float64[tables] twice, what each is about.
@@ -51,7 +51,7 @@ place, low, high : int64[tables], float64[tables] twice, what each is about.
 @jit(inner=True)
 def new_block(classes):
     """Memory for BLOCK tables of two outcomes, not filled in."""
-    return Block(
+    return VertexBlock(
         np.empty((BLOCK, 2, classes)),
         np.empty((BLOCK, 2, classes), np.int64),
         np.empty((BLOCK, 2, 0)),

@@ -35,7 +35,7 @@ from arboretum.kernels import forest as kernels
 from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
 from arboretum.kernels.plain import compiled
-from arboretum.kernels.subtree import Above, Members, Scorer, scratch_for
+from arboretum.kernels.subtree import Above, Members, SubtreeScorer, scratch_for
 from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -277,7 +277,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Stopping] = (
         Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
         Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
         make_subtree_rules(parts, limits.min_mass * total, total, objects.once),
-        Scorer(
+        SubtreeScorer(
             judges.batch,
             judges.params,
             judges.impurity_at,

@@ -15,7 +15,7 @@ from arboretum.engine.search.histograms import Histograms, flatten_matrix
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError, sure
 from arboretum.kernels import coded as kernels, counting
-from arboretum.kernels.block import Block as Memory, block_for
+from arboretum.kernels.block import BlockMemory, block_for
 from arboretum.kernels.coded import NO_CODES, NO_RUNS
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Family, Feature, Node
@@ -57,7 +57,12 @@ class View:
         return np.where(self.features.family == kernels.MULTIWAY, bins, 2)
 
     def scan_tests(
-        self, space: Workspace, chosen: np.ndarray, scorer: Scorer, block: Memory, skipped: int = 0
+        self,
+        space: Workspace,
+        chosen: np.ndarray,
+        scorer: Scorer,
+        block: BlockMemory,
+        skipped: int = 0,
     ) -> np.ndarray:
         """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return int64[chosen],
         how many tests each chosen feature has.
@@ -74,7 +79,7 @@ class View:
         kernels.scan_coded(self.features, chosen, self.bins, allowed, scorer, block, skipped, found)
         return found
 
-    def allocate_block(self, arity: int, listed: int = 0) -> Memory:
+    def allocate_block(self, arity: int, listed: int = 0) -> BlockMemory:
         """Return memory for tables of the view's tests.
 
         arity : most outcomes of a test.

@@ -35,7 +35,7 @@ from arboretum.errors import CapabilityError, ContractError, sure
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.rows import NodeSplit, NodeTotals, RowStore
 from arboretum.kernels import coded as kernels
-from arboretum.kernels.block import STATE, Block
+from arboretum.kernels.block import STATE, BlockMemory
 from arboretum.kernels.coded import Allowed
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
@@ -222,7 +222,7 @@ class StoredEngine(CodedEngine):
         return View(features, bins, free, (), self._narrow)
 
     @cached_property
-    def _block_of_all(self) -> Block:
+    def _block_of_all(self) -> BlockMemory:
         return self._view_of_all.allocate_block(int(self._view_of_all.arity().max()))
 
     @property

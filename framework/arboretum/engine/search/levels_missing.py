@@ -22,7 +22,7 @@ from arboretum.engine.search.plan import Plan
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
 from arboretum.errors import CapabilityError, sure
-from arboretum.kernels.block import Block, block_for
+from arboretum.kernels.block import BlockMemory, block_for
 from arboretum.kernels.coded import Features
 from arboretum.kernels.fractional import Fractions, score_bins
 from arboretum.kernels.subtree import Members, SubtreeRules
@@ -75,7 +75,7 @@ class BinScan:
     members: Members
     fractions: Fractions
     rules: SubtreeRules
-    block: Block
+    block: BlockMemory
 
     @staticmethod
     def of(subtrees: Subtrees, statistics: Statistics, total: float) -> BinScan:

@@ -291,7 +291,7 @@ class Subtrees:
     """
 
     space: Workspace
-    scorer: kernels.Scorer
+    scorer: kernels.SubtreeScorer
     limits: Limits
     rules: kernels.SubtreeRules
     most_entries: int
@@ -325,7 +325,7 @@ class Subtrees:
             if scorer.sum_form and not parts.fractional_rows
             else MOST_CODES
         )
-        one = kernels.Scorer(
+        one = kernels.SubtreeScorer(
             scorer.batch,
             scorer.params,
             scorer.impurity_at,
