@@ -441,8 +441,8 @@ def clear_test(v, nodes):
 
 @inline
 def add_children(v, first, outcomes, start, listed, nodes):
-    """Add node v's children, from node ``first`` on, each with its part of the rows; return how many
-    nodes there are.
+    """Add node v's children, from node ``first`` on, each with its part of the rows; return how
+    many nodes there are.
 
     start : int64[outcomes + 1], where the rows of an outcome begin among those of v.
     listed : first and stop, where the features worth looking at lie in ``lists``.
