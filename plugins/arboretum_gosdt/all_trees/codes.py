@@ -22,6 +22,8 @@ Invariants: tests of a column are neighbours, and ascend.  A lane of a set's col
 Where nothing else is said, arguments are those of :mod:`.planes`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.jit import inline, inner
@@ -29,6 +31,19 @@ from arboretum_gosdt.problem.kernels import ONE
 
 LANES = 8
 """Lanes are rounded up to a multiple of this."""
+
+
+class CodeLevels(NamedTuple):
+    """The sets of a search, one level a row; of no columns where the table has no codes.
+
+    codes : int32[levels, objects, columns], the lane of each object in each column.
+    column : int64[levels, tests], of each lane.
+    lane_first : int64[levels, columns + 1], where the lanes of a column begin.
+    """
+
+    codes: np.ndarray
+    column: np.ndarray
+    lane_first: np.ndarray
 
 
 @inner
@@ -48,16 +63,16 @@ def sum_sides_by_codes(table, levels, scratch, d):
     sum_from_the_top(ones, start)
     width = np.int64(0)
     for b in range(columns):
-        levels.lane_first[d, b] = width
+        levels.by_codes.lane_first[d, b] = width
         for f in range(start[b], start[b + 1]):
             if 0 < ones[f] < n:
                 levels.test[d, width] = f
-                levels.column[d, width] = b
+                levels.by_codes.column[d, width] = b
                 width += 1
-            lane_of[f] = width - 1 if width > levels.lane_first[d, b] else -1
-    levels.lane_first[d, columns] = width
+            lane_of[f] = width - 1 if width > levels.by_codes.lane_first[d, b] else -1
+    levels.by_codes.lane_first[d, columns] = width
     node.lanes = (width + LANES - 1) // LANES * LANES
-    sums, total, lanes = levels.sums[d], levels.total[d], levels.codes[d]
+    sums, total, lanes = levels.sums[d], levels.total[d], levels.by_codes.codes[d]
     sums[:, : node.lanes] = 0
     total[:] = 0
     for t in range(n):
@@ -72,14 +87,14 @@ def sum_sides_by_codes(table, levels, scratch, d):
                 add_at_lanes(sums[c], mine, amount)
     n_answers = table.excess.shape[1]
     for c in range(n_answers + (0 if n_answers <= 2 else 1)):
-        sum_from_the_top(sums[c], levels.lane_first[d])
+        sum_from_the_top(sums[c], levels.by_codes.lane_first[d])
     if n_answers <= 2:
         add_worst(sums, n_answers, node.lanes)
         for c in range(n_answers):
             total[n_answers] += total[c]
     if not table.numbers.free:
         for c in range(n_answers + 1, total.shape[0]):
-            sum_from_the_top(sums[c], levels.lane_first[d])
+            sum_from_the_top(sums[c], levels.by_codes.lane_first[d])
     return width
 
 
@@ -121,7 +136,7 @@ def count_pairs_by_codes(table, levels, scratch, d, i):
     greatest excess: both[answers, j].
     """
     begin, n = levels.first[d], levels.first[d + 1] - levels.first[d]
-    lanes, own, both = levels.codes[d], levels.column[d, i], scratch.both
+    lanes, own, both = levels.by_codes.codes[d], levels.by_codes.column[d, i], scratch.both
     n_answers, width = table.excess.shape[1], levels.node[d].lanes
     counted = n_answers + (0 if n_answers <= 2 else 1)
     both[:, :width] = 0
@@ -134,7 +149,7 @@ def count_pairs_by_codes(table, levels, scratch, d, i):
                 if amount != 0:
                     add_at_lanes(both[c], mine, amount)
     for c in range(counted):
-        sum_from_the_top(both[c], levels.lane_first[d])
+        sum_from_the_top(both[c], levels.by_codes.lane_first[d])
     if n_answers <= 2:
         add_worst(both, n_answers, width)
 
@@ -143,7 +158,7 @@ def count_pairs_by_codes(table, levels, scratch, d, i):
 def sum_keys_by_codes(table, levels, d, i):
     """Return the fingerprint of the side of outcome 1 of test i, two words."""
     begin, n = levels.first[d], levels.first[d + 1] - levels.first[d]
-    lanes, own = levels.codes[d], levels.column[d, i]
+    lanes, own = levels.by_codes.codes[d], levels.by_codes.column[d, i]
     one, two = np.int64(0), np.int64(0)
     for t in range(n):
         if lanes[t, own] >= i:
@@ -159,14 +174,14 @@ def sum_keys_of_all_tests(table, levels, scratch, d):
     is written.
     """
     begin, n = levels.first[d], levels.first[d + 1] - levels.first[d]
-    node, lanes, sums = levels.node[d], levels.codes[d], scratch.both
+    node, lanes, sums = levels.node[d], levels.by_codes.codes[d], scratch.both
     sums[:2, : node.lanes] = 0
     for t in range(n):
         r = levels.objects[begin + t]
         for word in range(2):
             add_at_lanes(sums[word], lanes[t], table.keys[r, word])
     for word in range(2):
-        sum_from_the_top(sums[word], levels.lane_first[d])
+        sum_from_the_top(sums[word], levels.by_codes.lane_first[d])
         for i in range(node.width):
             levels.side_key[d, 0, i, word] = sums[word, i]
             levels.side_key[d, 1, i, word] = node.key[word] - sums[word, i]
@@ -179,7 +194,7 @@ def list_side_by_codes(levels, d, i, side, end):
     end.
     """
     begin, n = levels.first[d], levels.first[d + 1] - levels.first[d]
-    lanes, own = levels.codes[d], levels.column[d, i]
+    lanes, own = levels.by_codes.codes[d], levels.by_codes.column[d, i]
     for t in range(n):
         if (lanes[t, own] >= i) == (side == ONE):
             levels.objects[end] = levels.objects[begin + t]
@@ -191,7 +206,7 @@ def list_side_by_codes(levels, d, i, side, end):
 def write_bits_by_codes(levels, d, i, side, bits):
     """Write the objects of a side of test i as bits, uint64[words]."""
     begin, n = levels.first[d], levels.first[d + 1] - levels.first[d]
-    lanes, own = levels.codes[d], levels.column[d, i]
+    lanes, own = levels.by_codes.codes[d], levels.by_codes.column[d, i]
     bits[:] = 0
     for t in range(n):
         if (lanes[t, own] >= i) == (side == ONE):

@@ -63,7 +63,7 @@ from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import inline, inner, jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.all_trees.codes import sum_keys_of_all_tests
+from arboretum_gosdt.all_trees.codes import CodeLevels, sum_keys_of_all_tests
 from arboretum_gosdt.all_trees.pairs import (
     NEVER,
     bound_all_by_pairs,
@@ -78,6 +78,7 @@ from arboretum_gosdt.all_trees.pairs import (
     take_bounds_from_memo,
 )
 from arboretum_gosdt.all_trees.planes import (
+    PlaneLevels,
     count_pairs_of_test,
     list_side,
     sum_keys,
@@ -153,11 +154,8 @@ class GraphLevels(NamedTuple):
     objects : int64, those of one set after the other.
     first : int64[levels + 1], where those of each set begin.
     bits : uint64[words], of level 0.
-    codes, column, lane_first : int32[levels, objects, columns], int64[levels, tests],
-        int64[levels, columns + 1], see :mod:`.codes`.
+    by_codes, by_planes : CodeLevels and PlaneLevels, the sets as one or the other is counted.
     node : NODE[levels].
-    planes, mask : uint64[levels, words, tests], uint64[levels, terms], see :mod:`.planes`.
-    place, shift, end : int64[levels, terms] twice, int64[levels, answers + 4], as well.
     test, test_cost, bound, known_bound : int64[levels, tests], those that divide the set, what they
         cost there, at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
@@ -174,14 +172,8 @@ class GraphLevels(NamedTuple):
     objects: np.ndarray
     first: np.ndarray
     bits: np.ndarray
-    codes: np.ndarray
-    column: np.ndarray
-    lane_first: np.ndarray
-    planes: np.ndarray
-    mask: np.ndarray
-    place: np.ndarray
-    shift: np.ndarray
-    end: np.ndarray
+    by_codes: CodeLevels
+    by_planes: PlaneLevels
     node: np.ndarray
     test: np.ndarray
     test_cost: np.ndarray

@@ -41,6 +41,8 @@ Where nothing else is said, table is a GraphTable, only read; levels and scratch
 GraphScratch, written; d is the level of the set.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
@@ -60,6 +62,23 @@ WORST, MASS, ROWS = 0, 1, 2
 """Rows of ``GraphLevels.sums`` and ``total`` behind those of the answers: the greatest excess of
 each object, mass and training rows.
 """
+
+
+class PlaneLevels(NamedTuple):
+    """The sets of a search, one level a row; of no words where the table has codes.
+
+    planes : uint64[levels, words, tests], the outcomes of tests as bits of objects.
+    mask : uint64[levels, terms], a word of a kind of excess.
+    place : int64[levels, terms], where the term's word of the first test is in ``planes``.
+    shift : int64[levels, terms], of its kind.
+    end : int64[levels, answers + 4], where the terms of each number begin.
+    """
+
+    planes: np.ndarray
+    mask: np.ndarray
+    place: np.ndarray
+    shift: np.ndarray
+    end: np.ndarray
 
 
 @jit(borrow=True)
@@ -94,7 +113,7 @@ def pack_objects(table, levels, scratch, d):
     begin, end = levels.first[d], levels.first[d + 1]
     words = (end - begin + 63) >> 6
     node.words = words
-    planes, masks = levels.planes[d], scratch.masks
+    planes, masks = levels.by_planes.planes[d], scratch.masks
     planes[:words] = 0
     masks[:words] = 0
     together, says = scratch.together, scratch.says
@@ -112,8 +131,12 @@ def pack_objects(table, levels, scratch, d):
             plane[f] |= np.uint64(says[f]) << shift
         for k in range(mask.shape[0]):
             mask[k] |= np.uint64(says[plane.shape[0] + k]) << shift
-    mask, place, shift_of = levels.mask[d], levels.place[d], levels.shift[d]
-    ends, terms = levels.end[d], np.int64(0)
+    mask, place, shift_of = (
+        levels.by_planes.mask[d],
+        levels.by_planes.place[d],
+        levels.by_planes.shift[d],
+    )
+    ends, terms = levels.by_planes.end[d], np.int64(0)
     for c in range(ends.shape[0] - 1):
         ends[c] = terms
         first, last = table.first_kind[c], table.first_kind[c + 1]
@@ -158,8 +181,13 @@ def sum_sides_of_tests(table, levels, scratch, d):
     if table.numbers.coded:
         return sum_sides_by_codes(table, levels, scratch, d)
     pack_objects(table, levels, scratch, d)
-    node, planes, end, place = levels.node[d], levels.planes[d], levels.end[d], levels.place[d]
-    mask, shift = levels.mask[d], levels.shift[d]
+    node, planes, end, place = (
+        levels.node[d],
+        levels.by_planes.planes[d],
+        levels.by_planes.end[d],
+        levels.by_planes.place[d],
+    )
+    mask, shift = levels.by_planes.mask[d], levels.by_planes.shift[d]
     sums, total, objects = levels.sums[d], levels.total[d], scratch.objects
     last, n = planes.shape[1], levels.first[d + 1] - levels.first[d]
     total[:] = 0
@@ -222,9 +250,13 @@ def count_losses_of_pairs(table, levels, scratch, d, i):
     if table.numbers.coded:
         count_pairs_by_codes(table, levels, scratch, d, i)
         return
-    planes, of_set, place_of_set = levels.planes[d], levels.mask[d], levels.place[d]
-    words, ends, lanes = planes.reshape(-1), levels.end[d], levels.node[d].lanes
-    shift_of_set, n_answers = levels.shift[d], table.excess.shape[1]
+    planes, of_set, place_of_set = (
+        levels.by_planes.planes[d],
+        levels.by_planes.mask[d],
+        levels.by_planes.place[d],
+    )
+    words, ends, lanes = planes.reshape(-1), levels.by_planes.end[d], levels.node[d].lanes
+    shift_of_set, n_answers = levels.by_planes.shift[d], table.excess.shape[1]
     mask, place, shift = scratch.mask, scratch.at, scratch.shift
     for c in range(n_answers + (n_answers != 2)):
         terms = np.int64(0)
@@ -244,7 +276,7 @@ def sum_keys(table, levels, d, i):
     if levels.keyed[d, i]:
         return
     levels.keyed[d, i] = True
-    node, planes, begin = levels.node[d], levels.planes[d], levels.first[d]
+    node, planes, begin = levels.node[d], levels.by_planes.planes[d], levels.first[d]
     one, two = np.int64(0), np.int64(0)
     if table.numbers.coded:
         one, two = sum_keys_by_codes(table, levels, d, i)
@@ -268,7 +300,7 @@ def list_side(table, levels, d, i, side, end):
         return list_side_by_codes(levels, d, i, side, end)
     node, begin, n = levels.node[d], levels.first[d], levels.first[d + 1] - levels.first[d]
     for w in range(node.words):
-        word = levels.planes[d, w, i]
+        word = levels.by_planes.planes[d, w, i]
         if side == REST:
             word = ~word & (~np.uint64(0) >> np.uint64(max(64 * (w + 1) - n, 0)))
         while word != 0:

@@ -208,7 +208,9 @@ def bytes_of_levels(table: Any, levels: int) -> int:
 
 def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
     """Return ``GraphLevels``, of so many, and ``GraphScratch`` for a ``GraphTable``."""
+    from arboretum_gosdt.all_trees.codes import CodeLevels
     from arboretum_gosdt.all_trees.graph import NODE, GraphLevels, GraphScratch
+    from arboretum_gosdt.all_trees.planes import PlaneLevels
 
     words, (n, answers) = table.planes.shape[1], table.excess.shape
     packed = 0 if table.numbers.coded else words
@@ -226,14 +228,18 @@ def make_levels(table: Any, levels: int) -> tuple[Any, Any]:
         objects=np.empty(n * (levels + 1) + 64, kind),
         first=np.empty(levels + 1, kind),
         bits=np.zeros(words, np.uint64),
-        codes=level(*table.codes.shape, of=np.int32),
-        column=level(lanes),
-        lane_first=level(len(table.start)),
-        planes=level(packed, lanes, of=np.uint64),
-        mask=level(terms, of=np.uint64),
-        place=level(terms),
-        shift=level(terms),
-        end=level(answers + 4),
+        by_codes=CodeLevels(
+            codes=level(*table.codes.shape, of=np.int32),
+            column=level(lanes),
+            lane_first=level(len(table.start)),
+        ),
+        by_planes=PlaneLevels(
+            planes=level(packed, lanes, of=np.uint64),
+            mask=level(terms, of=np.uint64),
+            place=level(terms),
+            shift=level(terms),
+            end=level(answers + 4),
+        ),
         node=level(of=NODE),
         test=level(lanes),
         test_cost=room(lanes),
