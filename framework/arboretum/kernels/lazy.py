@@ -64,6 +64,11 @@ class LazyDispatcher(Lazy, partial):
             self._set_function(super().made)
         return self._made
 
+    @property
+    def is_new(self) -> bool:
+        """Whether this process has compiled it, or read it from the cache, for no types yet."""
+        return self._made is None or not self._made.overloads
+
     def _first(self, *args: object, **named: object) -> object:
         """Answer a call before there is a dispatcher."""
         interpreter = active_interpreter()

@@ -71,6 +71,12 @@ class Interpreter:
             self._kept[key] = is_kept(kernel, kinds)
         return not self._kept[key] and self._elapsed.get(kernel, 0.0) < self.patience
 
+    def may_run(self, kernel: Any) -> bool:
+        """Whether the next call of a kernel may be run here, for all that calls before it tell."""
+        if (elapsed := self._elapsed.get(kernel)) is not None:
+            return elapsed < self.patience
+        return kernel.is_new
+
     def __call__(self, kernel: "Dispatcher") -> Callable:
         """The kernel as a Python function, under a clock."""
         function = as_python(kernel)
@@ -122,11 +128,12 @@ def active_interpreter() -> Interpreter | None:
     return found if found is not None and found.active else None
 
 
-def fewer(steps: int) -> int:
+def fewer(steps: int, kernel: Any) -> int:
     """Steps that a kernel works before it looks at the clock again: fewer where it is interpreted,
     so that patience is looked at.
     """
-    return steps // SLOWER if active_interpreter() else steps
+    found = active_interpreter()
+    return steps // SLOWER if found is not None and found.may_run(kernel) else steps
 
 
 def kernel_at(address: int | Callable) -> Callable | None:

@@ -180,7 +180,11 @@ class Builder:
         from arboretum_decision_tables.exact.row_kernels import expand_subtables
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        end = int(expand_subtables(self.table, self.track, graph, fewer(SLICE), *self.scratch))
+        end = int(
+            expand_subtables(
+                self.table, self.track, graph, fewer(SLICE, expand_subtables), *self.scratch
+            )
+        )
         self.space.raise_from_impurity()
         return end
 

@@ -402,7 +402,7 @@ class SubtableSearch:
                 self.task._replace(memory=memory, heuristic=heuristic),
                 width,
                 unwind,
-                fewer(SLICE),
+                fewer(SLICE, kernels.search_subtables),
                 stacks,
             )
         )

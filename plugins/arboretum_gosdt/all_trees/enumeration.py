@@ -191,7 +191,7 @@ class AllTrees:
                 memo,
                 self.graph,
                 self._state,
-                fewer(SLICE),
+                fewer(SLICE, self._kernels.search),
                 most,
             )
             if found == self._kernels.NEED_BOUNDS:
@@ -518,7 +518,7 @@ class Fronts:
                 self._state,
                 self._curves,
                 self._same,
-                fewer(SLICE),
+                fewer(SLICE, self._kernels.find_partial_solutions),
             )
             return found
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.fingerprints import enter, find, random_words
 from arboretum.kernels.solving.memo import MemoArrays
-from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices
+from arboretum.kernels.solving.slices import FINISHED, PAUSED, run_slices, work_in_pieces
 from arboretum_gosdt.depth import arrays
 from arboretum_gosdt.problem.prepared import unpack_bits
 from arboretum_gosdt.problem.tree_kernels import best_test
@@ -162,7 +161,8 @@ class LimitedSearch:
         from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
-        found = int(kernels.search_limited(task, fewer(SLICE)))
+        kernel = kernels.search_limited
+        found = work_in_pieces(kernel, SLICE, lambda steps: int(kernel(task, steps)))
         frame, low = task.levels.frame[0], task.levels.low[0]
         self.upper = min(self.upper, int(frame["ub"]), int(task.memory.upper[0]))
         if found == FINISHED and task.state["mode"][0] == arrays.FULL:

@@ -247,7 +247,7 @@ class DeviationSearch:
                 self._scratch,
                 memo,
                 self._state,
-                fewer(SLICE),
+                fewer(SLICE, self._kernels.search),
                 most,
             )
             return found

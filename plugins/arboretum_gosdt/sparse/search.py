@@ -16,10 +16,9 @@ import attrs
 import numpy as np
 
 from arboretum.api import BudgetError, OutOfTime
-from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import FIRST, MemoArrays
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices, work_in_pieces
 from arboretum_gosdt.problem.prepared import MEDIUM, SMALL, unpack_bits
 from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch, shapes_of_level
 from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
@@ -405,13 +404,17 @@ class SparseSearch:
         """
         self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
         timed = self._timed and not self._greedy
-        work = int(self._pace * SLICE_SECONDS) if timed else fewer(SLICE)
+        work = int(self._pace * SLICE_SECONDS) if timed else SLICE
         levels, memo, state = self.kernel_arguments()
-        found = search(self._data, levels, self._scratch, memo, state, work)
+
+        def search_on(steps: int) -> int:
+            found: int = search(self._data, levels, self._scratch, memo, state, steps)
+            return found
+
+        found = search_on(work) if timed else work_in_pieces(search, work, search_on)
         if found == PAUSED:
             self._pace = work / max(1e-9, time.perf_counter() - start)
-        made: int = found
-        return made
+        return found
 
     @contextmanager
     def moved_by(self, until: float | None) -> Iterator[None]:

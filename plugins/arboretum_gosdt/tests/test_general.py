@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -100,6 +102,22 @@ def test_python_too_clears_marks_and_adds_fingerprints():
                 check(seed, objective)
         problem = tiny_problem(0, next(iter(objectives(0))), n_rows=24, n_columns=3)
         assert search_of(problem, depth=4)[1].run(None, None, lambda low, up: None) == ""
+
+
+@pytest.mark.compiled
+def test_interpreting_small_problems_changes_nothing_of_what_is_searched(monkeypatch):
+    """The fast searches of sets work as long where their kernels are compiled already."""
+    monkeypatch.setattr("arboretum_gosdt.general.search.PATIENCE", 1)
+    monkeypatch.setattr("arboretum_gosdt.general.search.STEP", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 20_000)
+    problem = tiny_problem(3, Accuracy(lam=0.01), n_rows=60, n_columns=7)
+    found = set()
+    for way in (nullcontext, partial(interpreted, 5.0)):
+        with way():
+            _, search = search_of(problem, None, 7)
+            assert search.run(None, None, lambda low, up: None) == ""
+            found.add((search.subproblems, search.upper))
+    assert len(found) == 1
 
 
 @pytest.mark.compiled

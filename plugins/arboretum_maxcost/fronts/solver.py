@@ -235,7 +235,7 @@ class FrontSearch:
         return stacks._make((self.state, *others, self.counts))
 
     def _work_for_a_slice(self, form: lists.Form) -> int:
-        limit, stacks = fewer(SLICE), self._stacks()
+        limit, stacks = fewer(SLICE, self.kernels.search_fronts), self._stacks()
         return int(self.kernels.search_fronts(self.table, form, limit, stacks, self._buffers()))
 
     def _buffers(self) -> lists.Buffers:

@@ -439,7 +439,8 @@ class MaxCostSearch:
         """Work for a slice, and return how it ended (:mod:`arboretum.kernels.solving.slices`).
         Raises what an impurity without a kernel has raised.
         """
-        end = int(self.kernels.answer_questions(self._task_now(), fewer(SLICE), self._stacks()))
+        kernel = self.kernels.answer_questions
+        end = int(kernel(self._task_now(), fewer(SLICE, kernel), self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
 

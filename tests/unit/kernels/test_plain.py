@@ -27,6 +27,7 @@ from arboretum.kernels.function_pointers import address_of
 from arboretum.kernels.jit import _kinds_of, jit
 from arboretum.kernels.kernel_decorators import impurity_kernel
 from arboretum.kernels.plain import kernel_at
+from arboretum.kernels.solving import slices
 from arboretum.kernels.stack_arrays import float_table, int_table
 
 
@@ -111,6 +112,36 @@ def test_arguments_have_names_both_ways():
     assert kernel(x=3.0) == 1.5
     with way.interpreted(1.0, head_start=1.0):
         assert jit(half)(x=3.0) == 1.5  # before there is a dispatcher
+
+
+def test_slices_are_short_where_a_kernel_is_interpreted_and_only_there():
+    new, known = kernel_of(half), kernel_of(half)
+    known(3.0)
+    assert way.fewer(1000, new) == 1000
+    with way.interpreted(1.0):
+        assert way.fewer(1000, new) == 5 and way.fewer(1000, known) == 1000
+        new(3.0)
+        assert way.fewer(1000, new) == 5
+        known(3)  # other types: it is interpreted
+        assert way.fewer(1000, known) == 5
+    with way.interpreted(1e-9):  # patience has ended
+        assert way.fewer(1000, new) == 1000
+
+
+def test_a_slice_is_as_long_in_pieces():
+    taken, kernel = [], kernel_of(half)
+
+    def work(steps):
+        taken.append(steps)
+        return slices.FINISHED if len(taken) == 205 else slices.PAUSED
+
+    with way.interpreted(1.0):
+        assert slices.work_in_pieces(kernel, 1001, work) == slices.PAUSED
+        assert sum(taken) == 1001 and max(taken) == 5
+        assert slices.work_in_pieces(kernel, 1001, work) == slices.FINISHED
+        assert len(taken) == 205
+    taken.clear()
+    assert slices.work_in_pieces(kernel, 1001, work) == slices.PAUSED and taken == [1001]
 
 
 def test_a_head_start_asks_numba_nothing_until_it_is_over():

@@ -14,11 +14,26 @@ import time
 from collections.abc import Callable
 
 from arboretum.errors import OutOfTime
+from arboretum.kernels.plain import fewer
 
 FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
 """What a slice returns: nothing is left to do; an array is too short for the next step; it has
 worked long enough.
 """
+
+
+def work_in_pieces(kernel: Callable, steps: int, work: Callable[[int], int]) -> int:
+    """Work so many steps long, and return how that ended.  A kernel that is interpreted takes them
+    piece by piece, between which patience is looked at, so that slices are as long for who counts
+    them.
+
+    work : calls ``kernel`` for so many steps, and returns FINISHED, NEED_ROOM or PAUSED.
+    """
+    found, left = PAUSED, steps
+    while found == PAUSED and left > 0:
+        piece = min(left, fewer(steps, kernel))
+        found, left = work(piece), left - piece
+    return found
 
 
 def run_slices(
