@@ -84,7 +84,9 @@ class Rashomon:
     limits = ("max_depth", "min_leaf")
     example = "dataset=monk1-full method=rashomon objective.lam=0.02"
 
-    epsilon: float = param(0.05, "ε, by what share of the optimum a tree may be worse", ge=0.0)
+    epsilon: float = param(
+        0.05, "ε, by what share of the optimum a tree may be worse", ge=0.0, lt=math.inf
+    )
     k: int = param(
         0, "how many trees instead: the k best, with those as good as the k-th; 0: by epsilon", ge=0
     )
@@ -290,19 +292,11 @@ class TreeSet:
         Of k trees the set is widened by a step that doubles until it holds so many, then narrowed
         to the cost of the k-th.
         """
-        least, q = sure(self.chosen).search.upper, self.units.q
+        least = sure(self.chosen).search.upper
         if not asked.k:
-            return self.search_and_count(cost_beyond(self.of, asked.epsilon, least))
-        weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
-        test_cost = int(self.merged.price.sum()) * int(self.merged.mass.sum())
-        # no tree costs more
-        highest = (
-            q * int(weights.max(axis=1).sum())
-            + self.units.p * len(weights)
-            + test_cost
-            + self.equivalent_cost
-            - least
-        )
+            return self.search_and_count(cost_beyond(self.of, self.merged, asked.epsilon, least))
+        step, more = max(1, int(self.units.p * WIDER)), 0
+        highest = cost_of_dearest(self.of, self.merged) - least
         while True:
             if ended := self.search_and_count(more):
                 return ended
@@ -524,12 +518,21 @@ def _all_trees(
     )
 
 
-def cost_beyond(of: AdditiveSearch, epsilon: float, least: int) -> int:
+def cost_beyond(of: AdditiveSearch, merged: Merged, epsilon: float, least: int) -> int:
     """Return how much more than the best the trees cost at most that are worse by a share ε.
 
-    least : what the best costs, as searches tell it.
+    least : what the best costs, as searches tell it; with what every tree costs besides it may be a
+        gain, below 0.
     """
-    return int((least + of.units.q * sure(of.chosen).base) * decimal(epsilon))
+    value = least + of.units.q * sure(of.chosen).base
+    return min(int(abs(value) * decimal(epsilon)), cost_of_dearest(of, merged) - least)
+
+
+def cost_of_dearest(of: AdditiveSearch, merged: Merged) -> int:
+    """Return what no tree costs more than, as searches tell it."""
+    weights, units = merged.weights, of.units
+    tests = int(merged.price.sum()) * int(merged.mass.sum())
+    return units.q * int(weights.sum()) + units.p * len(weights) + tests
 
 
 def thresholds_of(
@@ -558,7 +561,7 @@ def search_by_sides(
     constant, columns = units.q * best, codes_of_columns(of.tests, merged)
 
     def more(least: int) -> int:
-        return cost_beyond(of, epsilon, least)
+        return cost_beyond(of, merged, epsilon, least)
 
     def bound(until: float | None) -> FirstTests | None:
         """Return the least cost, and those by the first test, without the constant."""

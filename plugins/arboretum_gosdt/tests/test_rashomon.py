@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import attrs
 import numpy as np
 import pytest
-from tiny_tables import Held, least, limited, tiny_problem
+from tiny_tables import Held, OwnCosts, least, limited, tiny_problem
 
 from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
 from arboretum.testing.effort import tries
@@ -91,6 +91,22 @@ def test_the_set_is_that_of_all_trees(seed, monkeypatch):
     last = several[min(k, len(several)) - 1]
     found = Rashomon(k=k, listed=0, compared=0).solve(problem, Context())
     assert int(found.details["trees"]) == sum(n for value, n in expected.items() if value <= last)
+
+
+@pytest.mark.parametrize("few_tests", [0, 14])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_a_gain_a_share_is_given_up(seed, few_tests, monkeypatch):
+    """And however great ε is, no more than all trees are asked for."""
+    monkeypatch.setattr("arboretum_gosdt.solvers.rashomon.FEW_TESTS", few_tests)
+    objective = OwnCosts(seed=seed, lam=0.1)
+    problem = limited(tiny_problem(seed, objective, n_columns=2), objective=objective)
+    values = sorted(float(one) for one, n in every_value(problem, 9).items() for _ in range(n))
+    assert values[0] == pytest.approx(float(least(problem)))
+    for epsilon in (0.0, 0.3, 1.0, 1e300):
+        most = values[0] + epsilon * abs(values[0]) + 1e-9
+        found = Rashomon(epsilon=epsilon).solve(problem, Context())
+        assert found.value == pytest.approx(values[0])
+        assert int(found.details["trees"]) == sum(value <= most for value in values)
 
 
 @pytest.mark.parametrize("seed", range(tries(150)))
