@@ -31,6 +31,12 @@ one set in twenty-five.
 """
 EXACT = 2.0**53
 """The checker counts costs up to this."""
+RECORDED = 2.0**63
+"""Values of trees that a proof holds stay below."""
+TOO_LARGE = (
+    "objective.lam is too large to be counted; a leaf is best far below it: set a smaller one"
+)
+"""Why there is none where λ is above all losses."""
 GRACE_SECONDS = 2.0
 """Seconds for a proof once a signal has ended the search: whoever sends one kills what is still
 there some seconds later.
@@ -83,7 +89,9 @@ def _unprovable(attempt: Any) -> str:
     most = np.abs(units.costs).max(axis=1, initial=0).astype(np.float64)
     by_object = hasattr(attempt.problem.parts.objective, "costs")
     together = most.sum() if by_object else len(most) * most.max(initial=0.0)
-    if units.q * together >= EXACT:
+    if units.q * together + 4 * (units.p + units.above) >= EXACT:  # of up to four leaves at once
+        if units.above:
+            return TOO_LARGE
         return (
             "costs in a unit that divides objective.lam, too, exceed 2^53; give weights, costs or "
             "objective.lam fewer digits"
@@ -152,6 +160,8 @@ def prove_lines(path: str, search: Any, found: Solution, context: Context) -> So
     search : :class:`arboretum_gosdt.solvers.fronts.NonDominatedSearch` after its search.
     Raises as :func:`prove`.
     """
+    if found.value >= RECORDED:
+        return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {TOO_LARGE}"))
     return _heard(found, context, lambda within: _write_lines(path, search, found, within))
 
 
@@ -162,6 +172,8 @@ def prove_constrained(path: str, search: Any, found: Solution, context: Context)
     search : :class:`arboretum_gosdt.solvers.constrained.ConstrainedSearch` after its search.
     Raises as :func:`prove`.
     """
+    if reason := _unprovable(search.found):
+        return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     return _heard(found, context, lambda within: _write_constrained(path, search, found, within))
 
 
@@ -210,7 +222,7 @@ def _write_lines(path: str, search: Any, found: Solution, context: Context) -> S
         )
     if shown.bound >= min(found.lower_bound, shown.value) - ROUNDING:
         return found
-    why = "too many trees are near the best"
+    why = "lines of whole numbers show no more, or too many trees are near the best"
     if free and search.loss.lines:
         why = "objective.lam is too small for lines of whole numbers; say 0, or more"
     note = f"the proof shows {shown.bound:g} only: {why}"

@@ -302,6 +302,12 @@ def test_a_price_that_no_line_holds_in_whole_numbers_is_proven_or_the_note_says_
             assert shown == pytest.approx(solution.value, abs=1e-9) and not solution.notes
 
 
+def test_of_a_price_that_a_proof_cannot_hold_none_is_written(tmp_path):
+    found, _ = proven(larger(0, lam=1e19), tmp_path / "proof")
+    assert found.notes[-1].startswith("no proof is written: objective.lam is too large")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_was_not_tried_of_the_loss_is_said(tmp_path, monkeypatch):
     found, problem = proven(larger(0), tmp_path / "proof")
     assert check(read(tmp_path / "proof"), problem).assumed == ""

@@ -167,7 +167,11 @@ def test_without_time_the_bound_that_is_known_is_proven(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("objective", "limits", "why"), [(Accuracy(mu=0.1, price=Price.max), {}, "costliest path")]
+    ("objective", "limits", "why"),
+    [
+        (Accuracy(mu=0.1, price=Price.max), {}, "costliest path"),
+        (Accuracy(lam=1e15), {}, "objective.lam is too large"),
+    ],
 )
 def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
