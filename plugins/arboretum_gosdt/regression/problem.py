@@ -152,6 +152,8 @@ def round_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
         if int(np.abs(exact).max()) * mass < WHOLE:
             return exact, 0.0
     middle, spread = float(y.min() + y.max()) / 2, float(y.max() - y.min())
+    if not spread:
+        return np.zeros(len(y), np.int64), 0.0
     unit = spread * mass / (1 << 51)
     return np.rint((y - middle) / unit).astype(np.int64), 0.5 + 4 * float(
         np.abs(y).max()

@@ -31,7 +31,7 @@ from arboretum_data.encoding.columns import BinTests, Numeric
 from arboretum_data.encoding.encoder import Missing, TestsEncoder
 from arboretum_gosdt.problem.objectives import CostMatrix, decimal
 from arboretum_gosdt.problem.prepared import all_tests
-from arboretum_gosdt.regression.problem import AbsoluteDeviation
+from arboretum_gosdt.regression.problem import AbsoluteDeviation, round_targets
 from arboretum_gosdt.regression.solver import Regression
 from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_gosdt.sums.objectives import SquaredError
@@ -262,3 +262,8 @@ def test_a_budget_and_an_interrupt_leave_a_tree_and_a_bound_that_hold():
 
     stopped = Regression().solve(problem, Context(progress=stop))
     assert stopped.interrupted and stopped.lower_bound <= whole.value <= stopped.value
+
+
+@pytest.mark.parametrize("value", [1e15, 1e15 + 1, 1e150])
+def test_equal_targets_of_any_size_are_a_leaf(value):
+    assert round_targets(np.full(3, value), 3)[0].tolist() == [0, 0, 0]
