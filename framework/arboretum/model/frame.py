@@ -134,6 +134,7 @@ def read_column(spec: ColumnSpec, values: object) -> Column:
     """
     if isinstance(values, Column):
         return _recode_column(spec, values)
+    values = _from_arrow(values)
     if spec.unit:
         return Column(
             spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit
@@ -312,10 +313,21 @@ def _as_array(values: Any) -> np.ndarray:
         return values
     if hasattr(values, "to_numpy"):
         array: np.ndarray = values.to_numpy()
-        return array if array.dtype.kind in "biuf" else values.to_numpy(dtype=object)
+        rounded = array.dtype.kind == "f" and _kind(values) in "iu"  # beside a missing one
+        kept = array.dtype.kind in "biuf" and not rounded
+        return array if kept else values.to_numpy(dtype=object)
     array = np.empty(len(values), object)
     array[:] = values
     return array
+
+
+def _from_arrow(values: Any) -> Any:
+    """Return a column of Arrow's dates or decimals as the Python objects that they stand for; any
+    other as it is.
+    """
+    dtype = getattr(values, "dtype", None)
+    own = hasattr(dtype, "pyarrow_dtype") and str(dtype).startswith(("date", "decimal"))
+    return values.astype(object) if own else values
 
 
 def _recode_column(spec: ColumnSpec, column: Column) -> Column:
@@ -368,6 +380,7 @@ def column_of_series(name: str, series: Any) -> Column:
     decimals, has those. Periods, durations and times of day are refused: they are no points in
     time.
     """
+    series = _from_arrow(series)
     if _kind(series) == "M" or _all_are(_POINTS, series):
         return _date_column(name, series)
     refuse_dates(name, series)

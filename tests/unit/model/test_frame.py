@@ -4,6 +4,9 @@ was.
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +14,7 @@ from drawn_trees import row_of, rows_like, tables, trees
 from hypothesis import given, strategies as st
 
 from arboretum.errors import DataError
-from arboretum.model.frame import spelled, table_like
+from arboretum.model.frame import column_of_series, read_column, spelled, table_like
 from arboretum.model.rules import Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
@@ -168,3 +171,30 @@ def test_spellings_are_ordered_and_whole_floats_are_spelled_as_integers():
         pd.Categorical(["hot", "cold"], categories=["cold", "mild", "hot"], ordered=True)
     )
     assert spelled(ordered)[0] == ["cold", "mild", "hot"]
+
+
+@pytest.mark.parametrize("kind", ["date32", "date64", "decimal"])
+def test_dates_and_decimals_of_arrow_are_those_of_python(kind):
+    arrow = pytest.importorskip("pyarrow")
+    decimal = kind == "decimal"
+    dtype = arrow.decimal128(6, 2) if decimal else getattr(arrow, kind)()
+    values = [Decimal("1.50"), Decimal(-2), None] if decimal else [date(2020, 3, 1), None]
+    series = pd.Series(pd.array(values, dtype=pd.ArrowDtype(dtype)))
+    same = column_of_series("c", pd.Series(values, dtype=object))
+    column = column_of_series("c", series)
+    assert (column.kind, column.unit) == (ColumnKind.continuous, "" if decimal else "days")
+    assert np.array_equal(column.values, same.values, equal_nan=True)
+    asked = read_column(ColumnSpec("c", column.kind, (), column.unit), series)
+    assert np.array_equal(asked.values, same.values, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "uint64[pyarrow]"])
+def test_large_integers_beside_a_missing_one_keep_their_digits(dtype):
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    series = pd.Series(pd.array([2**53, 2**53 + 1, None], dtype=dtype))
+    texts, codes = spelled(series)
+    assert texts == ["9007199254740992", "9007199254740993"]
+    assert codes.tolist() == [0, 1, -1]
+    with pytest.raises(DataError, match="9007199254740992 and 9007199254740993 are one number"):
+        column_of_series("c", series)
