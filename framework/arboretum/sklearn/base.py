@@ -202,9 +202,9 @@ class BaseTree(Parameters):
         known = (
             asked in shares
             if isinstance(asked, str)
-            else int(asked) >= 1
-            if isinstance(asked, Integral)
-            else 0.0 < asked <= 1.0
+            else isinstance(asked, Real)
+            and not isinstance(asked, bool)
+            and (int(asked) >= 1 if isinstance(asked, Integral) else 0.0 < float(asked) <= 1.0)
         )
         if not known:
             raise ConfigError(
@@ -230,8 +230,8 @@ class BaseTree(Parameters):
     def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
         """Columns and target of the training rows, as scikit-learn checks them.
 
-        Raises ValueError where y is absent or of another length.  Keeps whether X was a mixed
-        frame.
+        Raises ValueError where y is absent or of another length, or no row is there.  Keeps
+        whether X was a mixed frame.
         """
         if y is None:
             raise ValueError(
@@ -255,6 +255,8 @@ class BaseTree(Parameters):
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
+        if not len(X):
+            raise ValueError("X has 0 rows, and a tree needs at least 1")
         return (
             tuple(column_of_series(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)),
             y,

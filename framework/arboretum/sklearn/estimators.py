@@ -173,12 +173,17 @@ class TreeRegressor(RegressorMixin, BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
-        """The target of the training rows.   y : [n_rows], numbers."""
-        return Target(
-            "y",
-            Task.regression,
-            values=exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False),
-        )
+        """The target of the training rows.
+
+        y : [n_rows], numbers.  Raises DataError where a row has none.
+        """
+        values = exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False)
+        if (missing := np.isnan(values)).any():
+            raise DataError(
+                f"y has no number in row {int(missing.argmax()) + 1} (input contains NaN, or "
+                "None); leave such rows out"
+            )
+        return Target("y", Task.regression, values=values)
 
     def predict(self, X: object) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""

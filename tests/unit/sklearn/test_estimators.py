@@ -297,6 +297,18 @@ def test_infinite_values_are_refused(iris):
         TreeClassifier().fit(MIXED.assign(age=np.inf), ANSWER)
 
 
+@pytest.mark.parametrize("odd", [np.nan, None])
+def test_a_row_without_a_number_to_learn_is_refused_by_its_row(odd):
+    numbers = pd.Series([1.0, odd, *range(len(MIXED) - 2)], dtype=object)
+    with pytest.raises(DataError, match="y has no number in row 2 .*leave such rows out"):
+        TreeRegressor().fit(MIXED, numbers)
+
+
+def test_a_frame_without_rows_is_refused_as_such():
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        TreeClassifier().fit(MIXED[:0], ANSWER[:0])
+
+
 def test_what_is_no_frame_of_single_values_is_refused():
     with pytest.raises(ValueError, match="Pass a DataFrame containing"):
         TreeClassifier().fit(MIXED["age"], ANSWER)

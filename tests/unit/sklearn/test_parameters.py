@@ -235,7 +235,7 @@ def test_columns_that_compete_at_a_node_are_counted_as_scikit_learn_counts_them(
         assert DecisionTreeClassifier(max_features=asked).fit(X, y).max_features_ == columns
 
 
-@pytest.mark.parametrize("asked", [0, -1, 0.0, 1.5, float("nan"), "all"])
+@pytest.mark.parametrize("asked", [0, -1, 0.0, 1.5, float("nan"), "all", True, [2]])
 def test_no_such_number_of_columns_is_refused(asked, iris):
     with pytest.raises(ConfigError, match="max_features must be a number of columns"):
         TreeClassifier(max_features=asked).fit(*iris)
