@@ -237,7 +237,9 @@ def test_show_draws_the_tree_and_numbers_its_nodes(call, run):
 
 
 def test_show_takes_one_run(call, run):
-    assert "one RUN at a time: 'r', then 'other'" in call("show", "r", "other").error
+    assert "'other' is a word too many (one RUN at a time, 'r')" in call("show", "r", "other").error
+    missing = call("predict", "r").error
+    assert "the following arguments are required: FILE (usage" in missing
 
 
 def test_what_is_no_run_is_said_to_be_none(call, here):

@@ -110,7 +110,9 @@ def find_run(
     StoreError, TrackerError.
     """
     if more := [word for word in overrides if "=" not in word]:
-        raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
+        raise ConfigError(
+            f"{more[0]!r} is a word too many (one RUN at a time, {run!r}); {OVERRIDES_HELP}"
+        )
     registry = load_registry(plugin_files(plugins))
     if Path(run).expanduser().exists() or "/" in run:
         tracker_words(overrides)

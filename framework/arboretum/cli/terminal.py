@@ -206,6 +206,14 @@ class Parser(argparse.ArgumentParser):
         if plugin:
             self.add_argument("--plugin", action="append", default=[], metavar="FILE", help=plugin)
 
+    def add_argument(self, *names: Any, **fields: Any) -> argparse.Action:
+        """The same; words of which there may be none (``nargs="*"``) are not said to be
+        required.
+        """
+        if fields.get("nargs") == "*":
+            fields.setdefault("default", [])
+        return super().add_argument(*names, **fields)
+
     def _print_message(self, message: str, file: Any = None) -> None:  # plugins' words are in it
         super()._print_message(fit(message), file)
 
