@@ -159,8 +159,8 @@ def _text_columns(schema: Schema, cells: Sequence[Cells]) -> set[str]:
 
 
 def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
-    """Raise DataError for a name in ``schema`` that is no column, or a column that is given two
-    parts.
+    """Raise DataError for a name in ``schema`` that is no column, a column that is given two
+    parts, or an order of one that is to be numbers.
     """
     asked = [
         ("target", schema.target),
@@ -178,6 +178,10 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
         if column not in by_name:
             msg = f"dataset.{field}: {unknown('column', column, by_name)}"
             raise DataError(_short(msg))
+    if schema.target == schema.weight:
+        raise DataError(
+            f"dataset.weight: {schema.target!r} is the target; name another column, or leave it out"
+        )
     if schema.target in schema.ignore:
         learnt = f"{schema.target!r} is the target, which is learnt and never an attribute"
         raise DataError(f"dataset.ignore: {learnt}; leave it out of dataset.ignore")
@@ -190,6 +194,11 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
     for column, kind in schema.kinds.items():
         if kind not in words:
             raise DataError(f"dataset.kinds.{column}: {unknown('kind', kind, words)}")
+        if kind == ColumnKind.continuous.value and column in schema.orders:
+            raise DataError(
+                f"dataset.orders: {column!r} is continuous by dataset.kinds, and numbers have "
+                "their own order; leave one of them out"
+            )
 
 
 def _short(message: str, limit: int = 400) -> str:
@@ -231,9 +240,11 @@ def build_column(cells: Cells, schema: Schema) -> Column:
 
 def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
     """Return the column in canonical spellings, and its values in the order given, else as the file
-    declares, else by size or spelling.
+    declares, else by size or spelling.  Raises DataError for an order that names a value twice.
     """
     given = [spelling(v) for v in schema.orders.get(cells.name, ())]
+    if twice := [value for value in given if given.count(value) > 1]:
+        raise DataError(f"dataset.orders.{cells.name} names {twice[0]!r} twice; say it once")
     text = cells.as_text(given)
     if given and text is not cells:
         given = [*map(speller(text.values), given)]

@@ -328,6 +328,21 @@ REFUSED = {
         {"orders": {"size": ["small"]}},
         "column 'size': unknown value 'large'",
     ),
+    "order with a value twice": (
+        PLAIN,
+        {"orders": {"size": ["small", "large", "small"]}},
+        "dataset.orders.size names 'small' twice",
+    ),
+    "order of numbers": (
+        PLAIN,
+        {"orders": {"age": [1, 2]}, "kinds": {"age": "continuous"}},
+        "dataset.orders: 'age' is continuous by dataset.kinds",
+    ),
+    "weight is the target": (
+        "a,y\n1,1\n2,2\n",
+        {"weight": "y"},
+        "dataset.weight: 'y' is the target",
+    ),
     "missing target": ("a,y\n1,\n2,\n", {}, "the target 'y' is missing in every row"),
     "no attribute": ("y\nu\nv\n", {}, "no column is left besides the target 'y'"),
     "infinite": ("a,y\n1,u\ninf,v\n", {}, "column 'a' holds an infinite value in row 2"),
