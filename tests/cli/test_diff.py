@@ -92,6 +92,9 @@ def test_trees_alone_do_not_say_their_data_and_a_file_does(pair, call):
     assert f"file 30 {apart.sum()} {right[0]} {right[1]} {neither}" in re.sub(" +", " ", out)
     result = call("diff", "one.json", "two.json", "--data", "rows.csv", "dataset.target=truht")
     assert result.status == 1 and "no column 'truht'" in result.err
+    assert "They answer every row alike" in diff(call, "one.json", "one.json", "--data", "rows.csv")
+    result = call("diff", "one.json", "one.json", "--data", "absent.csv")
+    assert result.status == 1 and "absent.csv: no such file" in result.err
     result = call("diff", "one.json", "two.json", "dataset.target=truth")
     assert result.status == 1 and "name it: --data FILE" in result.err
 

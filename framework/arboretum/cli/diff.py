@@ -251,7 +251,7 @@ def _rows_parts(
     overrides: Sequence[str],
 ) -> list[Part]:
     """Return on which rows the trees disagree.   data : file to read instead of the runs' data."""
-    if found.equal:
+    if found.equal and data is None:
         return []  # equal trees answer every row alike
     if data is not None:
         lines, parts = _rows_of_file(sides, data, overrides)
