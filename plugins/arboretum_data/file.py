@@ -131,7 +131,17 @@ class FileDataset(RoleColumns):
         return parquet_in_parts(path, name, schema, self.missing, self.positive, finish)
 
     def _schema(self, ignore: tuple[str, ...], weight: str | None, sign: str | None) -> Schema:
-        """Return what is known of the columns.   sign : before decimals."""
+        """Return what is known of the columns.   sign : before decimals.
+
+        Raises ConfigError for an order with a word that stands for a missing value.
+        """
+        declares = self.path.lower().endswith((".arff", ".arff.gz"))  # which words are values
+        for column, order in self.orders.items():
+            if not declares and (lost := [word for word in order if word in self.missing]):
+                raise ConfigError(
+                    f"dataset.orders.{column} lists {lost[0]!r}, which dataset.missing takes for "
+                    "a missing value; leave it out of one of them"
+                )
         return Schema(
             self.column_to_predict(self.target) or "",
             self.kinds,

@@ -333,6 +333,11 @@ REFUSED = {
         {"orders": {"size": ["small", "large", "small"]}},
         "dataset.orders.size names 'small' twice",
     ),
+    "order with a missing word": (
+        PLAIN,
+        {"orders": {"size": ["NA", "small", "large"]}},
+        "dataset.orders.size lists 'NA', which dataset.missing takes for a missing value",
+    ),
     "order of numbers": (
         PLAIN,
         {"orders": {"age": [1, 2]}, "kinds": {"age": "continuous"}},
