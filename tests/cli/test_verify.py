@@ -174,3 +174,10 @@ def test_a_tree_whose_tests_take_more_digits_has_its_proof(here, call, method):
     assert done.status == 0 and "x ≤ 1.532147" in done.out, done.err or done.out
     done = call("verify", "p.proof")
     assert done.status == 0 and done.out.startswith("accepted: "), done.err
+
+
+def test_equal_targets_whose_mean_rounds_have_a_proof_that_is_accepted(here, call):
+    (here / "table.csv").write_text("x,y\n0,0.1\n1,0.1\n2,0.1\n")
+    words = "method=regression", "dataset.task=regression", "encoder=raw", "objective.lam=0.2"
+    assert call(*RUN, *words, "stopping.standard.max_depth=1", "solver.proof=p.proof").status == 0
+    assert call("verify", "p.proof").out.startswith("accepted: ")

@@ -144,6 +144,8 @@ class Deviations(ProofRules):
             raise CapabilityError("proofs of deviations know objective=squared_error")
         self.problem, self.lam = problem, float(objective.lam)  # type: ignore[union-attr]
         w, y = objects.weight, objects.y - np.average(objects.y, weights=objects.weight)
+        if np.ptp(objects.y) == 0.0:  # their mean rounds, and nothing deviates from it
+            y = np.zeros_like(y)
         self.planes = np.array([w, w * y, w * y * y])
         self.all = float(self.planes[2].sum())
         far = 2 * float(np.abs(y).max()) * float(np.abs(self.planes[1]).sum())
