@@ -296,7 +296,7 @@ class TreeSet:
         if not asked.k:
             return self.search_and_count(cost_beyond(self.of, self.merged, asked.epsilon, least))
         step, more = max(1, int(self.units.p * WIDER)), 0
-        highest = maximum_cost(self.of, self.merged) - least
+        highest = greatest_cost(self.of, self.merged) - least
         while True:
             if ended := self.search_and_count(more):
                 return ended
@@ -525,10 +525,10 @@ def cost_beyond(of: AdditiveSearch, merged: Merged, epsilon: float, least: int) 
         gain, below 0.
     """
     value = least + of.units.q * sure(of.chosen).base
-    return min(int(abs(value) * decimal(epsilon)), maximum_cost(of, merged) - least)
+    return min(int(abs(value) * decimal(epsilon)), greatest_cost(of, merged) - least)
 
 
-def maximum_cost(of: AdditiveSearch, merged: Merged) -> int:
+def greatest_cost(of: AdditiveSearch, merged: Merged) -> int:
     """Return what no tree costs more than, as searches tell it."""
     weights, units = merged.weights, of.units
     tests = int(merged.price.sum()) * int(merged.mass.sum())
