@@ -31,7 +31,7 @@ def work_in_pieces(kernel: Callable, steps: int, work: Callable[[int], int]) -> 
     """
     found, left = PAUSED, steps
     while found == PAUSED and left > 0:
-        piece = min(left, fewer(steps, kernel))
+        piece = min(left, max(1, fewer(steps, kernel)))
         found, left = work(piece), left - piece
     return found
 
