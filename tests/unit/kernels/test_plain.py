@@ -140,6 +140,8 @@ def test_a_slice_is_as_long_in_pieces():
         assert sum(taken) == 1001 and max(taken) == 5
         assert slices.work_in_pieces(kernel, 1001, work) == slices.FINISHED
         assert len(taken) == 205
+        taken.clear()
+        assert slices.work_in_pieces(kernel, 3, work) == slices.PAUSED and taken == [1, 1, 1]
     taken.clear()
     assert slices.work_in_pieces(kernel, 1001, work) == slices.PAUSED and taken == [1001]
 
