@@ -59,11 +59,6 @@ class TreeLimits:
         """Whether no leaf rule forbids that a node of several classes is divided."""
         return self.split <= 2 and not self.light and self.members <= 2
 
-    @property
-    def only_depth(self) -> bool:
-        """Whether nothing but the depth is limited."""
-        return self.leaves is None and self.least <= 1 and self.any_node
-
     def refuse_rules(self, solver: str, known: Sequence[str]) -> None:
         """Raise CapabilityError for leaf rules beside the limits of these names.
 

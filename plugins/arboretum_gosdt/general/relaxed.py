@@ -92,6 +92,7 @@ class Relaxed:
             or most + mass * int(merged.price[-1]) * len(merged.bits) >= MOST
         ):
             return None
+        from arboretum_gosdt.sparse.incumbent import Masses
         from arboretum_gosdt.sparse.search import SparseSearch
 
         numbers = (
@@ -105,7 +106,7 @@ class Relaxed:
         own = int(self._own.sum())
         with suppress(BudgetError):
             search = SparseSearch(
-                *numbers, test_cost=(merged.mass, merged.price), memory_bytes=self.memory_bytes
+                *numbers, masses=Masses(merged.mass, merged.price), memory_bytes=self.memory_bytes
             )
             return search, lambda low: -(-low // mass) - own
         return None
@@ -136,9 +137,10 @@ class Relaxed:
         if not arrays[1].any() or p * len(rows) >= MOST:
             return None
         if p > 0:
+            from arboretum_gosdt.sparse.incumbent import Masses
             from arboretum_gosdt.sparse.search import SparseSearch
 
-            options = {"test_cost": (merged.mass[rows], merged.price)} if self._priced else {}
+            options = {"masses": Masses(merged.mass[rows], merged.price)} if self._priced else {}
             with suppress(BudgetError):
                 return self._build_search(
                     SparseSearch,

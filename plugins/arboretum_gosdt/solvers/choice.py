@@ -125,11 +125,12 @@ def search_kind(
         """Whether a search knows the problem's limits."""
         if one is Which.general:
             return True
-        if not (limits.only_depth and len(tests.column)):
+        if limits.leaves is not None or not (limits.any_node and len(tests.column)):
             return False
+        rows_count = limits.least > 1
         if one is Which.sparse:
-            return units.p > 0 and not units.worst
-        if units.price_value or limits.depth is None:
+            return units.p > 0 and not units.worst and not (rows_count and units.price_value)
+        if rows_count or units.price_value or limits.depth is None:
             return False
         if one is Which.limited:
             return not units.p
@@ -148,7 +149,7 @@ def search_kind(
         return next(filter(fits, [*first, Which.sparse, Which.limited, Which.general]))
     if not fits(which):
         knows = {
-            Which.sparse: "objective.lam > 0, expected prices and a limit on depth",
+            Which.sparse: "objective.lam > 0, a limit on depth, and prices or a least leaf",
             Which.limited: "objective.lam=0 with a limit on depth",
         }.get(which, "a limit on depth, no prices, and costs and λ that fit into 31 bits together")
         raise CapabilityError(
@@ -187,7 +188,7 @@ def choose_search(
     merged = merged or merge_equal_rows(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _search_on_bits(which, merged, limits.depth, without, threads, context)
+        search = _search_on_bits(which, merged, limits, without, threads, context)
     else:
         search = _general_search(problem, limits, merged, units, context)
 
@@ -218,43 +219,48 @@ def bounds_of_search(which: Which) -> tuple[str, ...]:
 def _search_on_bits(
     which: Which,
     merged: Merged,
-    depth: int | None,
+    limits: TreeLimits,
     without: tuple[str, ...],
     threads: int,
     context: Context,
 ) -> Search:
     """Return the sparse search, alone or as a team, or the limited one, for objects of equal rows.
 
-    The objects that no label helps are left out, except where they pay for tests.
+    The objects that no label helps are left out, except where they pay for tests or count as rows
+    of a leaf.
 
-    depth : tests on a path, at most; None: any number (of the sparse search alone).
+    limits : of depth, and for the sparse search alone of rows in a leaf; it needs none of depth.
     without : names of bounds that are not used.
     threads : of the sparse search; each of several gets its share of the bytes.
     """
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
+        from arboretum_gosdt.sparse.incumbent import Masses
         from arboretum_gosdt.sparse.search import SparseSearch
 
         arrays = prepared.bits, prepared.weights
-        priced: Facts = {}
+        masses: Facts = {}
         if units.price_value:  # objects that no label helps pay for tests, too
             arrays = (merged.bits, merged.weights)
-            priced = {"test_cost": (merged.mass, merged.price)}
-        asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
+            masses = {"masses": Masses(merged.mass, merged.price)}
+        elif limits.least > 1:  # a row's mass is 1
+            arrays = (merged.bits, merged.weights)
+            masses = {"masses": Masses(merged.rows, 0 * merged.price, limits.least)}
+        asked = (*arrays, len(prepared.tests), units.p, units.q, limits.depth, without)
         if threads == 1:
-            return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
+            return SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)
         from arboretum_gosdt.sparse.team import SparseTeam
 
         return SparseTeam(
             threads,
             *asked,
-            **priced,
+            **masses,
             memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads,
         )
     from arboretum_gosdt.depth.search import LimitedSearch
 
     # no tree asks more on a path
-    deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)
+    deepest = min(limits.depth or 0, len(prepared.tests), len(prepared.bits) - 1)
     return LimitedSearch(
         prepared.bits,
         prepared.weights,

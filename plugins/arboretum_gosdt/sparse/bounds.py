@@ -22,6 +22,10 @@ What B.10 takes off has a path's price for the mass of T ∖ S added where tests
 second bound then pays for the test that divides T.  It asks one level more than the tree for S, so
 it holds only without a limit of depth.
 
+Where leaves have a least mass, a tree for S serves T only if S lies within T: elsewhere a part of a
+leaf may be too light.  So the first bound holds for such sets, from the parent's children always,
+and the second and the third do not.
+
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
 trees of three leaves and more.  All but ``raise_bounds_of_supersets`` write ``scratch.cells``.
 ``bound_three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
@@ -164,17 +168,18 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value, ready):
         support = min(support, np.int64(scratch.never[0]))
         raise_similar(found, stride, low, many, upper, test_bound, value, p, q, support)
         return
-    mass = levels.mass[d]
+    mass, size = levels.mass[d], levels.mass[d, side * stride + i]
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
         for f in range(stride):
             loss = np.int64(found[out + f])
             saved = np.int64(found[out + stride + f])
-            place = other * stride + f
-            less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
+            place, gone = other * stride + f, scratch.gone[out // 2 + f]
+            if data.numbers.least > 1 and mass[place] + gone > size:
+                continue  # S has rows that T has not: its leaves may be too light there
+            less = q * (loss + saved) + path * gone
             if support != NEVER and f < node.n_features:
-                divided = data.price[levels.features[d, f]] * mass[side * stride + i]
-                less = min(less, p + q * loss + divided)
+                less = min(less, p + q * loss + data.price[levels.features[d, f]] * size)
             many[place] = max(many[place], value - less)
             low[place] = max(low[place], min(value - less, upper[place]))
     for f in range(stride):
@@ -183,6 +188,14 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value, ready):
             min(low[stride + f] + many[f], many[stride + f] + low[f])
             + test_cost_of(data, levels, d, f),
         )
+
+
+@inner
+def allow_two_leaves(data, scratch, stride, f):
+    """Return whether the cells with and without f, whose mass is in ``scratch.gone``, may both be
+    leaves.
+    """
+    return min(scratch.gone[f], scratch.gone[stride + f]) >= data.numbers.least
 
 
 @inner
@@ -233,7 +246,7 @@ def cost_of_two_leaves(data, levels, scratch, d, i, side):
     evaluate_cells_of_child(data, levels, scratch, d, i, side)
     mass = levels.mass[d, place]
     for f in range(levels.node[d].n_features):
-        if levels.alive[d, f] != 0:
+        if levels.alive[d, f] != 0 and allow_two_leaves(data, scratch, stride, f):
             loss = np.int64(found[f]) + np.int64(found[2 * stride + f])
             best = min(best, q * loss + data.price[levels.features[d, f]] * mass)
     levels.seen[d, i] &= ~np.uint16(TWO_1 if side == 1 else TWO_0)
@@ -286,6 +299,8 @@ def bound_three_leaves(data, levels, scratch, d, i, side, most):
             allowed = (most - test_cost) // q
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
+            if min(size - rest, rest // 2) < data.numbers.least and data.numbers.least > 1:
+                continue  # two leaves share the rest
             work += n_words * stride // 32
             if work > data.numbers.three_work:
                 return most, -work

@@ -306,7 +306,7 @@ def raise_bounds_of_side(seen, losses, bounds, numbers):
 @inner
 def set_prices_and_masses(data, levels, scratch, d):
     """Fill ``levels.mass[d]`` (by literal), ``levels.test_cost[d]`` (price · ``node.mass``) and
-    ``node.cheapest``; clear ``alive[f]`` where a side has no mass.
+    ``node.cheapest``; clear ``alive[f]`` where a side has too little mass for a leaf.
 
     The weights of the classes are part of the mass where ``numbers.own`` is 1: those with f are in
     ``scratch.cells[2 · stride + f]``.
@@ -331,7 +331,7 @@ def set_prices_and_masses(data, levels, scratch, d):
         mass[f] = node.mass - mass[stride + f]
         price = data.price[levels.features[d, f]] if f < n else np.int64(0)
         levels.test_cost[d, f] = price * node.mass
-        if mass[f] == 0 or mass[stride + f] == 0:
+        if min(mass[f], mass[stride + f]) < numbers.least:
             alive[f] = 0
         if alive[f] != 0:
             node.cheapest = min(node.cheapest, price)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import numpy as np
@@ -26,6 +26,19 @@ LEAF = np.array([[-1, 0, -1, -1]])
 """The tree that is a leaf."""
 
 
+class Masses(NamedTuple):
+    """What rows count besides their weights.
+
+    mass : int64[rows].
+    price : int64[features], of a unit of it, ascending; zeros where tests cost nothing.
+    least : mass of a leaf, at least.
+    """
+
+    mass: np.ndarray
+    price: np.ndarray
+    least: int = 1
+
+
 @attrs.frozen(eq=False)
 class SubProblem:
     """A table and what is minimised: q · loss + p · leaves + price · mass of each test.
@@ -33,7 +46,7 @@ class SubProblem:
     bits : uint32[rows, ceil(features / 32)].
     weights : int64[rows, classes].
     depth : tests on a path, at most.
-    mass : int64[rows], price : int64[features]; None: tests cost nothing.
+    masses : None: tests cost nothing, and leaves may have any mass.
     """
 
     bits: np.ndarray
@@ -42,22 +55,19 @@ class SubProblem:
     p: int
     q: int
     depth: int
-    mass: np.ndarray | None = None
-    price: np.ndarray | None = None
+    masses: Masses | None = None
 
-    def masses_and_prices(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return int64[rows] mass, int64[features] price; zeros where tests cost nothing."""
-        if self.mass is None or self.price is None:
-            return np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
-        return self.mass, self.price
+    def known_masses(self) -> Masses:
+        """Return the masses; zeros where there are none."""
+        return self.masses or Masses(
+            np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
+        )
 
     def test_cost(self, rows: np.ndarray, feature: int) -> int:
         """Return what it costs to ask a feature of a set of rows (bool[rows])."""
-        return (
-            0
-            if self.mass is None or self.price is None
-            else int(self.mass[rows].sum()) * int(self.price[feature])
-        )
+        if self.masses is None:
+            return 0
+        return int(self.masses.mass[rows].sum()) * int(self.masses.price[feature])
 
     def feature_matrix(self) -> np.ndarray:
         """Return bool[rows, features], which rows have which feature."""
@@ -124,7 +134,7 @@ class SubProblem:
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
             return 0
-        test_cost = None if self.mass is None else (self.mass[rows], self.price)
+        masses = self.masses and self.masses._replace(mass=self.masses.mass[rows])
         try:
             small = search(
                 self.bits[rows],
@@ -134,7 +144,7 @@ class SubProblem:
                 self.q,
                 depth,
                 greedy=False,
-                test_cost=test_cost,
+                masses=masses,
             )
         except BudgetError:  # there is room for smaller sets
             return 0

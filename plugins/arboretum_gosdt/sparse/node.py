@@ -22,7 +22,9 @@ more), n(x) the weight of a class in the rows x, and S, i the node and a feature
 
 Where tests have prices, a test costs its price for each unit of mass that it is asked of.  Then the
 pairs tell what two leaves cost without the price of the test between them; ``cost_of_two_leaves``
-finds it exactly for one literal.
+finds it exactly for one literal.  Leaves of a least mass are searched in the same way, with prices
+of 0 where tests cost nothing: a feature that leaves a side too light is not alive, and the pairs
+bound two leaves of any mass.
 
 Invariants:
 
@@ -86,6 +88,7 @@ NUMBERS = np.dtype(
         ("q", "i8"),  # cost of a unit of loss
         ("p", "i8"),  # cost of a leaf
         ("support", "i8"),  # weight that a leaf must save (B.6)
+        ("least", "i8"),  # mass of a leaf, where mass is counted
         ("own", "i8"),  # 1: the weights of the classes are mass, besides that which is counted
         ("bounds", "i8"),  # those that are used: the bits below
         ("three_work", "i8"),  # most work on trees of three leaves below one child

@@ -41,6 +41,7 @@ from arboretum_gosdt.sparse.node import (
 from arboretum_gosdt.sparse.pair_counts import (
     Rows,
     append_rows_with_feature,
+    has_prices,
     pack_rows_into_word,
     sum_feature_weights,
     unpack_word_into_rows,
@@ -177,7 +178,8 @@ def begin_root(data, levels, scratch):
 def enter_child(data, levels, scratch, d, i, side):
     """Write rows, totals and features of child (side, i) of level d into level d + 1.
 
-    Features that leave a side of the child too little to save for a leaf stay out, here and below.
+    Features that leave a side of the child too little to save, or too little mass, for a leaf stay
+    out, here and below.
 
     i : a lane of level d.  Level d + 1 is overwritten but for its words and counts
         (``pack_words_of_node``), and for the search's own fields of its node (``push_child``); so
@@ -220,6 +222,8 @@ def enter_child(data, levels, scratch, d, i, side):
     valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
     for f in range(levels.node[d].n_features):
         valid[f] &= alive[f]
+        if has_prices(data.price):
+            valid[f] &= min(scratch.gone[f], scratch.gone[stride + f]) >= numbers.least
         kept += np.int64(valid[f])
     assign_lanes(data, levels, scratch, d + 1, d, valid, kept)
 

@@ -21,7 +21,7 @@ from arboretum.kernels.solving.memo import FIRST, MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices, work_in_pieces
 from arboretum_gosdt.problem.prepared import MEDIUM, SMALL, unpack_bits
 from arboretum_gosdt.sparse.arrays import allocate_levels, allocate_scratch, shapes_of_level
-from arboretum_gosdt.sparse.incumbent import SubProblem, find_first_tree
+from arboretum_gosdt.sparse.incumbent import Masses, SubProblem, find_first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
     EXPANDED_NODE,
@@ -80,7 +80,8 @@ BOUNDS = {
 """Name → what it switches on.
 
 similar : a bound of one child bounds its siblings (B.10, 4.1).
-divided : also with the rows that only the one has as a leaf.
+divided : also with the rows that only the one has as a leaf.  This one and ``superset`` do not
+    hold where leaves have a least mass.
 parent : what is known of a literal's rows above bounds them here.
 superset : more rows cost no less.
 three : the best trees of three leaves of a child, before it is entered.
@@ -135,8 +136,8 @@ class SparseSearch:
     depth : tests on a path, at most; None: any number.
     without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
-    test_cost : int64[rows] mass, and int64[features] price of a unit of it, ascending; rows of mass
-        may have no weight.   None: tests cost nothing.
+    masses : rows of mass may have no weight.  None: tests cost nothing, and leaves may have any
+        mass.
     word : bits of a lane, 16, 32 or 64 (of part of a table as of the whole, so that one kernel
         serves both); None: as the weights ask for.
     memory_bytes : of which its levels take half; the fewest may take all that the table leaves, and
@@ -153,11 +154,11 @@ class SparseSearch:
         depth: int | None = None,
         without: Collection[str] = (),
         greedy: bool = True,
-        test_cost: tuple[np.ndarray, np.ndarray] | None = None,
+        masses: Masses | None = None,
         word: int | None = None,
         memory_bytes: int | None = None,
     ) -> None:
-        mass, price = test_cost or (None, None)
+        mass, price, least = masses or (None, None, 1)
         self.subproblem = SubProblem(
             bits=bits,
             weights=weights,
@@ -165,8 +166,7 @@ class SparseSearch:
             p=p,
             q=q,
             depth=int(UNLIMITED) if depth is None else depth,
-            mass=mass,
-            price=price,
+            masses=masses,
         )
         classes = weights.shape[1]
         totals, shared = np.zeros((2, classes), np.int64)
@@ -193,13 +193,16 @@ class SparseSearch:
         self._pace = SLICE / SLICE_SECONDS
         self._bytes = memory_bytes
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
+        if least > 1:  # a part of a leaf need not be a leaf
+            use &= ~(SPLIT_FIRST | SUPERSET)
         n_planes = planes.shape[1]
         of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
         sizes_of = classes, summed, n_planes, word_bits, positions, lanes
-        numbers = np.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS).view(np.recarray)[0]
+        asked = *sizes_of, 0, 0, 0, least, own, use, LONGEST
+        numbers = np.array([asked], NUMBERS).view(np.recarray)[0]
         # no path asks more than there are rows
         max_path_cost = np.zeros(1 + min(len(price), len(bits)), np.int64)
         if len(price):

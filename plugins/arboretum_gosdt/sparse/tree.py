@@ -68,6 +68,7 @@ class Question(NamedTuple):
     depth : tests on a path, at most.
     first : test of the root, −1 where it is a leaf.
     levels : tests below each other, at most, in the trees of sets that the memo does not hold.
+    least : mass of a leaf, at least, where that is more than 1.
     """
 
     p: int
@@ -75,6 +76,7 @@ class Question(NamedTuple):
     depth: int
     first: int
     levels: int
+    least: int
 
 
 @jit(borrow=True, wraps=True)
@@ -101,14 +103,14 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
     memo : its slots and tests.
     order : int64[rows].
     waiting : WAITING[2 · rows + 1].
-    counts : int64[classes, features + 1].
+    counts : int64[classes + 1, features + 1].
     question : Question.   Returns (nodes, cost).
 
     ``order``, ``waiting`` and ``counts`` are overwritten, whatever they hold.  The cost has what
     every label loses.
     """
     (bits, weights), (mass, price), (slots, test) = table, prices, memo
-    n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
+    (n, classes), features = weights.shape, counts.shape[1] - 1
     p, q = question.p, question.q
     for r in range(n):
         order[r] = r
@@ -141,15 +143,7 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
                 feature = np.int64(test[number])
             else:
                 feature = first_test_of_two_levels(
-                    bits,
-                    weights,
-                    mass,
-                    price,
-                    order[low:high],
-                    counts,
-                    p,
-                    q,
-                    min(depth, question.levels),
+                    table, prices, order[low:high], counts, question, min(depth, question.levels)
                 )
         for c in range(4):
             nodes[at, c] = -1 if c != 1 else 0
@@ -174,37 +168,34 @@ def read_tree_from_memo(table, prices, sums, memo, order, waiting, counts, quest
 
 
 @jit(borrow=True)
-def first_test_of_two_levels(bits, weights, mass, price, order, counts, p, q, levels):
+def first_test_of_two_levels(table, prices, order, counts, question, levels):
     """Return the feature at the root of the best tree of up to two levels of tests for some rows;
     −1 where that is a leaf.
 
-    bits, weights, mass, price : of the whole table, see ``read_tree_from_memo``.
+    table, prices, question : of the whole table, see ``read_tree_from_memo``.
     order : int64[rows of the set], their numbers in the table.
-    counts : int64[classes, features + 1], overwritten.
-    p, q : what a leaf and a unit of loss cost.
+    counts : int64[classes + 1, features + 1], overwritten.
     levels : 0, 1 or 2, tests below one another, at most.
     """
-    best, found = best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
-    if levels < 2 or best <= 2 * p:
+    best, found = best_split_into_leaves(table, prices, order, counts, question, -1, 0)
+    if levels < 2 or best <= 2 * question.p:
         return found if levels > 0 else np.int64(-1)
-    here = np.int64(0)
+    (mass, price), here = prices, np.int64(0)
     for c in range(order.shape[0]):
         here += mass[order[c]]
     for f in range(price.shape[0]):
         cost = price[f] * here
         for side in range(2):
-            cost += best_split_into_leaves(
-                bits, weights, mass, price, order, counts, p, q, f, side
-            )[0]
+            cost += best_split_into_leaves(table, prices, order, counts, question, f, side)[0]
         if cost < best:
             best, found = cost, np.int64(f)
     return found
 
 
 @jit(borrow=True)
-def best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
+def best_split_into_leaves(table, prices, order, counts, question, of, side):
     """Return the least cost of up to two leaves for the rows with a side of feature ``of``, and
-    their test, −1: a leaf.
+    their test, −1: a leaf; NEVER and −1 where they are too light for one.
 
     of, side : only the rows of ``order`` that have the feature (side 1) or have it not (0); −1 for
         ``of``: all rows.
@@ -212,15 +203,17 @@ def best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, of, 
     row's: the words of a row are XORed with its words, so ``counts`` may hold either side of a
     test.
     """
-    classes, features, here, found = counts.shape[0], counts.shape[1] - 1, np.int64(0), np.int64(-1)
+    (bits, weights), (mass, price), (p, q) = table, prices, (question.p, question.q)
+    classes, features, least = weights.shape[1], counts.shape[1] - 1, question.least
+    planes, here, found = classes + np.int64(least > 1), np.int64(0), np.int64(-1)
     counts[:] = 0
     for c in range(order.shape[0]):
         r = order[c]
         if of >= 0 and np.int64(bits[r, of >> 5] >> np.uint32(of & 31) & np.uint32(1)) != side:
             continue
         here += mass[r]
-        for k in range(classes):
-            weight = weights[r, k]
+        for k in range(planes):
+            weight = weights[r, k] if k < classes else mass[r]
             if weight != 0:
                 counts[k, features] += weight
                 for w in range(bits.shape[1]):
@@ -230,11 +223,15 @@ def best_split_into_leaves(bits, weights, mass, price, order, counts, p, q, of, 
                     while word != 0:
                         counts[k, 32 * w + lowest(word)] += weight
                         word &= word - np.uint64(1)
+    if least > 1 and of >= 0 and here < least:
+        return NEVER, found
     total, best = np.int64(0), np.int64(0)
     for k in range(classes):
         total, best = total + counts[k, features], max(best, counts[k, features])
     best = q * (total - best) + p
     for f in range(features):
+        if least > 1 and min(counts[classes, f], here - counts[classes, f]) < least:
+            continue
         with_f, without_f = np.int64(0), np.int64(0)
         for k in range(classes):
             with_f = max(with_f, counts[k, f])
@@ -380,18 +377,26 @@ def find_best_tree(
     disagree.
     """
     n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
+    masses = subproblem.known_masses()
     sum_words_of_rows(virtual, random, sums)
     nodes = np.empty((2 * n + 1, 4), np.int64)
     for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
         made, cost = read_tree_from_memo(
             (subproblem.bits, subproblem.weights),
-            subproblem.masses_and_prices(),
+            (masses.mass, masses.price),
             sums,
             (memo["slots"], memo["test"]),
             np.empty(n, np.int64),
             np.empty(2 * n + 1, WAITING),
-            np.empty((subproblem.weights.shape[1], subproblem.n_features + 1), np.int64),
-            Question(subproblem.p, subproblem.q, subproblem.depth, int(root[1]), levels),
+            np.empty((subproblem.weights.shape[1] + 1, subproblem.n_features + 1), np.int64),
+            Question(
+                subproblem.p,
+                subproblem.q,
+                subproblem.depth,
+                int(root[1]),
+                levels,
+                masses.least,
+            ),
             nodes,
         )
         if cost <= root[0]:
