@@ -143,7 +143,9 @@ class Deviations(ProofRules):
         if shape_of(objective) is not Shape.squares:
             raise CapabilityError("proofs of deviations know objective=squared_error")
         self.problem, self.lam = problem, float(objective.lam)  # type: ignore[union-attr]
-        w, y = objects.weight, objects.y - np.average(objects.y, weights=objects.weight)
+        w, y = objects.weight, objects.y
+        for _ in range(2):  # the mean of large numbers that differ little rounds by much
+            y = y - np.average(y, weights=w)
         if np.ptp(objects.y) == 0.0:  # their mean rounds, and nothing deviates from it
             y = np.zeros_like(y)
         self.planes = np.array([w, w * y, w * y * y])
@@ -273,13 +275,22 @@ class Deviations(ProofRules):
         return self.rounding / max(self.root_bound((-1 if limit is None else limit, -1)), EPS)
 
     def cost_of(self, tree: Tree) -> float:
-        """The objective of a tree, from its answers.  Raises VerificationError where its objective
-        says something else.
+        """The objective of a tree, from where the objects come to rest.  Raises VerificationError
+        where its objective says something else, or its answers are no means.
         """
-        objects = self.problem.objects
+        objects, (w, _, _) = self.problem.objects, self.planes
+        at = tree.apply(objects.table)[objects.row_of_object]
+        sums = np.zeros((tree.n_nodes, 3))
+        np.add.at(sums, at, self.planes.T)
+        mass, total, squares = sums[sums[:, 0] > 0].T
+        left = float((squares - total**2 / mass).sum())
         off = objects.y - tree.predict(objects.table)[objects.row_of_object]
-        share = float(objects.weight @ off**2) / self.all if self.all else 0.0
-        cost = share + self.lam * int(tree.is_end.sum())
+        # an answer is off its mean by what rounding a sum of targets may take
+        answer = (len(w) + 8) * EPS * float(np.abs(objects.y).max())
+        room = self.rounding * self.all + float(w.sum()) * answer**2
+        if not float(w @ off**2) <= left + room:
+            raise VerificationError("the tree's answers are not the means of its leaves")
+        cost = (left / self.all if self.all else 0.0) + self.lam * int(tree.is_end.sum())
         said = float(sure(self.problem.parts.objective).value(tree, self.problem))
         if not abs(said - cost) <= self.rounding + 1e-9 * abs(said):
             raise VerificationError(

@@ -167,6 +167,32 @@ def test_proofs_of_each_depth_are_accepted(tmp_path, encoder, depth):
         assert check(read(tmp_path / f"{seed}"), problem).lower_bound == pytest.approx(found.value)
 
 
+@pytest.mark.parametrize("base", [1e12, 1e15])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_proof_of_large_targets_that_differ_little_is_accepted(tmp_path, depth, base):
+    """Their mean, and the answers of leaves, are rounded by more than the proof leaves room for."""
+    for seed in range(6):
+        problem = numbers(seed, SquaredError(lam=0.01), Limits(max_depth=depth), rows=7, raw=True)
+        y = base + np.random.default_rng(seed).choice([0.0, 1.0, 5.0], 7)
+        table = problem.objects.table
+        table = attrs.evolve(table, target=attrs.evolve(table.target, values=y))
+        objects = attrs.evolve(problem.objects, table=table, y=y)
+        parts = attrs.evolve(problem.parts, solver=Regression(proof=str(tmp_path / f"{seed}")))
+        problem = attrs.evolve(problem, objects=objects, parts=parts)
+        found = parts.solver.solve(problem, Context())
+        accepted = check(read(tmp_path / f"{seed}"), problem)
+        assert accepted.value == pytest.approx(found.value, abs=1e-9)
+        assert accepted.lower_bound <= found.lower_bound + 1e-9
+
+
+def test_a_tree_whose_answers_are_no_means_is_refused(proven):
+    problem, proof, _ = proven
+    tree = dict(proof.end["tree"])
+    tree["value"] = [one + 0.01 for one in tree["value"]]
+    with pytest.raises(VerificationError, match="are not the means"):
+        check(attrs.evolve(proof, end={**proof.end, "tree": tree}), problem)
+
+
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_proof_under_limits_of_leaves_claims_what_it_shows(tmp_path, depth):
     """It knows none, and the run says so where the bound is less."""
