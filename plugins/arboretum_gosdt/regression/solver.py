@@ -487,8 +487,9 @@ class RegressionSearch:
 
     @property
     def lower(self) -> float:
-        """What is proven of every tree, less what rounding may have changed."""
-        return self._value(self.search.lower) - self.slack
+        """What is proven of every tree, less what rounding may have changed; a leaf costs λ."""
+        objective: Any = self.problem.parts.objective
+        return max(float(objective.lam), self._value(self.search.lower) - self.slack)
 
     @property
     def upper(self) -> float:

@@ -58,7 +58,7 @@ class TwoLevelSearch:
         target, off = round_targets(objects.y, int(mass.sum()))
         square = mass.astype(np.float64) @ (target.astype(np.float64) ** 2)
         self.all = float(deviation(mass.sum(), (mass * target).sum(), square))
-        self.lam = cast(Any, problem.parts.objective).lam
+        self.lam: float = cast(Any, problem.parts.objective).lam
         self.search = StripSearch(
             ranks if self.all else ranks[:0],
             mass,
@@ -92,8 +92,8 @@ class TwoLevelSearch:
 
     @property
     def lower(self) -> float:
-        """What is proven of every tree, less what rounding may have changed."""
-        return self.search.lower / self.all - self.slack if self.all else self.lam
+        """What is proven of every tree, less what rounding may have changed; a leaf costs λ."""
+        return max(self.lam, self.search.lower / self.all - self.slack) if self.all else self.lam
 
     @property
     def upper(self) -> float:
@@ -149,7 +149,7 @@ def write_proof(path: str, levels: TwoLevelSearch, found: Solution, context: Con
     number = {str(name): at for at, name in enumerate(names)}
     notes, bound = found.notes, min(levels.lower, found.value)
     # both sides of a test are off by what targets were rounded to
-    shown = search.shown() / (levels.all or 1.0) - 2 * levels.slack
+    shown = max(levels.lam, search.shown() / (levels.all or 1.0) - 2 * levels.slack)
     if shown < bound - 2 * levels.slack:
         notes = (*notes, f"the proof shows {shown:g} only: it knows no limits of leaves")
     named: Facts = {"tests": names, "unit": Fraction(1), "seed": context.seed}
