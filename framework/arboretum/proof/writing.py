@@ -22,6 +22,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.model.files import file_for
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import configuration
+from arboretum.proof.asked import refuse_unknown
 from arboretum.proof.format import MAGIC, Header, data_of
 
 
@@ -42,7 +43,8 @@ class ProofWriter:
         shape: str = "",
         seed: int = 0,
     ) -> None:
-        """Raises StoreError where the file cannot be written, or is no proof.
+        """Raises StoreError where the file cannot be written, or is no proof, CapabilityError for a
+        run that asks what no checker knows.
 
         tests : see the module.
         unit : of bounds.
@@ -62,6 +64,7 @@ class ProofWriter:
             "unit": str(unit),
             "tests": [np.array(test, np.int64).tolist() for test in tests],
         }
+        refuse_unknown(problem, self.header["shape"])
         try:
             self._file = self._part.open("xb")
         except OSError as error:

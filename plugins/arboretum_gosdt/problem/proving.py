@@ -179,7 +179,7 @@ def prove_constrained(path: str, search: Any, found: Solution, context: Context)
 
 def _heard(found: Solution, context: Context, write: Callable[[Context], Solution]) -> Solution:
     """Return what writing a proof makes of a solution; the solution, with a note, where that is
-    interrupted, or a budget ends it.
+    interrupted, a budget ends it, or no checker knows the problem.
 
     write : in a context, which gives a search that was interrupted its grace.
     """
@@ -195,7 +195,10 @@ def _heard(found: Solution, context: Context, write: Callable[[Context], Solutio
             found, notes=notes, finished=False, details={**found.details, **ended.details}
         )
 
-    return heard(lambda: write(context), without)
+    try:
+        return heard(lambda: write(context), without)
+    except CapabilityError as error:  # the checker does not know what the run asks
+        return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {error}"))
 
 
 def _write_lines(path: str, search: Any, found: Solution, context: Context) -> Solution:

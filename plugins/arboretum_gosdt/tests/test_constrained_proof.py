@@ -582,3 +582,14 @@ def test_what_a_run_keeps_is_said_in_words():
         "sensitive=group, which no test asks, parity=0.1, opportunity=0.3, increasing=x1+x2"
     )
     assert Constrained().constraints().said == ""
+
+
+def test_weights_that_a_checker_cannot_count_leave_the_tree_and_say_so(tmp_path):
+    """Solver and checker multiply two weights, the checker up to 2^53."""
+    problem = larger(0, n=12, columns=3, **RATED)
+    table = attrs.evolve(problem.objects.table, weights=np.arange(12) * 1e7 + 1)
+    objects = attrs.evolve(problem.objects, table=table, weight=table.weights)
+    problem = attrs.evolve(problem, objects=objects)
+    found, _ = proven(problem, tmp_path / "proof", **RATED)
+    assert found.notes[-1].startswith("no proof is written: products of two weights exceed 2^53")
+    assert list(tmp_path.iterdir()) == []

@@ -22,6 +22,7 @@ from arboretum.api import (
     Problem,
     ProofWriter,
     RawFeature,
+    Status,
     Table,
     Target,
     Task,
@@ -32,6 +33,7 @@ from arboretum.proof import sets
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
+from arboretum_decision_tables.complexities import Leaves
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.proving import prove
 from arboretum_gosdt.solvers.choice import Which
@@ -176,6 +178,17 @@ def test_without_time_the_bound_that_is_known_is_proven(tmp_path):
 def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
     assert any(note.startswith("no proof is written: ") and why in note for note in found.notes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_no_checker_knows_keeps_its_tree_and_says_why(tmp_path):
+    problem = problem_of(0, Accuracy(lam=0.02))
+    parts = attrs.evolve(problem.parts, complexity=Leaves())
+    problem = attrs.evolve(problem, parts=parts)
+    found, _ = proven(problem, tmp_path / "log")
+    assert found.status is Status.optimal and found.notes[-1].startswith(
+        "no proof is written: complexity=n_leaves stands beside objective=accuracy"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
