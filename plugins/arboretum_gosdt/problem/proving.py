@@ -132,7 +132,7 @@ def _write_proof(
     ) as log:
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(sure(found.tree)))
-        lower = search.lower + attempt.chosen.leaf
+        lower = max(search.lower + attempt.chosen.leaf, units.p)  # a leaf at least
         bound = value if found.lower_bound >= found.value else min(value, lower)
         most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
         shown = extraction.show(bound, *most)

@@ -38,6 +38,7 @@ from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.problem.proving import prove
 from arboretum_gosdt.solvers.choice import Which
 from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.sparse import search as sparse
 
 
 @attrs.frozen
@@ -166,6 +167,27 @@ def test_without_time_the_bound_that_is_known_is_proven(tmp_path):
         problem_of(2, Accuracy(lam=0.001), n=200), tmp_path / "log", Context(deadline=0.0)
     )
     assert check(read(tmp_path / "log"), problem).lower_bound <= found.value
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_what_is_known_when_a_search_is_stopped_is_proven(after, tmp_path, monkeypatch):
+    """All of it: a leaf at least, also where the search knows less."""
+    monkeypatch.setattr(sparse, "SLICE", 100)
+    for seed in range(12):
+        reports = iter(range(1, after + 1))
+
+        def stop(done, total, message, reports=reports):
+            if next(reports, 0) == after:
+                raise KeyboardInterrupt
+
+        problem = problem_of(seed, Accuracy(lam=0.005), 2 + seed % 2, 20 + 10 * seed)
+        gosdt = Gosdt(search=Which.sparse, proof=str(tmp_path / "log"))
+        problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=gosdt))
+        attempt = gosdt.begin(problem)
+        found = attempt.go_on(Context(progress=stop))
+        found = prove(gosdt.proof, attempt.search, found, Context())
+        accepted = check(read(tmp_path / "log"), problem)
+        assert found.lower_bound == pytest.approx(accepted.lower_bound, abs=1e-12)
 
 
 @pytest.mark.parametrize(
