@@ -165,8 +165,8 @@ def _propensities(
         if not here.any():
             continue
         there = np.unique(taken[~here])
-        if len(there) < 2:
-            share[taken] = 1.0
+        if len(there) < 2:  # no model to fit: who took the one action took no other
+            share[there if len(there) else taken] = 1.0
             found[here] = share[taken[here]]
             continue
         model = _classifier(how.model).fit(features[~here], taken[~here])

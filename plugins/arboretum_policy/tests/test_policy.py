@@ -110,6 +110,17 @@ def test_scores_are_those_of_a_plain_reference(known):
     )
 
 
+@pytest.mark.parametrize("actions", [2, 3])
+def test_an_action_that_no_other_fold_took_has_the_least_propensity(actions):
+    """However many others were taken there."""
+    table = small(3, 24, known=False)
+    codes = (np.arange(24) % (actions - 1)).astype(np.int32)
+    codes[5] = actions - 1
+    target = Target("t", Task.classification, codes, ("p", "q", "r")[:actions])
+    found = scores_of(attrs.evolve(table, target=target), scoring(Estimate.inverse_propensity))
+    assert found[5, actions - 1] == pytest.approx(table.roles[OUTCOME][5] / 0.05)
+
+
 def test_no_row_is_scored_by_a_model_that_saw_its_outcome():
     table = small(2, 30)
     outcome = table.roles[OUTCOME].copy()
