@@ -327,7 +327,7 @@ class MaxCostSearch:
         impurity : None: the mass of pairs of different classes.
         """
         space = self.space
-        cells = space.cell[space.equivalent_loss > 0]
+        cells = space.cell[space.contradicting]
         mass = space.mass if impurity is None else space.weight
         most = 0.0
         for cell in np.unique(cells):
@@ -491,11 +491,7 @@ def _add_conflict_sets(table: MaxCostTable, space: Space, deadline: float | None
         if deadline is None
         else min(MOST_CONFLICTS, CONFLICT_SHARE * (deadline - start))
     )
-    apart = (
-        np.zeros(n, np.bool_)
-        if space.without_error
-        else np.isin(space.cell, space.cell[space.equivalent_loss > 0])
-    )
+    apart = np.zeros(n, np.bool_) if space.without_error else space.contradicting
     tests = len(space.price)
     room = min(LONGEST, max(1, tests)) * n
     used = np.full(tests, -1, np.int64)

@@ -296,10 +296,9 @@ class MaxCostSolver:
         low : proven bound, which is ``value`` itself where ``proven``.
         """
         notes, space = [], search.space
-        if space.equivalent_loss.any() and space.without_error:
-            mixed = np.isin(space.cell, space.cell[space.equivalent_loss > 0])
+        if space.without_error and (contradicting := int(space.contradicting.sum())):
             notes.append(
-                f"{int(mixed.sum())} objects have "
+                f"{contradicting} objects have "
                 "the same values as objects of another class: "
                 "leaves that hold them answer with the majority class"
             )

@@ -112,12 +112,17 @@ class Space:
         return int(self.mass.sum())
 
     @property
+    def contradicting(self) -> np.ndarray:
+        """bool[n]: whether an object of another class has the same codes, whatever they weigh."""
+        return np.asarray(np.bincount(self.cell)[self.cell] > 1)
+
+    @property
     def purity(self) -> np.ndarray:
         """int64[n]: objects of equal purity may share a leaf without error; contradicting ones
         have a class of their own.
         """
-        mixed = np.isin(self.cell, self.cell[self.equivalent_loss > 0])
-        return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
+        own = self.objects.n_classes + self.cell
+        return np.where(self.contradicting, own, self.label).astype(np.int64)
 
     def whole_budget(self, budget: float) -> int:
         """Return the most that whole prices may add up to within a budget in the unit of prices, up

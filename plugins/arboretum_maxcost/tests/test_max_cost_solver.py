@@ -361,6 +361,19 @@ def test_bytes_run_out_before_the_search_does():
     )
 
 
+def test_without_error_weights_change_nothing_also_those_that_the_grid_rounds_to_zero():
+    for seed in range(60):
+        problem = asked(random_problem(3000 + seed), ZeroError(), Dearest())
+        objects = problem.objects
+        weight = np.random.default_rng(seed).choice([1e-9, 1e9], objects.n_objects)
+        table = attrs.evolve(objects.table, weights=weight)
+        light = attrs.evolve(
+            problem, objects=attrs.evolve(objects, table=table, weight=table.row_weights())
+        )
+        one, other = solved(problem), solved(light)
+        assert (one.status, one.value) == (other.status, other.value)
+
+
 def test_prices_are_the_decimals_that_were_written():
     numbers, unit, exact = as_whole_numbers(np.array([0.1, 0.25, 3.0]))
     assert numbers.tolist() == [2, 5, 60] and float(unit) == 0.05 and exact
