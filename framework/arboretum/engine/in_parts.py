@@ -44,7 +44,7 @@ from arboretum.engine.run import (
     legible_solution,
     verify_and_record,
 )
-from arboretum.engine.scale import Scale
+from arboretum.engine.scale import Scale, check_costs
 from arboretum.errors import (
     BudgetError,
     CapabilityError,
@@ -365,6 +365,7 @@ def _pose(parts: Parts, opened: Opened, seed: int) -> Problem:
         weight = frozen_array(np.full(objects.n_objects, share))
         parts = attrs.evolve(parts, impurity=meant(attrs.evolve(objects, weight=weight)))
     prices = check.check_prices(cost, cost.price_list(objects, seed), objects)
+    prices = check_costs(prices, objects, Scale())
     check.check_objects(parts, objects)
     return Problem(objects, prices, parts, store=opened.store)
 

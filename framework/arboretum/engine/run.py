@@ -24,7 +24,7 @@ from arboretum.engine.mismatch import Seal
 from arboretum.engine.monotone import asked_of, check_pruned
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.row_costs import measure
-from arboretum.engine.scale import Scale, check_range
+from arboretum.engine.scale import Scale, check_costs, check_range
 from arboretum.engine.training import merged_rows, one_value, training_rows
 from arboretum.errors import (
     ArboretumError,
@@ -564,7 +564,7 @@ def pose(
             objects = check.weigh(objective, objects)
         prices = check.check_prices(cost, cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
-        prices = scale.prices(prices)
+        prices = check_costs(prices, objects, scale)
     check.check_objects(parts, objects)
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))

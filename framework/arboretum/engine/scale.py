@@ -19,7 +19,7 @@ import numpy as np
 from arboretum.errors import DataError
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
-from arboretum.model.encoded import Prices
+from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
@@ -188,3 +188,21 @@ def check_range(given: Table, scale: Scale) -> Table:
                     f"cannot hold the squares that its variance sums; {way}"
                 )
     return table
+
+
+def check_costs(prices: Prices, objects: Encoded, scale: Scale) -> Prices:
+    """The price list as the engine sees it; raises DataError where what a path may cost, or all
+    rows may pay, is no number of 64 bits.
+    """
+    seen = scale.prices(prices)
+    with np.errstate(over="ignore"):
+        # a path asks a fixed test once, and a raw column at most once for every object
+        path = seen.tests.sum() + seen.raw.sum() * objects.n_objects
+        finite = np.isfinite([path * objects.weight.sum(), np.ldexp(path, scale.price)])
+    if not finite.all():
+        most = np.concatenate([prices.tests, prices.raw]).max()
+        raise DataError(
+            f"prices of up to {most:g} may add up to more than float64 can hold; divide all of "
+            "them by a constant"
+        )
+    return seen

@@ -78,9 +78,10 @@ def exact_space(problem: Problem, *, priced: bool, context: Context = Context())
         ("prices", problem.prices.tests),
     ):
         if not space.exact and not as_whole_numbers(values)[2]:
+            longest = max(map(repr, values.tolist()), key=len)
             raise CapabilityError(
                 f"solver front adds up {what} exactly, and these have no common unit (such "
-                f"as {values[0]!r}); round them"
+                f"as {longest}); round them"
             )
     if space.total * (1 + int(space.price.sum())) > WHOLE:
         raise CapabilityError(

@@ -79,6 +79,13 @@ def test_a_common_factor_of_the_prices_changes_no_tree(factor, parts):
     assert tree.price == pytest.approx(own.price * factor, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", ["cart", "gosdt"])
+def test_prices_that_add_up_to_no_number_are_refused(method):
+    costs = {"cost": "table", "cost.prices": {"x0": 1.5e308, "x1": 1.5e308}}
+    with pytest.raises(DataError, match=r"prices of up to 1.5e\+308 may add up to more than"):
+        TreeClassifier(method, overrides=costs).fit(np.column_stack([X, X % 3]), LABEL)
+
+
 @pytest.mark.parametrize("factor", [1e-300, 1e300])
 def test_a_run_reports_in_the_units_of_its_table_and_says_so(tmp_path, factor):
     def run(f, g):
