@@ -93,9 +93,15 @@ class Probability(_Coverage):
         """Return the same function with the root's weight at hand.
 
         Raises DataError where ``normalise`` is false and the training rows' own weights do not sum
-        to 1 (within 1e-9).
+        to 1 (within 1e-9), and where one object has the weight of all, but for rounding.
         """
         total = float(objects.weight.sum())
+        if objects.n_objects > 1 and objects.weight.max() == total:
+            raise DataError(
+                "coverage probability divides by the share of the other rows, which float64 does "
+                f"not tell from 0 beside a row of weight {total:g}; give the rows weights that "
+                "are nearer to each other"
+            )
         if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
             raise DataError(
                 f"the weights of the training rows sum to {total:.12g} and not to 1; choose "

@@ -251,3 +251,9 @@ def test_weights_that_do_not_sum_to_1_are_normalised_with_a_note_or_refused():
     equal = attrs.evolve(two_classes(raw, labels), weight=np.ones(4))
     equal = attrs.evolve(equal, table=attrs.evolve(equal.table, weights=None))
     assert strict.prepare(equal).known == 4.0
+
+
+def test_a_row_beside_which_all_others_weigh_nothing_is_refused():
+    objects = two_classes(np.array([1e-9, 1e9, 1e-9]), [0, 1, 0])
+    with pytest.raises(DataError, match="beside a row of weight 1e.09; give the rows weights"):
+        Probability().prepare(objects)
