@@ -369,3 +369,28 @@ def test_a_regression_tree_tells_mean_and_range(opened):
         [leaves.min(), leaves.max()], rel=1e-5
     )
     compare(page, tree, table.take(np.arange(0, table.n_rows, 20)))
+
+
+WORDS_IN_PIECES = """
+() => [...document.querySelectorAll("#shares dt")].flatMap((dt) => {
+  const range = document.createRange(), text = dt.firstChild;
+  return [...text.data.matchAll(/\\S+/g)].filter((word) => {
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return range.getClientRects().length > 1;
+  }).map((word) => word[0]);
+})
+"""
+
+
+@pytest.mark.parametrize("factor", [1e-290, 1.0, 1e300])
+def test_numbers_of_any_size_have_a_deviation_and_leave_words_whole(opened, tmp_path, factor):
+    y = np.array([-1.2345671, 0.1, 0.3, 1.0]) * factor
+    lines = [f"{x},{value!r}" for x, value in enumerate(y.tolist())]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines, ""]), encoding="utf-8")
+    data = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y"]
+    data.append("dataset.task=regression")  # even where all numbers are whole
+    page = opened(arboretum.run([*data, "split=none", "method=cart", "tracker=none"]).tree)
+    spread = page.locator("#shares dd").all_text_contents()[1]
+    assert float(spread) == pytest.approx(np.std(y / factor) * factor, rel=1e-5)
+    assert page.evaluate(WORDS_IN_PIECES) == []
