@@ -17,7 +17,7 @@ import arboretum
 from arboretum.model.missing import UNSEEN
 from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import Column, Table, Target, Task
-from arboretum.model.walk import SPLITS, Places, places, policies
+from arboretum.model.walk import SPLITS, Places, outcomes_of, places, policies
 
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
@@ -81,7 +81,7 @@ def _outcomes_of_values(
     if len(rule.columns) > 1 or rule.fuzzy or cuts is None:
         return None
     each = _table_of_column(column, [*cuts, np.inf, np.nan]) if numeric else codes[column.name]
-    return cuts, rule.outcomes(each, np.arange(each.n_rows)).tolist()
+    return cuts, outcomes_of(rule, each, np.arange(each.n_rows)).tolist()
 
 
 def _make_steps(

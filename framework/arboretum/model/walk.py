@@ -17,7 +17,7 @@ import numpy as np
 from arboretum.errors import ContractError
 from arboretum.model.encoded import Encoded
 from arboretum.model.missing import by_code
-from arboretum.model.rules import NO_OUTCOME
+from arboretum.model.rules import NO_OUTCOME, TestRule
 from arboretum.model.table import Table
 
 if TYPE_CHECKING:
@@ -142,6 +142,20 @@ def _join_arrivals(came: list[Some]) -> Some:
     return np.concatenate([rows for rows, _ in came]), np.concatenate(shares)
 
 
+def outcomes_of(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
+    """Return what a test says of rows; raises ContractError for an outcome that it does not have,
+    as a plugin's has that was changed after the tree was grown.
+    """
+    found = rule.outcomes(table, rows)
+    wrong = found[(found < NO_OUTCOME) | (found >= rule.arity)]
+    if len(wrong):
+        raise ContractError(
+            f"the test {rule.describe()!r} has the outcomes 0 to {rule.arity - 1}, and "
+            f"{NO_OUTCOME} for none; it says {wrong[0]}"
+        )
+    return found
+
+
 class _Walk:
     """What the nodes of a tree do with rows of a table.
 
@@ -172,7 +186,7 @@ class _Walk:
         outcome = self._resolve_outcomes(
             node,
             rows,
-            rule.outcomes(self.table, rows) if degrees is None else _whole_outcomes(degrees),
+            outcomes_of(rule, self.table, rows) if degrees is None else _whole_outcomes(degrees),
         )
         for k, child in enumerate(children):
             part = outcome == k
@@ -211,7 +225,7 @@ class _Walk:
             return outcome
         outcome = outcome.copy()
         for one in self.surrogates.get(node, ()):
-            known = self.tree.rules[one.rule].outcomes(self.table, rows[lost])
+            known = outcomes_of(self.tree.rules[one.rule], self.table, rows[lost])
             outcome[lost] = by_code(one.to, known, NO_OUTCOME)
             lost = lost[outcome[lost] == NO_OUTCOME]
         outcome[lost] = self.policy[node]

@@ -374,6 +374,23 @@ def test_a_test_of_the_wrong_kind_of_column_is_refused_by_name():
             stump(rules=(rule,)).predict(number)
 
 
+@pytest.mark.parametrize("outcome", [2, -2])
+@pytest.mark.parametrize("large", [1, 10**9])  # by the kernel, by NumPy
+def test_an_outcome_that_a_test_does_not_have_is_refused(outcome, large, monkeypatch):
+    @attrs.frozen
+    class Changed(Threshold):
+        tag = ""
+
+        def outcomes(self, table, rows):
+            return np.full(len(rows), outcome)
+
+    monkeypatch.setattr(steps, "LARGE", large)
+    with pytest.raises(
+        ContractError, match=f"the outcomes 0 to 1, and -1 for none; it says {outcome}"
+    ):
+        stump(rules=(Changed("age", 26.5),)).predict([{"age": 1.0}])
+
+
 def test_a_tree_survives_pickling():
     tree = stump()
     assert pickle.loads(pickle.dumps(tree)).to_json() == tree.to_json()
