@@ -111,6 +111,15 @@ def test_a_tree_whose_tests_a_plugin_defines_is_read_with_the_plugin_named(call,
     assert (here / "executed").exists()
 
 
+def test_a_tree_that_the_plugin_of_today_cannot_read_is_told_with_the_plugin(call, run, here):
+    change(run, lambda tree: [rule.update(type="gone") for rule in tree["rules"]], "tree.json")
+    change(run, lambda record: record["config"].update(plugins=[str(here / "rule.py")]))
+    versions = {"plugin rule": "(file) sha256:0"}
+    change(run, lambda record: record["versions"].update(versions))
+    error = call("show", "r", "--plugin", "rule.py").error
+    assert error.endswith("with the content that the run used: plugin toy, plugin rule")
+
+
 def test_a_plugin_file_with_another_content_than_the_runs_is_told(toy, call, here):
     (here / "toy.py").rename(here / "first.py")  # a module of a name is loaded once per process
     assert (

@@ -25,7 +25,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
-from arboretum.runs.folder import RECORD, write_files
+from arboretum.runs.folder import RECORD, read_json, write_files
 from arboretum.runs.sweeps import SWEEP, Sweep, flatten, read_sweep, records_of, runs_of
 from arboretum.runs.tracking import load_run
 
@@ -100,6 +100,18 @@ def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
     raise ConfigError(f"the run used the plugin file {str(file)!r}{where}")
 
 
+def _changed_files(versions: Mapping[str, str], registry: Registry) -> list[str]:
+    """Names of the one-file plugins of a run, by its ``versions``, that are not loaded as they
+    were.
+    """
+    loaded = {version_of(owner) for owner in registry.owners}
+    return [
+        name
+        for name, version in versions.items()
+        if version.startswith(ONE_FILE) and version not in loaded
+    ]
+
+
 def find_run(
     run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()
 ) -> tuple[Record, Registry]:
@@ -114,17 +126,23 @@ def find_run(
             f"{more[0]!r} is a word too many (one RUN at a time, {run!r}); {OVERRIDES_HELP}"
         )
     registry = load_registry(plugin_files(plugins))
-    if Path(run).expanduser().exists() or "/" in run:
+    if (folder := Path(run).expanduser()).exists() or "/" in run:
         tracker_words(overrides)
-        record = load_run(run)
+        try:
+            record = load_run(run)
+        except StoreError as error:
+            versions = read_json(folder / RECORD).get("versions") or {}
+            if plugins and (changed := _changed_files(versions, registry)):
+                raise StoreError(
+                    f"{error}; not given with the content that the run used: {', '.join(changed)}"
+                ) from error
+            raise
     else:
         tracker = tracker_from(overrides, registry)
         with say_waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
             record = load_run(run, tracker)
-    loaded = {version_of(owner) for owner in registry.owners}
-    for name, version in record.versions.items() if plugins else ():
-        if version.startswith(ONE_FILE) and version not in loaded:
-            warn(f"the file of {name} is not what the run used: its content differs")
+    for name in _changed_files(record.versions, registry) if plugins else ():
+        warn(f"the file of {name} is not what the run used: its content differs")
     return record, registry
 
 
