@@ -17,3 +17,11 @@ function percent(share) {
   if (share > 0 && share < 0.001) return "< 0.1 %";
   return share > 0.999 && share < 1 ? "> 99.9 %" : `${Number((100 * share).toFixed(1))} %`;
 }
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** The number that a text says; undefined where it says none, as 1,5 does. */
+function numberOf(text) {
+  const trimmed = text.trim();
+  return NUMBER.test(trimmed) && Number.isFinite(Number(trimmed)) ? Number(trimmed) : undefined;
+}
