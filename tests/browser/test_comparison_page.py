@@ -101,6 +101,8 @@ def test_words_stand_out_in_the_light_and_in_the_dark(page, scheme):
 def test_a_small_screen_scrolls_tables_and_not_the_page(page):
     page.set_viewport_size({"width": 380, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    captions = "[...document.querySelectorAll('caption')]"
+    assert page.evaluate(f"Math.max(...{captions}.map(one => one.offsetWidth))") <= 380
     page.set_viewport_size({"width": 1200, "height": 900})
 
 

@@ -396,8 +396,9 @@ def _standings(measure: Measure, scores: Scores) -> Section:
             )
         )
     missing = len(scores.datasets) - len(whole)
+    those = "one data set" if len(whole) == 1 else f"{len(whole)} data sets"
     notes = (
-        [f"Means are over the {len(whole)} data sets on which every method has a result."]
+        [f"Means are over the {those} on which every method has a result."]
         if missing and len(whole)
         else []
     )

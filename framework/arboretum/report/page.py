@@ -143,7 +143,8 @@ def _cell(cell: Cell, numeric: bool, *, first: bool) -> str:
         if not math.isnan(cell.error) and not math.isnan(cell.value):
             text += f" ± {spell_cell(cell.error)}"
     known = isinstance(value, int | float) and not isinstance(value, bool)
-    data = f' data-value="{value!r}"' if known and math.isfinite(float(value or 0)) else ""
+    number = repr(value).replace("inf", "Infinity")  # as scripts read it
+    data = f' data-value="{number}"' if known and not math.isnan(float(value or 0)) else ""
     look = _look(numeric, best)
     if first:
         return f'<th scope="row"{look}{data}>{_text(text)}</th>'

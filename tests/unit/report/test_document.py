@@ -158,6 +158,11 @@ def test_cells_sort_by_their_numbers_whatever_is_written():
     elements = Elements(page_of(DOCUMENT))
     values = [attrs["data-value"] for attrs in elements.all("td") if "data-value" in attrs]
     assert values == ["0.05", "0.125", "3", "10.0"]
+    rows = [{"t": name, "p": p} for name, p in (("a", -math.inf), ("b", math.inf), ("c", 1.0))]
+    listing = Listing("x", "rows", rows)
+    infinite = Document("t", [Chapter("c", [Section("", tables=[listing])])])
+    cells = Elements(page_of(infinite)).all("td")
+    assert [one["data-value"] for one in cells] == ["-Infinity", "Infinity", "1.0"]
 
 
 def test_a_long_table_is_cut_and_says_so():

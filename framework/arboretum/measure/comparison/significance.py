@@ -194,10 +194,8 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
         difference = difference[~np.isnan(difference)]
         if len(difference) < least:
             both = f"{scores.methods[i]!r} and {scores.methods[j]!r}"
-            share = (
-                f"they share {len(difference)} data sets, and {least} are the least; add data "
-                "sets, or use nemenyi"
-            )
+            sets = f"{len(difference)} data set{'s' * (len(difference) != 1)}"
+            share = f"they share {sets}, and {least} are the least; add data sets, or use nemenyi"
             raise DataError(
                 f"Wilcoxon's test cannot find {both} different at alpha={alpha:g}: {share}"
             )
