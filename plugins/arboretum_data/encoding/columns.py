@@ -16,6 +16,7 @@ from arboretum.api import (
     Bins,
     CapabilityError,
     Column,
+    DataError,
     Distinct,
     Equals,
     Family,
@@ -112,7 +113,8 @@ def cut_points(
     n_bins : for k-means, quantiles and equal widths; the others find their own number.
     distinct : values of the column.
 
-    Raises CapabilityError for a rule that looks at classes where the target holds numbers.
+    Raises CapabilityError for a rule that looks at classes where the target holds numbers, and
+    DataError for numbers so large that what k-means, quantiles or equal widths work out is none.
     """
     values, counts = distinct.values, distinct.counts
     if rule in (Numeric.bucketised, Numeric.mdl):
@@ -129,6 +131,17 @@ def cut_points(
         )
     if len(values) < 2:
         return np.empty(0)
+    squares = rule in (Numeric.kmeans, Numeric.kmeans_elkan) and len(values) > n_bins
+    if squares or rule in (Numeric.quantile, Numeric.equal_width_floor, Numeric.equal_width_round):
+        with np.errstate(over="ignore"):
+            size = values[-1] - values[0]
+            most = counts.sum() * size * size if squares else n_bins * size
+        if not np.isfinite(most):
+            raise DataError(
+                f"column {column.name!r} reaches from {values[0]:g} to {values[-1]:g}, and float64 "
+                f"cannot hold what encoder.numeric={rule.value} works out of that; choose "
+                "encoder.numeric=midpoints, or multiply the whole column by a constant"
+            )
     if rule in (Numeric.kmeans, Numeric.kmeans_elkan):
         rows, elkan = column.values[~column.missing], rule is Numeric.kmeans_elkan
         return cuts.kmeans(values, counts, rows, n_bins, elkan=elkan)

@@ -448,3 +448,14 @@ def test_guessed_cuts_are_midpoints_where_stumps_of_an_ensemble_cut():
         .n_bins
         == 2
     )
+
+
+@pytest.mark.parametrize("rule", ["kmeans", "kmeans_elkan", "quantile", "equal_width_floor"])
+@pytest.mark.filterwarnings("error")
+def test_numbers_too_large_for_a_rule_are_refused_by_column(rule):
+    huge = table_of(numbers([-1.5e308, 0.0, 1.0, 1.5e308]), y=[0.0, 1.0, 1.0, 1.0])
+    encoder = TestsEncoder(numeric=Numeric[rule], n_bins=3)
+    with pytest.raises(DataError, match=r"column 'x' reaches from -1.5e\+308 to 1.5e\+308, and"):
+        encoder.encode(huge, huge, raw_thresholds=False, seed=0)
+    few = attrs.evolve(encoder, numeric=Numeric.midpoints)
+    assert few.encode(huge, huge, raw_thresholds=False, seed=0).features[0].n_bins == 4
