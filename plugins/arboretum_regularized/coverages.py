@@ -93,14 +93,14 @@ class Probability(_Coverage):
         """Return the same function with the root's weight at hand.
 
         Raises DataError where ``normalise`` is false and the training rows' own weights do not sum
-        to 1 (within 1e-9), and where one object has the weight of all, but for rounding.
+        to 1 (within 1e-9), and where the share of an object is lost beside 1.
         """
         total = float(objects.weight.sum())
-        if objects.n_objects > 1 and objects.weight.max() == total:
+        if (least := float(objects.weight.min())) < np.finfo(np.float64).eps * total:
             raise DataError(
-                "coverage probability divides by the share of the other rows, which float64 does "
-                f"not tell from 0 beside a row of weight {total:g}; give the rows weights that "
-                "are nearer to each other"
+                f"coverage probability takes shares of the weight {total:g} of all rows from 1, "
+                f"and float64 does not tell that of a row of weight {least:g} from 0; give the "
+                "rows weights that are nearer to each other"
             )
         if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
             raise DataError(

@@ -253,7 +253,8 @@ def test_weights_that_do_not_sum_to_1_are_normalised_with_a_note_or_refused():
     assert strict.prepare(equal).known == 4.0
 
 
-def test_a_row_beside_which_all_others_weigh_nothing_is_refused():
-    objects = two_classes(np.array([1e-9, 1e9, 1e-9]), [0, 1, 0])
-    with pytest.raises(DataError, match="beside a row of weight 1e.09; give the rows weights"):
+@pytest.mark.parametrize("weights", [[1e-9, 1e9, 1e-9], [1e-9, 1e9, 1e9]])
+def test_a_row_whose_share_float64_does_not_tell_from_0_is_refused(weights):
+    objects = two_classes(np.array(weights), [0, 1, 0])
+    with pytest.raises(DataError, match="of a row of weight 1e-09 from 0; give the rows weights"):
         Probability().prepare(objects)
