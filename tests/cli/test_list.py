@@ -122,4 +122,9 @@ def test_a_folder_of_sweeps_has_a_row_for_each(runs, toy, call):
     whole = call("show", ".").out
     assert "besides 1 runs of no sweep" in whole
     single = next((runs / "multirun").glob("*/*"))
-    assert "what was asked" not in call("show", str(single)).out, "a sweep is shown by settings"
+    shown = call("show", str(single))
+    assert "what was asked" not in shown.out, "a sweep is shown by settings"
+    assert "left out" not in shown.err
+    (damaged := next(single.glob("*/record.json"))).write_text("{")
+    again = call("show", str(single))
+    assert again.status == 0 and f"warning: left out: {damaged.parent}: not a record" in again.err

@@ -42,7 +42,6 @@ a tracker instead.  Methods are what --by tells apart; data sets, seeds and fold
 FORMS = ("text", "csv", "latex", "markdown", "html")
 PAGE = "comparison.html"
 OUT = "--out FOLDER"
-SHOWN_DAMAGED = 5  # warnings of records that cannot be read
 FIELD = "comparison."
 OWN = "measure."  # how a field of a measure begins
 
@@ -113,10 +112,7 @@ def main(argv: list[str]) -> int:
         [word for word in overrides if not word.startswith((FIELD, OWN))],
         registry,
     )
-    for text in gathered.damaged[:SHOWN_DAMAGED]:
-        terminal.warn(f"left out: {text}")
-    if (more := len(gathered.damaged) - SHOWN_DAMAGED) > 0:
-        terminal.warn(f"left out: {more} more records that cannot be read; the report names them")
+    terminal.warn_left_out(gathered.damaged, "the report names them")
     asked = Asked(
         arguments.by,
         arguments.measure or "",

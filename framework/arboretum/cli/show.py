@@ -290,8 +290,10 @@ def show_sweep(folder: Path) -> None:
     if (sweep := read_sweep(folder)) is not None:
         terminal.say(f"{sweep.name}: {state_of(sweep)}\n")
     sweep = sweep or Sweep()
-    compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
+    damaged: list[str] = []
+    compared = Comparison.of(records_of(folder, damaged), sweep.goal or DEFAULT, sweep.traded)
     terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+    terminal.warn_left_out(damaged, f"arboretum list {shlex.quote(str(folder))} shows them")
 
 
 def show_outliers(record: Record, registry: Registry, out: str | None, moved: Sequence[str]) -> int:

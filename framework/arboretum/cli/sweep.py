@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +152,8 @@ def _work(
     finally:
         notes.close()
     heard = {note.job: note for note in notes.read()} | {note.job: note for note in lost}
-    done, records = [heard[number] for number in sorted(heard)], records_of(folder)
+    damaged: list[str] = []
+    done, records = [heard[number] for number in sorted(heard)], records_of(folder, damaged)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended and post.begun:
         post.follow()
@@ -180,6 +182,7 @@ def _work(
                 ]
             )
         )
+    terminal.warn_left_out(damaged, f"arboretum list {shlex.quote(str(folder))} shows them")
     _print_outcome(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
     finished = [note for note in done if note.status != FAILED]
     if ended is not None and finished:  # it may have ended the last one

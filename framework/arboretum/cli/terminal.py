@@ -21,6 +21,7 @@ from arboretum.errors import ArboretumError, ConfigError, account, closest, rais
 from arboretum.model.shown import masked, visible
 
 DEBUG = "ARBORETUM_DEBUG"
+SHOWN_DAMAGED = 5  # warnings of records that cannot be read
 
 
 def open_output() -> None:
@@ -78,6 +79,16 @@ def fit(text: str) -> str:
 def warn(text: str) -> None:
     """Print a warning in one line beside the results (stderr)."""
     report(f"arboretum: warning: {' '.join(text.split())}")
+
+
+def warn_left_out(damaged: Sequence[str], more: str) -> None:
+    """Warn of records that cannot be read: of some by name, of the others by their number and what
+    ``more`` says of them.
+    """
+    for text in damaged[:SHOWN_DAMAGED]:
+        warn(f"left out: {text}")
+    if (others := len(damaged) - SHOWN_DAMAGED) > 0:
+        warn(f"left out: {others} more records that cannot be read; {more}")
 
 
 def report_traceback(error: BaseException) -> None:

@@ -141,9 +141,11 @@ def runs_of(folder: Path) -> list[Path]:
     ]
 
 
-def records_of(folder: Path) -> list[Record]:
+def records_of(folder: Path, damaged: list[str] | None = None) -> list[Record]:
     """Return the finished runs of a sweep's folder, as far as they can be read, without trees: of
     those asked for alike, the newest.
+
+    damaged : a list, to which "FOLDER: why it cannot be read" is added of each that is left out.
     """
     found: dict[str, Record] = {}
     for path in sorted(
@@ -151,8 +153,11 @@ def records_of(folder: Path) -> list[Record]:
     ):
         try:
             record = record_from({RECORD: path.read_text(encoding="utf-8")}, str(path.parent))
-        except (StoreError, OSError, UnicodeDecodeError):
-            continue  # what is no record is no finished run
+        except (StoreError, OSError, UnicodeDecodeError) as error:
+            if damaged is not None:
+                known = isinstance(error, StoreError)
+                damaged.append(str(error) if known else f"{path.parent}: {error}")
+            continue
         found[asked_for(record.config)] = record
     return list(found.values())
 
