@@ -189,6 +189,8 @@ def test_the_experiment_s_note_leads_to_the_sweeps_alone(page, address, album):
         "i.value.includes('arboretum.role'))"
     )
     page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first.wait_for()
+    for name in RUNS:
+        assert page.get_by_role("link", name=name, exact=True).count() == 0
     page.screenshot(path=album / "6-sweeps.png")
 
 

@@ -163,7 +163,7 @@ def compare(page: Any, tree: Tree, table: Table, words: Mapping[str, str] = {}) 
     names = {
         words.get(column.name, f"What is {column.name}?"): column.name for column in tree.columns
     }
-    for row, told in enumerate(found):
+    for row, told in zip(range(table.n_rows), found, strict=True):
         known: dict[str, Any] = {}
         for step in told["seen"]:
             shown = [

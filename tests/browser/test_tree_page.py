@@ -71,7 +71,7 @@ def compare(page: Any, tree: Tree, table: Table) -> None:
     places, answers = tree.places(table), tree.predict(table)
     paid = tree.prices_paid(table)
     node, row, share = places.all()
-    for at, told in enumerate(found):
+    for at, told in zip(range(table.n_rows), found, strict=True):
         assert told["error"] == ""
         expected = {
             int(v): float(part) for v, r, part in zip(node, row, share, strict=True) if r == at

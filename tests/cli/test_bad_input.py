@@ -158,15 +158,14 @@ def test_it_is_refused_in_one_line_with_the_way_out_and_leaves_nothing_behind(ov
 def test_no_code_named_by_a_configuration_is_executed(toy, here):
     """Not even while Hydra starts: its callbacks are made before any job."""
     victim = here / "victim"
-    toy("+hydra.callbacks.x._target_=os.mkdir", f"+hydra.callbacks.x.path={victim}")
-    toy(
-        "-m",
-        "seed=1,2",
-        "+hydra.callbacks.x._target_=os.mkdir",
-        f"+hydra.callbacks.x.path={victim}",
-    )
-    toy("-m", "seed=1,2", "+x._target_=os.mkdir,os.makedirs", f"+x.path={victim}")
-    assert not victim.exists()
+    callback = ["+hydra.callbacks.x._target_=os.mkdir", f"+hydra.callbacks.x.path={victim}"]
+    for words in (
+        callback,
+        ["-m", "seed=1,2", *callback],
+        ["-m", "seed=1,2", "+x._target_=os.mkdir,os.makedirs", f"+x.path={victim}"],
+    ):
+        assert "names no code" in toy(*words).error
+        assert not victim.exists()
 
 
 def test_a_folder_of_choices_cannot_name_code_either(call, here):

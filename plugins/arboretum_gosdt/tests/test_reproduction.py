@@ -228,7 +228,7 @@ def test_table_a_found_by_asking_components(services):
     for name in ("GOSDT", "DL8", "DL8.5", "DTC", "CART"):
         done = repro_table_a.work({"column": name}, 0, services)
         found = verdicts(repro_table_a.judge([({"column": name}, done)]))
-        assert Verdict.FAIL not in found.values(), dict(done.items())
+        assert found and Verdict.FAIL not in found.values(), dict(done.items())
 
 
 @pytest.mark.slow

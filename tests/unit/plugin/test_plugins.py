@@ -349,10 +349,14 @@ def test_helpers_of_an_objective_that_says_its_costs_have_any_name():
     def other(self):
         return 1
 
-    Registry().add(objective(AdditiveObjective, costs=costs, row_costs=other), OWNER)
-    Registry().add(objective(AdditiveObjective, _cost=other), OWNER)
-    Registry().add(objective(AdditiveObjective, deepest=other), OWNER)
-    Registry().add(objective(AdditiveObjective), OWNER)  # every error costs 1
+    for written in (
+        {"costs": costs, "row_costs": other},
+        {"_cost": other},
+        {"deepest": other},
+        {},  # every error costs 1
+    ):
+        cls = objective(AdditiveObjective, **written)
+        assert Registry().add(cls, OWNER).cls is cls
 
 
 def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
