@@ -459,14 +459,17 @@ class Writer:
             token = batch.token or ""
 
     def records(self) -> dict[str, str]:
-        """Return id → record.json of the finished runs, the oldest first; a run whose file is not
-        there is left out.
+        """Return id → record.json of the finished runs, the oldest first; "" of a run whose file
+        cannot be read.
         """
         kept = "attributes.status = 'FINISHED' and tags.arboretum.role = 'run'"
         texts = {}
         for run in reversed(list(self._all_runs(kept))):
-            with contextlib.suppress(MlflowException, OSError, UnicodeDecodeError):
-                texts[str(run.info.run_id)] = self._record_of(run)
+            try:
+                text = self._record_of(run)
+            except (MlflowException, OSError, UnicodeDecodeError):
+                text = ""  # who reads it says which run it is
+            texts[str(run.info.run_id)] = text
         return texts
 
     def _record_of(self, run: Run) -> str:

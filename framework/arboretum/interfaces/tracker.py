@@ -50,7 +50,8 @@ class Tracker(Component, Protocol):
     ``runs()`` lists the runs that are kept, parents of sweeps apart, the newest first: "id",
     "name", "status" (FINISHED, FAILED …), "sweep" (the parent's id, "" without), "start" (seconds
     since 1970), "params" (key → text) and "metrics" (name → number); ``records()``
-    returns id → text of ``record.json`` of every finished run, for comparisons of thousands.
+    returns id → text of ``record.json`` of every finished run, "" where it cannot be read, for
+    comparisons of thousands.
     """
 
     def prepare(self) -> None:

@@ -117,7 +117,7 @@ def _records_of(texts: Iterable[tuple[str, str]], damaged: list[str]) -> Gathere
     found = []
     for where, text in texts:
         try:
-            record = record_from({RECORD: text}, where)
+            record = record_from({RECORD: text} if text else {}, where)
         except StoreError as error:
             damaged.append(str(error))
             continue

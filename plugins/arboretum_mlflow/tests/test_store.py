@@ -208,6 +208,13 @@ def test_artifacts_are_plain_files_beside_the_store(mlflow_tracker, query, tmp_p
             assert file.read() == text
 
 
+def test_a_run_whose_record_is_gone_is_given_back_without_text(mlflow_tracker, query, tmp_path):
+    run_id = store(mlflow_tracker, tmp_path)
+    ((uri,),) = query("SELECT artifact_uri FROM runs WHERE run_uuid = ?", run_id)
+    os.remove(f"{urlsplit(uri).path}/record.json")
+    assert mlflow_tracker.records()[run_id] == ""
+
+
 def test_an_artifact_cannot_leave_its_run_s_folder(mlflow_tracker, tmp_path):
     with pytest.raises(TrackerError, match="leaves the run's folder"):
         mlflow_tracker.store(sample_run(tmp_path), sample_record(), {"../../escape.txt": ""})

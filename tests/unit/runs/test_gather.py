@@ -99,6 +99,9 @@ def test_a_tracker_gives_its_finished_runs_in_one_request_or_one_by_one():
     quick = Store({})
     quick.records = lambda: texts
     assert gather_from(quick).where == ("a", "b")
+    texts["c"] = ""
+    assert gather_from(quick).where == ("a", "b")
+    assert gather_from(quick).damaged == gather_from(slow).damaged == ("c has no record.json",)
 
 
 def test_a_tracker_that_gives_nothing_back_or_has_nothing_is_refused():
