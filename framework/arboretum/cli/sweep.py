@@ -99,7 +99,9 @@ def sweep(app: Application, loader: Loader, base: DictConfig) -> int:
     _refuse_mixture(folder, base, app.arguments.overrides)
     post = Post(app, folder, base, overrides, Line())
     fresh = make_ready(folder, SWEEP_DIR)
-    with locked(folder):
+    with locked(folder) as trouble:
+        if trouble:
+            terminal.warn(trouble)
         return _work(post, loader, base, overrides, fresh)
 
 

@@ -176,9 +176,9 @@ def is_dead(named: str) -> bool:
         return False
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return True
-    except OSError:
+    except PermissionError:
         pass  # somebody else's process
     return _start_of_process(int(pid)) != started
 
@@ -196,13 +196,13 @@ def _start_of_process(pid: int) -> str:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[str]:
     """Hold a sweep's folder for this command alone; the system lets it go however that ends.
 
-    Raises StoreError where another command holds it.  A file system that knows no such locks
-    refuses nobody.
+    Yields "", or on a file system that knows no such locks, which refuses nobody, a sentence that
+    says so.  Raises StoreError where another command holds it.
     """
-    handle = os.open(folder, os.O_RDONLY)
+    handle, trouble = os.open(folder, os.O_RDONLY), ""
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -213,9 +213,12 @@ def locked(folder: Path) -> Iterator[None]:
                 f"another command works in sweep folder {str(folder)!r}{who}; wait for it, or "
                 f"choose another folder with {SWEEP_DIR} (of a study: --out FOLDER)"
             ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
+        except OSError as error:
+            trouble = (
+                f"sweep folder {str(folder)!r} cannot be locked ({error.strerror}): see that no "
+                "other command works in it"
+            )
+        yield trouble
     finally:
         os.close(handle)
 

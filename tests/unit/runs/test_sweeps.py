@@ -4,10 +4,14 @@ there.
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
-from arboretum.runs.sweeps import Sweep, is_dead, owner, read_sweep, write_sweep
+import pytest
+
+from arboretum.errors import StoreError
+from arboretum.runs.sweeps import Sweep, is_dead, locked, owner, read_sweep, write_sweep
 
 
 def test_a_sweep_is_read_as_it_was_written(tmp_path):
@@ -63,3 +67,17 @@ def test_a_number_that_was_given_anew_is_another_process_and_another_machine_is_
     )
     assert not is_dead(f"elsewhere.{host} 999999999 {started}")
     assert not is_dead("") and not is_dead(f"{host} nobody")
+    assert is_dead(f"{host} {1 << 80} {started}"), "no process has such a number"
+
+
+def test_a_file_system_without_locks_refuses_nobody_and_says_so(tmp_path, monkeypatch):
+    def lack(handle, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with locked(tmp_path) as trouble:
+        assert trouble == ""
+        with pytest.raises(StoreError, match="another command works in"), locked(tmp_path):
+            pass
+    monkeypatch.setattr("fcntl.flock", lack)
+    with locked(tmp_path) as trouble, locked(tmp_path):
+        assert "cannot be locked (No locks available)" in trouble
