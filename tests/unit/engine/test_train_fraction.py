@@ -138,6 +138,12 @@ def test_a_whole_share_is_the_same_division_and_others_are_refused():
             draw_fraction(table, everything, wrong, 0)
 
 
+def test_a_half_is_rounded_up_whatever_binary_fractions_take_off():
+    table, everything = _table(None, 45), Division(*map(np.arange, (45, 0, 0)))
+    assert 45 * 0.7 < 31.5
+    assert len(draw_fraction(table, everything, 0.7, 0).train) == 32
+
+
 def test_seeds_and_folds_draw_other_rows():
     table, everything = _table([0, 1] * 50, 100), Division(*map(np.arange, (100, 0, 0)))
     drawn = [

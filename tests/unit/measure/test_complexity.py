@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from drawn_trees import tables, trees
 from hypothesis import given, strategies as st
 
 from arboretum.measure import complexities, costs_of_rows
+from arboretum.model.rules import Threshold
+from arboretum.model.table import ColumnKind, Task
+from arboretum.model.tree import ColumnSpec, Tree
 
 
 @given(st.data())
@@ -45,6 +50,31 @@ def test_depth_sizes_and_largest_cost_are_those_of_paths_with_a_leaf_where_rows_
     assert found["max_cost"] == pytest.approx(max(paid))
     assert found["n_leaves"] == len(ends)
     assert found["n_nodes"] == found["n_leaves"] + found["n_internal"] == tree.n_nodes + len(stops)
+
+
+def test_rows_that_stop_pay_the_whole_price_of_the_test_that_stops_them():
+    """Those whose branch is known pay that branch's price, 2 or 3."""
+    nan = [math.nan] * 3
+    tree = Tree(
+        task=Task.classification,
+        columns=(ColumnSpec("x", ColumnKind.continuous),),
+        classes=("no", "yes"),
+        rules=(Threshold("x", 0.5),),
+        test=[0, -1, -1],
+        child_offset=[0, 2, 2, 2],
+        child=[1, 2],
+        missing_child=[-1] * 3,
+        weights=[[2, 2], [1, 0], [0, 2]],
+        counts=[4, 1, 2],
+        label=[0, 0, 1],
+        value=nan,
+        price=[5, 0, 0],
+        branch_price=[2, 3],
+        impurity=nan,
+        score=nan,
+    )
+    found = complexities(tree)
+    assert (found["max_cost"], found["expected_cost"]) == (5, (5 + 2 + 2 * 3) / 4)
 
 
 @given(st.data())

@@ -62,6 +62,22 @@ def test_the_seed_fixes_the_shuffles():
     assert importances(tree, numbered(Y), repeats=1)[0]["error"] is None
 
 
+def test_the_error_of_two_shuffles_is_half_their_difference():
+    """s/√n with n − 1 below the variance; the first column's first shuffle comes first."""
+    tree = TreeClassifier(max_depth=3).fit(X, Y).tree_
+    first = tree.rules[0].columns[0]
+    once, both = (
+        next(
+            one
+            for one in importances(tree, numbered(Y), repeats=repeats, seed=1)
+            if one["column"] == first
+        )
+        for repeats in (1, 2)
+    )
+    assert once["permutation"] != both["permutation"]
+    assert both["error"] == pytest.approx(abs(once["permutation"] - both["permutation"]))
+
+
 @given(st.data())
 def test_prices_add_up_to_the_expected_cost_and_decreases_to_one(data):
     tree = data.draw(trees(data.draw(tables()), splits=False, shares=True))

@@ -84,6 +84,13 @@ def test_the_log_loss_of_certain_truth_is_zero_without_a_sign():
     assert found == 0.0 and not np.signbit(found)
 
 
+def test_a_class_that_no_training_row_had_has_no_probability():
+    codes, proba, weights = np.array([2, 0]), np.array([[1.0, 0.0], [1.0, 0.0]]), np.ones(2)
+    assert metrics.brier(codes, proba, weights) == 0.5  # (1² + 0² + 1²)/2, and half of it
+    lost = -math.log(np.finfo(float).eps) / 2
+    assert metrics.log_loss(codes, proba, weights) == pytest.approx(lost)
+
+
 @given(scored_rows())
 def test_the_log_loss_is_scikit_learns(case):
     codes, proba, weights = case
@@ -184,8 +191,10 @@ def test_rows_whose_classes_are_named_otherwise_are_refused():
     column = Column("x", ColumnKind.continuous, np.array([0.0, 1.0]))
     table = Table("t", (column,), Target("y", Task.classification, np.array([0, 1]), ("a", "b")))
     other = Table("t", (column,), Target("y", Task.classification, np.array([0, 1]), ("b", "a")))
-    with pytest.raises(DataError, match="do not name their classes"):
-        evaluate(single_leaf(table), other)
+    unknown = Table("t", (column,), Target("y", Task.classification, np.array([0, -1]), ("a", "b")))
+    for rows in (other, unknown):
+        with pytest.raises(DataError, match="do not name their classes"):
+            evaluate(single_leaf(table), rows)
 
 
 def test_an_empty_table_has_no_measures():

@@ -53,6 +53,11 @@ def test_two_runs_tie_only_where_their_means_are_equal():
     ]
 
 
+def test_three_runs_are_enough_for_a_test():
+    settings = [blocks((0.1, 0.2, 0.3)), blocks((0.2, 0.1, 0.31))]
+    assert places("test_error", settings) == ["best", "tied"]
+
+
 def test_a_goal_that_is_better_when_large_and_runs_without_a_value():
     told = places(
         "test_accuracy",

@@ -48,6 +48,17 @@ def small_tree() -> Tree:
     )
 
 
+def test_an_empty_text_is_missing_unless_it_is_a_category():
+    values = ["", "almond", "never seen"]
+    assert read_column(COLUMNS[1], values).values.tolist() == [-1, 0, -2]
+    own = ColumnSpec("odor", ColumnKind.categorical, ("", "almond"))
+    assert read_column(own, values).values.tolist() == [0, 1, -2]
+
+
+def test_values_whose_spellings_would_be_one_stay_apart():
+    assert spelled(["1", "1.0", "2"])[0] == ["1", "1.0", "2"]
+
+
 ROWS = [
     {"age": 20.0, "odor": "almond", "idle": "low"},
     {"age": 20, "odor": 7, "idle": "high"},

@@ -9,7 +9,15 @@ import pytest
 
 import arboretum
 from arboretum.errors import StoreError
-from arboretum.model.record import Certificate, Certified, Checked, Record, Solution, Status
+from arboretum.model.record import (
+    Certificate,
+    Certified,
+    Checked,
+    Record,
+    Selection,
+    Solution,
+    Status,
+)
 
 
 def record(**changes) -> Record:
@@ -32,6 +40,14 @@ def record(**changes) -> Record:
 def strict(text: str):
     """Parse JSON, refusing the NaN and Infinity that Python would let pass."""
     return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_a_choice_comes_back_with_its_standard_errors_also_where_none_is_known():
+    tried = [({"a": 1}, 0.5), ({"a": 2}, math.nan)]
+    chosen = Selection({"a": 1}, "roc_auc", tried, standard_errors=(0.25, math.nan))
+    again = Selection.from_json(strict(json.dumps(chosen.to_json())))
+    assert again.tried[0] == tried[0] and math.isnan(again.tried[1][1])
+    assert again.standard_errors[0] == 0.25 and math.isnan(again.standard_errors[1])
 
 
 def test_a_record_comes_back_as_it_was():

@@ -438,6 +438,7 @@ def test_plain_values_become_the_types_of_the_fields():
         ({"lam": float("nan")}, "criterion.lam must be a number; got nan"),
         ({"depth": 1.5}, "criterion.depth must be a whole number; got 1.5"),
         ({"depth": 0}, "criterion.depth must be ≥ 1; got 0"),
+        ({"depth": 1 << 63}, "criterion.depth must be a whole number of at most 64 bits; got"),
         ({"lam": None}, "criterion.lam must be a number; got None"),
         ({"size": "XL"}, "criterion.size: unknown value 'XL'"),
         ({"flag": "perhaps"}, "criterion.flag must be true or false; got 'perhaps'"),

@@ -127,6 +127,11 @@ def test_a_key_that_older_records_lack_does_not_vary():
     assert Grouping.of(runs).averaged == {}
 
 
+def test_a_record_that_is_older_than_a_setting_has_what_it_did():
+    runs = [run("cart", "iris", 1), run("cart", "iris", 1, train_fraction=0.5)]
+    assert Grouping.of(runs, by=("train_fraction",)).methods == ("0.5", "1.0")
+
+
 def test_what_belongs_to_a_method_or_a_data_set_is_no_matter():
     runs = [
         run("cart", "iris", criterion={"lam": 1}, cost={"low": 1}),

@@ -12,9 +12,12 @@ from arboretum.api import StoreError, TrackerError
 from arboretum.runs import folder as folders
 from arboretum.runs.folder import (
     RECORD,
+    TREE,
     Index,
+    checksum,
     default_root,
     make_ready,
+    names_of,
     read_run,
     run_folders,
     write_files,
@@ -133,8 +136,23 @@ def test_a_finished_run_is_found_by_its_fingerprint_until_it_is_gone_or_another(
     assert index.find(mark) is None, "the folder holds another run now"
     write_run(run, {RECORD: record_text(mark, verified=False)})
     assert index.find(mark) is None, "what is not verified is not finished"
+    whole = {**json.loads(record_text(mark)), "checksums": {TREE: checksum("{}")}}
+    write_run(run, {RECORD: json.dumps(whole), TREE: "{}"})
+    assert index.find(mark) == run
+    (run / TREE).write_text("{ }")
+    assert index.find(mark) is None, "its tree is another"
     (run / RECORD).unlink()
     assert index.find(mark) is None
+
+
+def test_of_runs_of_one_fingerprint_that_of_the_same_names_comes_first(tmp_path):
+    mark, moved = "ab" + "0" * 62, tmp_path / "sweep" / "0"
+    for run in (tmp_path / "run", moved):
+        write_run(run, {RECORD: record_text(mark)})
+    index = Index(tmp_path / "outputs", tmp_path / "sweep")
+    index.add(mark, tmp_path / "run")
+    assert index.find(mark, names_of({"seed": 1})) == moved
+    assert index.find(mark, "other names") == tmp_path / "run"
 
 
 def test_runs_below_a_given_folder_are_found_without_the_index(tmp_path):

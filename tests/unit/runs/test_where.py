@@ -47,6 +47,12 @@ def test_what_an_expression_means(text, found):
     assert [RUNS.index(run) for run in select(RUNS, read_where(text))] == found
 
 
+def test_true_is_no_number():
+    runs = [{"number": 1, "truth": True}]
+    for text in ("number = true", "number", "truth = 1", "truth in [1]", "truth = 'True'"):
+        assert select(runs, read_where(text)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from arboretum.errors import DataError
 from arboretum.measure.comparison import bayesian_signed_rank, bayesian_t, corrected_t
+from arboretum.measure.comparison.correlated import Posterior
 from arboretum.measure.comparison.signed_rank import PRIOR
 
 FIRST = "12 10 15 8 11 14 9 13 10 12 11 12 13 9 10 15 8 12 11 13"
@@ -151,9 +152,15 @@ def test_differences_of_zero_are_ties_and_not_errors(rope):
 
 
 def test_the_same_difference_everywhere_leaves_nothing_to_chance():
-    same = np.full(5, 0.1) + np.array([0, 1, -1, 0, 0]) * 1e-18  # but for rounding
+    same = 0.1 + np.array([0, 1, -1, 0, 0]) * np.spacing(0.1)  # but for rounding
+    assert len(set(same)) == 3
     assert corrected_t(same, 0.2).p == 0.0 and corrected_t(-same, 0.2).t == -math.inf
     assert bayesian_t(same, 0.2, 0.01).better == 1.0 and bayesian_t(same, 0.2, 0.5).alike == 1.0
+
+
+def test_a_verdict_needs_the_level_and_no_more():
+    assert Posterior(0.95, 0.05, 0.0).verdict(0.95) == "better"
+    assert Posterior(0.94, 0.05, 0.01).verdict(0.95) == ""
 
 
 @pytest.mark.parametrize(

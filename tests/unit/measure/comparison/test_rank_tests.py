@@ -314,6 +314,12 @@ def test_a_study_without_any_difference_and_one_with_a_perfect_order_have_answer
     assert wilcoxon_holm(study(np.ones((6, 3)))).p.tolist() == np.ones((3, 3)).tolist()
 
 
+def test_a_p_of_alpha_is_a_difference():
+    better = study(np.tile([0.0, 1.0], (6, 1)) * np.arange(1, 7)[:, None])
+    found = wilcoxon_holm(better, alpha=2**-5)
+    assert found.p[0, 1] == 2**-5 and found.different[0, 1]
+
+
 def test_wilcoxon_leaves_out_per_pair_what_is_missing_and_says_so():
     values = np.random.default_rng(0).normal(size=(9, 2)) + np.array([0.0, 1.0])
     gap = values.copy()
@@ -376,6 +382,17 @@ def test_rows_of_ranks_count_wins_and_hold_means():
     assert {name: row["wins"] for name, row in rows.items()} == best
     assert rows["C4.5"]["mean AUC"] == pytest.approx(np.mean([line[0] for line in AUC.values()]))
     assert rows["C4.5"]["differs"] is None and rows["C4.5+m+cf"]["differs"] is True
+
+
+def test_nobody_wins_where_nobody_has_a_result():
+    rows = rank_rows(compare(study([[math.nan, math.nan], [1.0, 2.0], [1.0, 2.0]])))
+    assert sorted(row["wins"] for row in rows) == [0, 2]
+
+
+@pytest.mark.parametrize(("n", "k", "rough"), [(10, 6, True), (11, 5, True), (11, 6, False)])
+def test_chi_square_is_trusted_above_ten_data_sets_and_five_methods(n, k, rough):
+    notes = compare(study(np.random.default_rng(1).normal(size=(n, k)))).notes
+    assert any("is rough" in note for note in notes) is rough
 
 
 # -- repeats ---------------------------------------------------------------------------------------
