@@ -16,9 +16,11 @@ from arboretum.api import (
     Facts,
     Problem,
     TreeLimits,
+    sure,
 )
 from arboretum_gosdt.problem.prepared import (
     LAYING,
+    MOST,
     Merged,
     Tests,
     Units,
@@ -127,10 +129,11 @@ def search_kind(
             return True
         if limits.leaves is not None or not (limits.any_node and len(tests.column)):
             return False
-        rows_count = limits.least > 1
         if one is Which.sparse:
-            return units.p > 0 and not units.worst and not (rows_count and units.price_value)
-        if rows_count or units.price_value or limits.depth is None:
+            if limits.least > 1 and (units.price_value or most_leaves(limits, units) is None):
+                return False
+            return (units.p > 0 or limits.least > 1) and not units.worst
+        if limits.least > 1 or units.price_value or limits.depth is None:
             return False
         if one is Which.limited:
             return not units.p
@@ -149,13 +152,27 @@ def search_kind(
         return next(filter(fits, [*first, Which.sparse, Which.limited, Which.general]))
     if not fits(which):
         knows = {
-            Which.sparse: "objective.lam > 0, a limit on depth, and prices or a least leaf",
+            Which.sparse: "objective.lam > 0, a limit on depth, and prices or a least leaf (with a "
+            "limit on depth also objective.lam=0)",
             Which.limited: "objective.lam=0 with a limit on depth",
         }.get(which, "a limit on depth, no prices, and costs and λ that fit into 31 bits together")
         raise CapabilityError(
             f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto"
         )
     return which
+
+
+def most_leaves(limits: TreeLimits, units: Units) -> int | None:
+    """Return how many leaves a tree has at most, where a leaf costs nothing and the depth is
+    limited, 1 where it costs something; None where nothing limits them, or a loss that costs as
+    much would be too large a number.
+    """
+    if units.p:
+        return 1
+    if limits.depth is None:
+        return None
+    most = min(1 << min(limits.depth, 62), len(units.costs))
+    return most if units.q * units.most * most < MOST else None
 
 
 def choose_search(
@@ -246,17 +263,21 @@ def _search_on_bits(
         elif limits.least > 1:  # a row's mass is 1
             arrays = (merged.bits, merged.weights)
             masses = {"masses": Masses(merged.rows, 0 * merged.price, limits.least)}
-        asked = (*arrays, len(prepared.tests), units.p, units.q, limits.depth, without)
+        most = sure(most_leaves(limits, units))
+        price = units.p or 1, units.q * most
+        asked = (*arrays, len(prepared.tests), *price, limits.depth, without)
         if threads == 1:
-            return SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)
-        from arboretum_gosdt.sparse.team import SparseTeam
+            search = SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)
+        else:
+            from arboretum_gosdt.sparse.team import SparseTeam
 
-        return SparseTeam(
-            threads,
-            *asked,
-            **masses,
-            memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads,
-        )
+            share = None if context.memory_bytes is None else context.memory_bytes // threads
+            search = SparseTeam(threads, *asked, **masses, memory_bytes=share)
+        if units.p:
+            return search
+        from arboretum_gosdt.sparse.free_leaves import FreeLeaves
+
+        return FreeLeaves(search, most)
     from arboretum_gosdt.depth.search import LimitedSearch
 
     # no tree asks more on a path

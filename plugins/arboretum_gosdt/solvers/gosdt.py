@@ -13,6 +13,7 @@ import numpy as np
 
 from arboretum.api import (
     Attempt,
+    BudgetError,
     CapabilityError,
     ConfigError,
     Context,
@@ -140,8 +141,8 @@ class Gosdt:
         context = within_bytes(context)
         found = self._read(problem, context)
         which = self._kind(found)
-        if self.resume and which is not Which.sparse:
-            able = "sparse does (objective.lam > 0, no limit but the depth)"
+        if self.resume and not (which is Which.sparse and found.units.p):
+            able = "sparse does (objective.lam > 0, no limit but the depth and a least leaf)"
             raise CapabilityError(
                 f"the search {which.name} does not go on from a proof, {able}; leave "
                 "solver.resume, or --from, out"
@@ -149,7 +150,12 @@ class Gosdt:
         without = (
             (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
         )
-        found.choose_search(which, context, without, self.threads)
+        try:
+            found.choose_search(which, context, without, self.threads)
+        except BudgetError:  # of a least leaf the general search knows, too, in less room
+            if self.search is not Which.auto or found.limits.least <= 1 or self.resume:
+                raise
+            found.choose_search(Which.general, context)
         if self.resume:
             resume_from_proof(self.resume, found, context)
         return Attempt(problem, found, slack=SLACK)

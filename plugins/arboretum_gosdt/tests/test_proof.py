@@ -128,6 +128,7 @@ CASES = [
     (Accuracy(lam=0.0), {"max_depth": 2}),
     (Balanced(lam=0.013), {}),
     (Accuracy(lam=0.01), {"min_leaf": 4}),
+    (Accuracy(lam=0.0), {"min_leaf": 4, "max_depth": 3}),
     (CostMatrix(lam=0.05, costs=[[0, 1], [3, 0.5]]), {}),
     (Accuracy(lam=0.01, mu=0.002), {"priced": 1}),
     (Balanced(lam=0.02, mu=0.01), {"priced": 2, "max_depth": 3}),

@@ -98,11 +98,22 @@ def test_where_a_leaf_costs_nothing_no_test_sends_all_objects_one_way(raw):
             assert solution.tree.counts.min() > 0 and solution.status is Status.optimal
 
 
-def known_to(which, objective):
-    """λ, μ and price as a fast search takes them, the nearest to an objective's own."""
-    if which is Which.sparse:
+def known_to(which, objective, limits):
+    """λ, μ and price as a fast search takes them within limits, the nearest to an objective's
+    own.
+    """
+    if which is Which.sparse and limits["min_leaf"] == 1:
         return {"lam": objective.lam or 0.05, "price": Price.expected}
+    if which is Which.sparse:
+        return {"lam": objective.lam or (0.05 if limits["max_depth"] is None else 0.0), "mu": 0.0}
     return {"lam": objective.lam if which is Which.intervals else 0.0, "mu": 0.0}
+
+
+def limits_known_to(which, seed):
+    """Limits on depth, and for the sparse search on the rows of leaves."""
+    if which is not Which.sparse:
+        return {"max_depth": seed % 4, "min_leaf": 1}
+    return {"max_depth": seed % 4 if seed % 3 else None, "min_leaf": 1 + seed // 2 % 4}
 
 
 @pytest.mark.compiled
@@ -110,15 +121,15 @@ def known_to(which, objective):
 def test_every_search_finds_what_the_general_one_finds(which):
     solver = Gosdt(search=which)
     for seed in range(40):
-        depth = seed % 4 if which is not Which.sparse or seed % 3 else None
+        limits = limits_known_to(which, seed)
         for objective in objectives(seed):
-            objective = attrs.evolve(objective, **known_to(which, objective))
+            objective = attrs.evolve(objective, **known_to(which, objective, limits))
             raw = which is Which.intervals and seed % 3 == 0
             size = {"n_rows": 30, "n_columns": 4} if seed % 5 == 0 else {}
             problem = limited(
                 tiny_problem(seed, objective, raw=raw, **size),
                 solver=solver,
-                stopping=(Standard(max_depth=depth),),
+                stopping=(Standard(**limits),),
             )
             if not all_tests(problem).column.size:
                 continue
@@ -129,7 +140,7 @@ def test_every_search_finds_what_the_general_one_finds(which):
             assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (
                 seed,
                 objective,
-                depth,
+                limits,
             )
 
 
@@ -161,25 +172,29 @@ def test_bounds_may_be_left_out_without_another_optimum(which):
 def test_every_search_finds_what_brute_force_finds_on_thousands_of_tables(which, part):
     solver = Gosdt(search=which)
     for seed in range(5000 + 170 * part, 5000 + 170 * part + tries(170)):
-        depth = seed % 4 if which is not Which.sparse or seed % 3 else None
+        limits = limits_known_to(which, seed)
         for objective in objectives(seed):
-            objective = attrs.evolve(objective, **known_to(which, objective))
+            objective = attrs.evolve(objective, **known_to(which, objective, limits))
             problem = tiny_problem(seed, objective, raw=which is Which.intervals and seed % 3 == 0)
             if all_tests(problem).column.size:
                 solution = solver.solve(
-                    limited(problem, solver=solver, stopping=(Standard(max_depth=depth),)),
+                    limited(problem, solver=solver, stopping=(Standard(**limits),)),
                     Context(),
                 )
                 assert solution.status is Status.optimal
-                assert solution.value == pytest.approx(
-                    float(least(problem, depth=depth)), rel=1e-12, abs=1e-15
-                ), (seed, objective, depth)
+                best = float(least(problem, depth=limits["max_depth"], least=limits["min_leaf"]))
+                assert solution.value == pytest.approx(best, rel=1e-12, abs=1e-15), (
+                    seed,
+                    objective,
+                    limits,
+                )
 
 
 def test_a_search_that_does_not_know_the_limits_is_refused():
     problem = tiny_problem(8, Accuracy(), n_rows=20)
     for which, limits in (
         (Which.sparse, {"max_leaves": 3}),
+        (Which.sparse, {"max_leaves": 3, "min_leaf": 2}),
         (Which.limited, {"max_depth": 3}),
         (Which.intervals, {"max_depth": 3, "max_leaves": 3}),
         (Which.intervals, {}),

@@ -15,6 +15,8 @@ from arboretum.errors import BudgetError
 from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
+from arboretum_gosdt.sparse import search as sparse
+from arboretum_gosdt.sparse.free_leaves import FreeLeaves
 from arboretum_gosdt.sparse.incumbent import Masses, SubProblem, find_first_tree
 from arboretum_gosdt.sparse.node import NEVER
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LEAST_LEVELS, LONGEST, SparseSearch
@@ -449,6 +451,24 @@ def test_the_first_tree_keeps_the_limits_and_costs_what_it_says(lightest):
             ).recompute_cost() <= subproblem.leaf_cost(np.ones(len(has), bool)), (seed, depth)
             deepest = max(deepest, found)
     assert deepest > 2  # trees are not all trivial
+
+
+def test_where_leaves_cost_nothing_the_least_loss_is_found_and_bounded(monkeypatch):
+    monkeypatch.setattr(sparse, "SLICE", 1)
+    above = 0
+    for seed in range(60):
+        has, bits, weights, _, q, _, mass, price = drawn(seed, priced=True)
+        depth, free, lightest = seed % 4, 0 * price, 2 + seed % 5
+        asked = bits, weights, has.shape[1], 1, q << depth, depth
+        search = FreeLeaves(SparseSearch(*asked, masses=Masses(mass, free, lightest)), 1 << depth)
+        told: list[tuple[int, int]] = []
+        assert search.run(None, None, lambda low, up, told=told: told.append((low, up))) == ""
+        expected = least_cost(has, weights, 0, q, depth, mass, free, lightest)
+        assert search.lower == search.upper == expected, seed
+        assert all(low <= expected <= up for low, up in told), seed
+        assert cost_of(search.tree(), has, weights, 0, q, mass, free, lightest)[0] == expected, seed
+        above += told[:1] != [(expected, expected)]
+    assert above > 0, "every search is over at once"
 
 
 @pytest.mark.parametrize("some", [False, True])
