@@ -1,10 +1,11 @@
 """Limits that the fast searches do not know, relaxed: their bounds hold, and their trees may keep
 the limits.
 
-Without least leaves, rules and the maximum path cost more trees are allowed, so that the
-best of them costs no more.  A limit of k leaves is relaxed by a higher price p + more of a leaf
-(Lagrange): a tree within it costs q · loss + p · leaves = q · loss + (p + more) · leaves − more ·
-leaves, which is at least the fast search's minimum less more · k.
+Without rules and the maximum path cost (and where tests have prices or leaves cost nothing, without
+a least leaf) more trees are allowed, so that the best of them costs no more.  A limit of k leaves
+is relaxed by a higher price p + more of a leaf (Lagrange): a tree within it costs q · loss + p ·
+leaves = q · loss + (p + more) · leaves − more · leaves, which is at least the fast search's minimum
+less more · k.
 """
 
 from collections.abc import Callable
@@ -58,12 +59,13 @@ class Relaxed:
     """The fast searches on sets of a problem's objects, each of at most ``memory_bytes``.
 
     worst : prices count by the costliest path, which they do not know.
+    least : training rows in a leaf.
     """
 
     memory_bytes: int | None = None
 
-    def __init__(self, merged: Merged, p: int, q: int, worst: bool) -> None:
-        self._merged, self._p, self._q = merged, p, q
+    def __init__(self, merged: Merged, p: int, q: int, worst: bool, least: int) -> None:
+        self._merged, self._p, self._q, self._least = merged, p, q, least
         self._priced = bool(merged.price.any()) and not worst
         self._n_features, self._total = len(merged.tests), int(merged.weights.sum())
         self._less, masses = (
@@ -140,7 +142,12 @@ class Relaxed:
             from arboretum_gosdt.sparse.incumbent import Masses
             from arboretum_gosdt.sparse.search import SparseSearch
 
-            options = {"masses": Masses(merged.mass[rows], merged.price)} if self._priced else {}
+            options = {}
+            if self._priced:
+                options = {"masses": Masses(merged.mass[rows], merged.price)}
+            elif self._least > 1:
+                masses = Masses(merged.rows[rows], 0 * merged.price, self._least)
+                options = {"masses": masses}
             with suppress(BudgetError):
                 return self._build_search(
                     SparseSearch,

@@ -91,7 +91,7 @@ class GeneralSearch:
         self._reported: tuple[int, int] | None = None
         self._bytes: int | None = None
         self._stack: list[Work] = [self._solve_all_objects(everything)]
-        self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
+        self._relaxed, self._more = Relaxed(merged, p, q, rules.worst, rules.least), 0
         self._top: Split | None = None
         self._best = self._root.leaf
         self._lower = p
