@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
+    BudgetError,
     CapabilityError,
     Context,
     Facts,
@@ -266,6 +268,15 @@ def _search_on_bits(
         most = sure(most_leaves(limits, units))
         price = units.p or 1, units.q * most
         asked = (*arrays, len(prepared.tests), *price, limits.depth, without)
+        if limits.least > 1 and units.p and threads == 1 and not without:
+            from arboretum_gosdt.sparse.least_leaf import LeastLeafSearch
+
+            half = None if context.memory_bytes is None else context.memory_bytes // 2
+            with suppress(BudgetError):  # of both; one may fit
+                return LeastLeafSearch(
+                    SparseSearch(*asked, **masses, memory_bytes=half),
+                    SparseSearch(*asked, memory_bytes=half),
+                )
         if threads == 1:
             search = SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)
         else:

@@ -92,7 +92,8 @@ class SubProblem:
         at: int = 0,
     ) -> Node:
         """Return the subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with
-        the rows that reach it and what it costs.
+        the rows that reach it and what it costs.  A test that leaves a side too little mass for a
+        leaf gives way to the subtree of the other side.
 
         rows : bool[rows], those that reach the node; None: all, as they do the root.
         left : tests that a path from here on may have; None: ``depth``.
@@ -103,9 +104,13 @@ class SubProblem:
         node = Node(rows, self.leaf_cost(rows), left, feature)
         if feature >= 0:
             node.test_cost, mine = self.test_cost(rows, feature), self.rows_with_feature(feature)
-            sides = mine, ~mine
+            sides = rows & mine, rows & ~mine
+            if self.masses and self.masses.least > 1:
+                held = [int(self.masses.mass[side].sum()) for side in sides]
+                if min(held) < self.masses.least:
+                    return self.build_subtree(nodes, rows, left, nodes[at, 2 + (held[1] > held[0])])
             one, other = (
-                self.build_subtree(nodes, rows & side, left - 1, child)
+                self.build_subtree(nodes, side, left - 1, child)
                 for side, child in zip(sides, nodes[at, 2:], strict=True)
             )
             node.children = one, other

@@ -15,9 +15,10 @@ from arboretum.errors import BudgetError
 from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
-from arboretum_gosdt.sparse import search as sparse
+from arboretum_gosdt.sparse import least_leaf, search as sparse
 from arboretum_gosdt.sparse.free_leaves import FreeLeaves
 from arboretum_gosdt.sparse.incumbent import Masses, SubProblem, find_first_tree
+from arboretum_gosdt.sparse.least_leaf import LeastLeafSearch
 from arboretum_gosdt.sparse.node import NEVER
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LEAST_LEVELS, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
@@ -469,6 +470,29 @@ def test_where_leaves_cost_nothing_the_least_loss_is_found_and_bounded(monkeypat
         assert cost_of(search.tree(), has, weights, 0, q, mass, free, lightest)[0] == expected, seed
         above += told[:1] != [(expected, expected)]
     assert above > 0, "every search is over at once"
+
+
+@pytest.mark.parametrize("first", [0, 1, EASY])
+def test_with_and_without_a_least_mass_in_turns_the_least_cost_is_found(first, monkeypatch):
+    monkeypatch.setattr(sparse, "SLICE", 1)
+    monkeypatch.setattr(least_leaf, "EASY", first)
+    ends = set()
+    for seed in range(60):
+        has, bits, weights, p, q, depth, mass, price = drawn(seed, priced=True)
+        if not weights.any():
+            continue
+        free, lightest = 0 * price, 2 + seed % 5
+        masses, asked = Masses(mass, free, lightest), (bits, weights, has.shape[1], p, q, depth)
+        plain = SparseSearch(*asked)
+        search = LeastLeafSearch(SparseSearch(*asked, masses=masses), plain)
+        told: list[tuple[int, int]] = []
+        assert search.run(None, None, lambda low, up, told=told: told.append((low, up))) == ""
+        expected = least_cost(has, weights, p, q, depth, mass, free, lightest)
+        assert search.lower == search.upper == expected, seed
+        assert all(low <= expected <= up for low, up in told), seed
+        assert cost_of(search.tree(), has, weights, p, q, mass, free, lightest)[0] == expected, seed
+        ends.add((plain.lower == plain.upper == expected, search.search.subproblems > 0))
+    assert len(ends) >= 2, "either that without always settles it, or it never does"
 
 
 @pytest.mark.parametrize("some", [False, True])
