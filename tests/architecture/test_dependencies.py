@@ -46,7 +46,8 @@ FLOORS = {
     "arboretum_gosdt": (
         {"problem", "simd"},
         {"sparse", "depth", "continuous"},
-        {"general", "all_trees", "regression", "sums"},
+        {"all_trees", "regression", "sums"},
+        {"general"},
         {"solvers"},
         {"paper"},
         {"plugin"},

@@ -28,6 +28,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.general.kernels import Setting, look_ahead, sum_by_feature, sum_by_pairs
 from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
+from arboretum_gosdt.general.leaf_limit import best_tree_of_leaves
 from arboretum_gosdt.general.relaxed import Relaxed
 from arboretum_gosdt.general.splits import COUNT, MASS, SIZE, Split, SplitRules
 from arboretum_gosdt.general.trees import TreeBuilder
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
-STEP, PATIENCE, RELAXED_BYTES = 3, 1_000, 1 << 30
-"""Slices of a fast search for a set, and for all objects (a slice takes some 30 ms), and its bytes.
+STEP, PATIENCE, RELAXED_BYTES = 3, 10_000, 1 << 30
+"""Slices of a fast search for a set, and for all objects (a slice takes 1 to 5 ms), and its bytes.
 They are counted, so that results do not depend on clocks.
 """
 NODE_BYTES = 900
@@ -58,7 +59,7 @@ class GeneralSearch:
         self.rules, self.p, self.q = rules, p, q
         n, self.n_features = len(merged.weights), len(merged.tests)
         most = merged.weights.max(axis=1)
-        self._held = merged.nbytes
+        self._merged, self._held = merged, merged.nbytes
         self.own_cost = q * int((merged.weights.sum(axis=1) - most).sum())
         excess = most[:, None] - merged.weights
         self._classes = excess.shape[1]
@@ -220,7 +221,7 @@ class GeneralSearch:
                     *found, rows, lambda low: setattr(self, "_lower", max(self._lower, low))
                 )
         while True:
-            if self.lower >= self.upper:
+            if self.lower >= self.upper or self._search_all_trees(rows):
                 break
             yield self._solve_set(self._root, rows, self._cap, self._value(self._best) - 1)
             self._keep_best()
@@ -298,6 +299,31 @@ class GeneralSearch:
                 )
         if root.lines and most < ANY:
             self._more = max(root.lines, key=lambda line: line.bound_for_leaves(most)).more
+
+    def _search_all_trees(self, rows: np.ndarray) -> bool:
+        """Find the best tree of a limited number of leaves among all that the price of a leaf
+        leaves, if nothing else is limited but depth and rows; returns whether that is done.
+
+        rows : int64, all objects.
+        """
+        rules = self.rules
+        limited = rules.limits.leaves < ANY and rules.split <= 2 and rules.members <= 2
+        if self._priced or not limited or rules.light or self.p + self._more == 0:
+            return False
+        done, sets, nodes = best_tree_of_leaves(
+            self._merged,
+            (self.p, self.q, self._more),
+            rules,
+            self._best.cost,
+            self._until,
+            RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used),
+            self._report_news,
+        )
+        self.subproblems += sets
+        if nodes is not None:
+            self._keep_allowed_trees(nodes, rows)
+            self._keep_best()
+        return done
 
     def _depth(self, limits: Bounds) -> int | None:
         return None if limits.depth == ANY else limits.depth

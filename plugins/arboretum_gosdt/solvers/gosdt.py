@@ -211,9 +211,8 @@ class Gosdt:
             some = np.arange(min(1, len(own.weights)))  # of one class nothing is asked
             best_cut(own.columns, own.weights, some)  # few objects may need no tree
         warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
-        beside: Any = sure(search.chosen).search
-        if hasattr(beside, "resume_from_proof") and hasattr(beside, "search"):
-            beside.search.run(time.monotonic() + WARM_SECONDS, None, lambda low, up: None)
+        if load := getattr(sure(search.chosen).search, "load_kernels", None):
+            load(time.monotonic() + WARM_SECONDS)
         if warmed.interrupted:
             raise warmed.interrupted
         if which is Which.general:

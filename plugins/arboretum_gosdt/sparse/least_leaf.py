@@ -107,6 +107,10 @@ class LeastLeafSearch:
                 self.search.search_below(self._cost)
         return self._slices > before
 
+    def load_kernels(self, until: float) -> None:
+        """Load those of the search with a least mass, which few objects may not need."""
+        self.search.run(until, None, lambda low, up: None)
+
     def tree(self) -> np.ndarray:
         """Return the best tree known, as :meth:`.search.SparseSearch.tree` does."""
         return self._tree if self._cost < self.search.upper else self.search.tree()

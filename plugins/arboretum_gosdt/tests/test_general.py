@@ -13,6 +13,7 @@ from tiny_tables import least, objectives, tiny_problem
 from arboretum.api import Price
 from arboretum.kernels.plain import interpreted
 from arboretum.testing.effort import tries
+from arboretum_gosdt.all_trees.enumeration import AllTrees
 from arboretum_gosdt.general.known import ANY, Bounds
 from arboretum_gosdt.general.relaxed import least_cost_from
 from arboretum_gosdt.general.search import GeneralSearch
@@ -27,6 +28,14 @@ def search_of(problem, depth=None, leaves=None, **rules):
     bounds = Bounds(ANY if depth is None else depth, ANY if leaves is None else leaves)
     return merged, GeneralSearch(
         merged, units.p, units.q, SplitRules(bounds, worst=objective.price is Price.max, **rules)
+    )
+
+
+@pytest.fixture
+def without_all_trees(monkeypatch):
+    """Limits on leaves are left to the search of sets, as where all trees take too many bytes."""
+    monkeypatch.setattr(
+        "arboretum_gosdt.general.search.best_tree_of_leaves", lambda *asked: (False, 0, None)
     )
 
 
@@ -94,6 +103,46 @@ def test_it_finds_what_brute_force_finds(limits):
             check(seed, objective, **limits)
 
 
+@pytest.mark.usefixtures("without_all_trees")
+@pytest.mark.parametrize("limits", [one for one in LIMITS if "leaves" in one], ids=str)
+def test_the_search_of_sets_knows_limits_on_leaves_too(limits):
+    for seed in range(15):
+        for objective in objectives(seed):
+            check(seed, objective, **limits)
+
+
+@pytest.mark.compiled
+def test_all_trees_that_a_price_leaves_settle_a_limit_on_leaves(monkeypatch):
+    """Also where the price is not the best one, or no tree of few leaves is known; and where bytes
+    run out, what is known stays true.
+    """
+    from arboretum_gosdt.general import search as general
+
+    asked, real = [], general.best_tree_of_leaves
+
+    def noted(merged, price, *others):
+        found = real(merged, price, *others)
+        asked.append((found[0], price[2] > 0, found[2] is not None))
+        return found
+
+    monkeypatch.setattr(general, "best_tree_of_leaves", noted)
+    for seed in range(12):
+        for lam in (0.0, 0.002, 0.02):
+            problem, costs = tiny_problem(seed, Accuracy(lam=lam), n_rows=40, n_columns=5), set()
+            for depth, leaves in ((None, 4), (3, 5), (4, 6)):
+                for relaxed, ended in ((True, None), (False, None), (True, "bytes")):
+                    merged, search = search_of(problem, depth, leaves, least=1 + seed % 3)
+                    search._relaxed.usable &= relaxed
+                    with monkeypatch.context() as within:
+                        if ended:
+                            within.setattr(AllTrees, "run", lambda *asked: "bytes")
+                        assert search.run(None, None, lambda low, up: None) == ""
+                    assert replayed(merged, search, False) == told(merged, search.upper)
+                    costs.add((depth, leaves, search.lower, search.upper))
+            assert len(costs) == 3, (seed, lam)
+    assert {(True, True, True), (True, True, False), (False, True, False)} <= set(asked)
+
+
 def test_python_too_clears_marks_and_adds_fingerprints():
     """What leaves its type there would have a run compiled anew."""
     with interpreted(math.inf):
@@ -105,6 +154,7 @@ def test_python_too_clears_marks_and_adds_fingerprints():
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("without_all_trees")
 def test_interpreting_small_problems_changes_nothing_of_what_is_searched(monkeypatch):
     """The fast searches of sets work as long where their kernels are compiled already."""
     monkeypatch.setattr("arboretum_gosdt.general.search.PATIENCE", 1)
@@ -121,6 +171,7 @@ def test_interpreting_small_problems_changes_nothing_of_what_is_searched(monkeyp
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("without_all_trees")
 def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
     """On tables too large for brute force, where sets have several levels below."""
     for seed in range(2):
@@ -149,6 +200,7 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                 assert len(set(found)) == 1, (seed, objective, limits)
 
 
+@pytest.mark.usefixtures("without_all_trees")
 def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 20_000)
     monkeypatch.setattr("arboretum_gosdt.sparse.search.EASY", 3)
