@@ -118,15 +118,18 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
 
 
 def read_sweep(folder: Path) -> Sweep | None:
-    """Return the sweep that a folder holds; None where it is none, or nothing can be read."""
+    """Return the sweep that a folder holds; None where it is none, or nothing can be read.  What a
+    later version adds is left aside.
+    """
     data = read_json(folder / SWEEP)
+    known = {name: data[name] for name in attrs.fields_dict(Sweep) if name in data}
     try:
         lists: Facts = {
-            name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data
+            name: tuple(known[name]) for name in ("overrides", "varied", "traded") if name in known
         }
-        return Sweep(**{**data, **lists}) if data else None
     except TypeError:
         return None
+    return Sweep(**{**known, **lists}) if known else None
 
 
 def runs_of(folder: Path) -> list[Path]:
