@@ -186,7 +186,7 @@ class Additive:
         cells = [np.zeros(4 * columns, np.int64) for _ in range(5)]
         words = np.empty(self.most_words * columns, np.uint64)
         both = np.empty(self.planes * columns, np.int64)
-        rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
+        rows, block = np.empty(max(len(self.has), columns), np.int64), np.empty(64, np.uint64)
         of_columns = (*np.empty((3, columns), np.int64), np.empty(columns, np.uint64))
         of_labels = np.empty((5, 2 * columns), np.int32)
         masks = (np.empty(self.planes, np.int64), *np.empty((4, width), np.uint64))

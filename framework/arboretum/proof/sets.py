@@ -119,7 +119,7 @@ CountingScratch = namedtuple(
     "rows block words both most loss mass least busy joined order first marks planes mask path "
     "whole gone side few rest third fourth",
 )
-"""rows : int64[objects].
+"""rows : int64[objects, or columns if they are more].
 
 block : uint64[64].
 words : uint64, of all columns.

@@ -5,6 +5,7 @@ said.
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import attrs
 import numpy as np
@@ -155,6 +156,18 @@ def test_python_too_proves_and_checks(tmp_path):
     """Fingerprints wrap around there as in machine code: a run would compile all of it anew."""
     with interpreted(math.inf):
         found, problem = proven(problem_of(0, Accuracy(lam=0.02), n=16), tmp_path / "log")
+        assert check(read(tmp_path / "log"), problem).value == pytest.approx(found.value)
+
+
+def test_there_is_room_for_more_columns_than_objects(tmp_path):
+    """Of rows, whose counts had room for one number an object; Python tells, machine code wrote
+    behind its end.
+    """
+    pairs = [[one in pair for pair in combinations(range(6), 2)] for one in range(6)]
+    labels = np.array([0, 1, 1, 0, 0, 1])
+    problem = problem_from(np.array(pairs, int), labels, Accuracy(lam=0.0), min_leaf=2)
+    found, problem = proven(problem, tmp_path / "log")
+    with interpreted(math.inf):
         assert check(read(tmp_path / "log"), problem).value == pytest.approx(found.value)
 
 
