@@ -476,7 +476,7 @@ def test_where_leaves_cost_nothing_the_least_loss_is_found_and_bounded(monkeypat
 def test_with_and_without_a_least_mass_in_turns_the_least_cost_is_found(first, monkeypatch):
     monkeypatch.setattr(sparse, "SLICE", 1)
     monkeypatch.setattr(least_leaf, "EASY", first)
-    ends = set()
+    ends, beside = set(), 0
     for seed in range(60):
         has, bits, weights, p, q, depth, mass, price = drawn(seed, priced=True)
         if not weights.any():
@@ -486,12 +486,24 @@ def test_with_and_without_a_least_mass_in_turns_the_least_cost_is_found(first, m
         plain = SparseSearch(*asked)
         search = LeastLeafSearch(SparseSearch(*asked, masses=masses), plain)
         told: list[tuple[int, int]] = []
-        assert search.run(None, None, lambda low, up, told=told: told.append((low, up))) == ""
+        after: list[int] = []  # that without has ended, the best cost known
+
+        def hear(low: int, up: int, told=told, after=after, plain=plain) -> None:
+            told.append((low, up))
+            if after or plain.lower == plain.upper:
+                after.append(up)
+
+        assert search.run(None, None, hear) == ""
+        if after[1:]:
+            pruned = search.subproblem.build_subtree(plain.tree()).recompute_cost()
+            assert max(after[1:]) <= pruned, seed
+            beside += 1
         expected = least_cost(has, weights, p, q, depth, mass, free, lightest)
         assert search.lower == search.upper == expected, seed
         assert all(low <= expected <= up for low, up in told), seed
         assert cost_of(search.tree(), has, weights, p, q, mass, free, lightest)[0] == expected, seed
         ends.add((plain.lower == plain.upper == expected, search.search.subproblems > 0))
+    assert beside, "that without never ends before the other"
     assert len(ends) >= 2, "either that without always settles it, or it never does"
 
 
