@@ -17,6 +17,8 @@ DEMO ?= runs/demo
 UV ?= uv
 WORKERS ?= 2
 PYTEST_ARGS ?=
+# K/N: make test-all runs of the slow tests the Kth of N parts.
+TURN ?=
 CANDIDATES := python3 python3.13 python3.12 python3.11 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
@@ -36,7 +38,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --hypothesis-profile=brief $(PYTEST_ARGS)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(TURN),--turn $(TURN)) $(PYTEST_ARGS)
 
 test-thorough: $(STAMP)
 	ARBORETUM_KERNELS=compiled $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough $(PYTEST_ARGS)

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from contextvars import Context
 from functools import cache, partial
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -70,6 +71,10 @@ commands.
 """
 
 
+def pytest_addoption(parser) -> None:
+    parser.addoption("--turn", metavar="K/N", help="of the slow tests the Kth of N parts, by name")
+
+
 def pytest_configure(config) -> None:
     """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told
     to ignore them.
@@ -88,20 +93,35 @@ def pytest_configure(config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of two processes each begins with a half: one with what compiles most, the other with what
-    needs no kernels, so that commands find them compiled.  The long ones come first, and short
-    tests last, so that no process is left alone at the end.
+def pytest_collection_modifyitems(config, items: list[pytest.Item]) -> None:
+    """Slow tests that have no turn are left out.  Of two processes each begins with a half: one
+    with what compiles most, the other with what needs no kernels, so that commands find them
+    compiled.  The long ones come first, and short tests last, so that no process is left alone at
+    the end.
     """
+    if turn := config.getoption("turn"):
+        k, n = map(int, turn.split("/"))
+        left_out = {item for item in items if _is_slow(item) and _part_of(item, n) != k}
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     groups: list[list[pytest.Item]] = [[] for _ in ROOMS]
     for item in items:
         groups[
             next((i for i, rooms in enumerate(ROOMS) if not rooms.isdisjoint(item.path.parts)), -1)
         ].append(item)
     for group in groups:
-        group.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        group.sort(key=lambda item: not _is_slow(item))
     compiling, half = [*groups[0], *groups[1]], len(items) // 2
     items[:] = [*compiling[:half], *groups[2], *groups[3], *compiling[half:]]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+def _part_of(item: pytest.Item, n: int) -> int:
+    """Which of n parts, from 1 on, a test is in, with all its parameters."""
+    return 1 + crc32(item.nodeid.partition("[")[0].encode()) % n
 
 
 def pytest_collection_finish() -> None:
