@@ -388,7 +388,12 @@ class AllTrees:
             starts = np.empty(1 << 14, np.int64)
 
     def fronts(
-        self, columns: np.ndarray, *, curves: bool = False, equal: tuple[bool, ...] = ()
+        self,
+        columns: np.ndarray,
+        *,
+        curves: bool = False,
+        equal: tuple[bool, ...] = (),
+        price_of_leaf: int | None = None,
     ) -> Fronts:
         """Return, not begun, the trees of every set that no other beats, by what objects add to the
         numbers of a tree.
@@ -398,6 +403,7 @@ class AllTrees:
         curves : whether values are ROC curves, else vectors of numbers.
         equal : of every number, whether trees beat each other only where it is the same; (): of
             none.
+        price_of_leaf : in the costs of these trees, at most p; None: p.
         """
         # a curve has a segment for each leaf, and a depth has room for two to its power
         width = self._most_leaves() + 1 if curves else columns.shape[2]
@@ -407,7 +413,7 @@ class AllTrees:
             self.n_sets,
             columns[self._order],
             numbers.q * self._table.excess,
-            numbers.p,
+            numbers.p if price_of_leaf is None else numbers.p.dtype.type(price_of_leaf),
             width,
             self._bytes,
             curves,
@@ -477,7 +483,7 @@ class Fronts:
         self._kernels = kernels
         self._graph = graph
         self._curves = curves
-        self._same = np.array(equal or (False,) * width)
+        self._same = np.array(equal or (False,) * width, np.bool_)
         self._numbers, self._state = (columns, excess, price_of_leaf), np.array([taken, 0])
         self._first = np.empty(len(graph.set), np.int64)
         self._last = np.empty(len(graph.set), np.int64)

@@ -1,10 +1,10 @@
 """The best tree of at most so many leaves, among all trees that a price of a leaf leaves.
 
-At the price p + more a tree costs q · loss + (p + more) · leaves.  Where a tree of k leaves and the
-cost C is known, a better one of at most k leaves costs C − 1 + more · k at most at that price.  All
-trees of such a cost are gone through (:mod:`arboretum_gosdt.all_trees`): of every set only those
-that lose less than others of no more leaves.  They are few where the price is the one that bounds
-best: then the gap is what a leaf or less costs.
+At the price p + more each leaf of a tree costs more than in the problem.  Where a tree of k leaves
+and the cost C is known, a better one of at most k leaves costs C − 1 + more · k at most at that
+price.  All trees of such a cost are gone through (:mod:`arboretum_gosdt.all_trees`): of every set
+only those that cost less, at the price p, than others of no more leaves.  They are few where the
+price is the one that bounds best: then the gap is what a leaf or less costs.
 """
 
 from __future__ import annotations
@@ -58,14 +58,11 @@ def best_tree_of_leaves(
         )
         if trees.run(until, report):
             return False, trees.n_sets, None
-        excess = q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
-        fronts = trees.fronts(excess[:, :, None])
+        fronts = trees.fronts(np.empty((*merged.weights.shape, 0), np.int64), price_of_leaf=p)
         if fronts.run(until, report):
             return False, trees.n_sets, None
         for some in fronts.trees():
-            costs = np.where(
-                some.leaves <= limits.leaves, some.value[:, 0, 0] + p * some.leaves, cost
-            )
+            costs = np.where(some.leaves <= limits.leaves, some.cost, cost)
             best = int(costs.argmin())
             if costs[best] < cost:
                 cost, found = int(costs[best]), fronts.nodes_of_tree(some.origin[best])

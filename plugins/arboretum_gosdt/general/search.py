@@ -302,13 +302,14 @@ class GeneralSearch:
 
     def _search_all_trees(self, rows: np.ndarray) -> bool:
         """Find the best tree of a limited number of leaves among all that the price of a leaf
-        leaves, if nothing else is limited but depth and rows; returns whether that is done.
+        leaves, if nothing else is limited but depth and rows; returns whether that is done.  Prices
+        may count, but by the costliest path.
 
         rows : int64, all objects.
         """
         rules = self.rules
         limited = rules.limits.leaves < ANY and rules.split <= 2 and rules.members <= 2
-        if self._priced or not limited or rules.light or self.p + self._more == 0:
+        if rules.worst or not limited or rules.light or self.p + self._more == 0:
             return False
         done, sets, nodes = best_tree_of_leaves(
             self._merged,

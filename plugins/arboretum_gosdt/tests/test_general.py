@@ -127,8 +127,9 @@ def test_all_trees_that_a_price_leaves_settle_a_limit_on_leaves(monkeypatch):
 
     monkeypatch.setattr(general, "best_tree_of_leaves", noted)
     for seed in range(12):
-        for lam in (0.0, 0.002, 0.02):
-            problem, costs = tiny_problem(seed, Accuracy(lam=lam), n_rows=40, n_columns=5), set()
+        for lam, mu in ((0.0, 0.0), (0.002, 0.0), (0.02, 0.0), (0.0, 0.002), (0.004, 0.004)):
+            objective, costs = Accuracy(lam=lam, mu=mu), set()
+            problem = tiny_problem(seed, objective, n_rows=40, n_columns=5)
             for depth, leaves in ((None, 4), (3, 5), (4, 6)):
                 for relaxed, ended in ((True, None), (False, None), (True, "bytes")):
                     merged, search = search_of(problem, depth, leaves, least=1 + seed % 3)
@@ -139,7 +140,7 @@ def test_all_trees_that_a_price_leaves_settle_a_limit_on_leaves(monkeypatch):
                         assert search.run(None, None, lambda low, up: None) == ""
                     assert replayed(merged, search, False) == told(merged, search.upper)
                     costs.add((depth, leaves, search.lower, search.upper))
-            assert len(costs) == 3, (seed, lam)
+            assert len(costs) == 3, (seed, lam, mu)
     assert {(True, True, True), (True, True, False), (False, True, False)} <= set(asked)
 
 
