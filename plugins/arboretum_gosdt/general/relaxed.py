@@ -1,11 +1,11 @@
 """Limits that the fast searches do not know, relaxed: their bounds hold, and their trees may keep
 the limits.
 
-Without rules and the maximum path cost (and where tests have prices or leaves cost nothing, without
-a least leaf) more trees are allowed, so that the best of them costs no more.  A limit of k leaves
-is relaxed by a higher price p + more of a leaf (Lagrange): a tree within it costs q · loss + p ·
-leaves = q · loss + (p + more) · leaves − more · leaves, which is at least the fast search's minimum
-less more · k.
+Without rules and the maximum path cost (and where leaves cost nothing, or tests have prices and
+rows weigh differently, without a least leaf) more trees are allowed, so that the best of them costs
+no more.  A limit of k leaves is relaxed by a higher price p + more of a leaf (Lagrange): a tree
+within it costs q · loss + p · leaves = q · loss + (p + more) · leaves − more · leaves, which is at
+least the fast search's minimum less more · k.
 """
 
 from collections.abc import Callable
@@ -144,7 +144,9 @@ class Relaxed:
 
             options = {}
             if self._priced:
-                options = {"masses": Masses(merged.mass[rows], merged.price)}
+                least = self._least * merged.units.mass_of_row  # 0: rows are no masses
+                masses = Masses(merged.mass[rows], merged.price, max(1, least))
+                options = {"masses": masses}
             elif self._least > 1:
                 masses = Masses(merged.rows[rows], 0 * merged.price, self._least)
                 options = {"masses": masses}

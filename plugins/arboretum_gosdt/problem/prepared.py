@@ -82,8 +82,10 @@ class Units:
 
     costs : int64[objects, labels], losses of an object by the label of its leaf.
     mass : int64[objects], weights without their common divisor, for prices.
+    mass_of_row : of every training row, where all weigh alike; else 0.
     price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the
         costliest counts); 0: prices do not count.
+    most_paid : for one test of all objects, in 1/q losses, at most.
     slack, slack_per_leaf : by how much rounding may have raised a tree's value; 0 where everything
         is exact, or was rounded down.
     more : by how much it may have lowered it.
@@ -102,6 +104,8 @@ class Units:
     worst: bool
     above: Fraction = Fraction(0)
     more: Fraction = Fraction(0)
+    mass_of_row: int = 0
+    most_paid: int = 0
 
     @cached_property
     def unit(self) -> Fraction:
@@ -137,11 +141,13 @@ def units_of(problem: Problem) -> Units:
 
     objective: Any = problem.parts.objective
     mass, _, error = problem.objects.exact_weights
+    rows = problem.objects.count
+    mass_of_row = int(mass[0]) // max(1, int(rows[0])) if len(mass) and not error else 0
     found = whole_costs(problem)
     costs, loss_value, none = found.costs, found.unit, Fraction(0)
     bound, lam = int(span_of_costs(costs)[0]) + 1, rational(objective.lam)
     lam = lam / loss_value if lam else none
-    q, per_price, per_leaf = lam.denominator, none, none
+    q, per_price, per_leaf, most_paid = lam.denominator, none, none, 0
     if objective.mu > 0:
         if error or found.more:
             raise CapabilityError(
@@ -149,6 +155,7 @@ def units_of(problem: Problem) -> Units:
                 "round them to fewer"
             )
         q, per_price = _denominator_with_prices(problem, q, loss_value, mass, bound)
+        most_paid = int(_distinct_prices(problem)[-1] * per_price * q * int(mass.sum()))
     elif found.more:  # rounded down as costs are
         q, lam = 1, Fraction(math.floor(lam))
     elif q * bound >= MOST:
@@ -169,6 +176,8 @@ def units_of(problem: Problem) -> Units:
         worst=per_price > 0 and objective.price is Price.max,
         above=scaled - p if lam and lam > bound else none,
         more=found.more,
+        mass_of_row=mass_of_row if (mass == mass_of_row * rows).all() else 0,
+        most_paid=most_paid,
     )
 
 

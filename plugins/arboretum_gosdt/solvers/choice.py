@@ -132,9 +132,12 @@ def search_kind(
         if limits.leaves is not None or not (limits.any_node and len(tests.column)):
             return False
         if one is Which.sparse:
-            if limits.least > 1 and (units.price_value or most_leaves(limits, units) is None):
+            priced = bool(units.price_value)
+            if units.worst or (limits.least > 1 and priced and not units.mass_of_row):
                 return False
-            return (units.p > 0 or limits.least > 1) and not units.worst
+            if units.p:
+                return True
+            return (limits.least > 1 or priced) and most_leaves(limits, units) is not None
         if limits.least > 1 or units.price_value or limits.depth is None:
             return False
         if one is Which.limited:
@@ -174,7 +177,8 @@ def most_leaves(limits: TreeLimits, units: Units) -> int | None:
     if limits.depth is None:
         return None
     most = min(1 << min(limits.depth, 62), len(units.costs))
-    return most if units.q * units.most * most < MOST else None
+    paid = units.most_paid * limits.depth
+    return most if (units.q * units.most + paid) * most < MOST else None
 
 
 def choose_search(
@@ -257,15 +261,15 @@ def _search_on_bits(
         from arboretum_gosdt.sparse.incumbent import Masses
         from arboretum_gosdt.sparse.search import SparseSearch
 
-        arrays = prepared.bits, prepared.weights
-        masses: Facts = {}
-        if units.price_value:  # objects that no label helps pay for tests, too
+        arrays, most = (prepared.bits, prepared.weights), sure(most_leaves(limits, units))
+        prices = merged.price * most
+        paid: Facts = {"masses": Masses(merged.mass, prices)} if units.price_value else {}
+        masses = paid
+        if limits.least > 1:
+            mass, of_row = (merged.mass, units.mass_of_row) if paid else (merged.rows, 1)
+            masses = {"masses": Masses(mass, prices, limits.least * of_row)}
+        if masses:  # objects that no label helps pay for tests, and count as rows
             arrays = (merged.bits, merged.weights)
-            masses = {"masses": Masses(merged.mass, merged.price)}
-        elif limits.least > 1:  # a row's mass is 1
-            arrays = (merged.bits, merged.weights)
-            masses = {"masses": Masses(merged.rows, 0 * merged.price, limits.least)}
-        most = sure(most_leaves(limits, units))
         price = units.p or 1, units.q * most
         asked = (*arrays, len(prepared.tests), *price, limits.depth, without)
         if limits.least > 1 and units.p and threads == 1 and not without:
@@ -275,7 +279,7 @@ def _search_on_bits(
             with suppress(BudgetError):  # of both; one may fit
                 return LeastLeafSearch(
                     SparseSearch(*asked, **masses, memory_bytes=half),
-                    SparseSearch(*asked, memory_bytes=half),
+                    SparseSearch(*asked, **paid, memory_bytes=half),
                 )
         if threads == 1:
             search = SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)

@@ -135,6 +135,7 @@ CASES = [
     (Balanced(lam=0.02, mu=0.01), {"priced": 2, "max_depth": 3}),
     (Accuracy(lam=0.01, mu=0.002), {"priced": 3, "min_leaf": 4}),
     (Accuracy(lam=0.0, mu=0.004), {"priced": 4, "max_leaves": 4, "max_depth": 3}),
+    (Accuracy(lam=0.0, mu=0.002), {"priced": 5, "max_depth": 3}),
     (Accuracy(lam=0.0), {"max_leaves": 4}),
     (Accuracy(lam=0.01), {"max_leaves": 3, "max_depth": 3}),
     (Accuracy(lam=0.0), {"max_depth": 4}),

@@ -98,15 +98,19 @@ def test_where_a_leaf_costs_nothing_no_test_sends_all_objects_one_way(raw):
             assert solution.tree.counts.min() > 0 and solution.status is Status.optimal
 
 
-def known_to(which, objective, limits):
-    """λ, μ and price as a fast search takes them within limits, the nearest to an objective's
+def known_to(which, problem, limits):
+    """The problem with λ, μ and price as a fast search takes them within limits, the nearest to its
     own.
     """
-    if which is Which.sparse and limits["min_leaf"] == 1:
-        return {"lam": objective.lam or 0.05, "price": Price.expected}
+    objective, alike = problem.parts.objective, problem.objects.weight / problem.objects.count
+    lam, mu = objective.lam if which is Which.intervals else 0.0, 0.0
     if which is Which.sparse:
-        return {"lam": objective.lam or (0.05 if limits["max_depth"] is None else 0.0), "mu": 0.0}
-    return {"lam": objective.lam if which is Which.intervals else 0.0, "mu": 0.0}
+        least, deepest = limits["min_leaf"], limits["max_depth"]
+        mu = objective.mu if least == 1 or (alike == alike[0]).all() else 0.0
+        endless = deepest is None or (least == 1 and mu == 0)
+        lam = objective.lam or (0.05 if endless else 0.0)
+    objective = attrs.evolve(objective, lam=lam, mu=mu, price=Price.expected)
+    return limited(problem, objective=objective, stopping=(Standard(**limits),))
 
 
 def limits_known_to(which, seed):
@@ -123,14 +127,10 @@ def test_every_search_finds_what_the_general_one_finds(which):
     for seed in range(40):
         limits = limits_known_to(which, seed)
         for objective in objectives(seed):
-            objective = attrs.evolve(objective, **known_to(which, objective, limits))
             raw = which is Which.intervals and seed % 3 == 0
             size = {"n_rows": 30, "n_columns": 4} if seed % 5 == 0 else {}
-            problem = limited(
-                tiny_problem(seed, objective, raw=raw, **size),
-                solver=solver,
-                stopping=(Standard(**limits),),
-            )
+            problem = known_to(which, tiny_problem(seed, objective, raw=raw, **size), limits)
+            problem = limited(problem, solver=solver)
             if not all_tests(problem).column.size:
                 continue
             solution = solver.solve(problem, Context())
@@ -139,7 +139,7 @@ def test_every_search_finds_what_the_general_one_finds(which):
             assert solution.status is Status.optimal
             assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (
                 seed,
-                objective,
+                problem.parts.objective,
                 limits,
             )
 
@@ -174,18 +174,15 @@ def test_every_search_finds_what_brute_force_finds_on_thousands_of_tables(which,
     for seed in range(5000 + 170 * part, 5000 + 170 * part + tries(170)):
         limits = limits_known_to(which, seed)
         for objective in objectives(seed):
-            objective = attrs.evolve(objective, **known_to(which, objective, limits))
-            problem = tiny_problem(seed, objective, raw=which is Which.intervals and seed % 3 == 0)
+            raw = which is Which.intervals and seed % 3 == 0
+            problem = known_to(which, tiny_problem(seed, objective, raw=raw), limits)
             if all_tests(problem).column.size:
-                solution = solver.solve(
-                    limited(problem, solver=solver, stopping=(Standard(**limits),)),
-                    Context(),
-                )
+                solution = solver.solve(limited(problem, solver=solver), Context())
                 assert solution.status is Status.optimal
                 best = float(least(problem, depth=limits["max_depth"], least=limits["min_leaf"]))
                 assert solution.value == pytest.approx(best, rel=1e-12, abs=1e-15), (
                     seed,
-                    objective,
+                    problem.parts.objective,
                     limits,
                 )
 
