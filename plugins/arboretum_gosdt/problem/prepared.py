@@ -86,6 +86,8 @@ class Units:
     price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the
         costliest counts); 0: prices do not count.
     most_paid : for one test of all objects, in 1/q losses, at most.
+    price_of_test : in 1/q losses, where the costliest path counts and all tests cost the same; else
+        0.
     slack, slack_per_leaf : by how much rounding may have raised a tree's value; 0 where everything
         is exact, or was rounded down.
     more : by how much it may have lowered it.
@@ -106,6 +108,7 @@ class Units:
     more: Fraction = Fraction(0)
     mass_of_row: int = 0
     most_paid: int = 0
+    price_of_test: int = 0
 
     @cached_property
     def unit(self) -> Fraction:
@@ -147,7 +150,7 @@ def units_of(problem: Problem) -> Units:
     costs, loss_value, none = found.costs, found.unit, Fraction(0)
     bound, lam = int(span_of_costs(costs)[0]) + 1, rational(objective.lam)
     lam = lam / loss_value if lam else none
-    q, per_price, per_leaf, most_paid = lam.denominator, none, none, 0
+    q, per_price, per_leaf, most_paid, price_of_test = lam.denominator, none, none, 0, 0
     if objective.mu > 0:
         if error or found.more:
             raise CapabilityError(
@@ -155,7 +158,10 @@ def units_of(problem: Problem) -> Units:
                 "round them to fewer"
             )
         q, per_price = _denominator_with_prices(problem, q, loss_value, mass, bound)
-        most_paid = int(_distinct_prices(problem)[-1] * per_price * q * int(mass.sum()))
+        prices = [one * per_price * q for one in _distinct_prices(problem)]
+        most_paid = int(prices[-1] * int(mass.sum()))
+        if objective.price is Price.max and len(prices) == 1:
+            price_of_test = int(prices[0])
     elif found.more:  # rounded down as costs are
         q, lam = 1, Fraction(math.floor(lam))
     elif q * bound >= MOST:
@@ -178,6 +184,7 @@ def units_of(problem: Problem) -> Units:
         more=found.more,
         mass_of_row=mass_of_row if (mass == mass_of_row * rows).all() else 0,
         most_paid=most_paid,
+        price_of_test=price_of_test,
     )
 
 

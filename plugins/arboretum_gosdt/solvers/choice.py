@@ -6,7 +6,7 @@ import enum
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
@@ -15,7 +15,6 @@ from arboretum.api import (
     BudgetError,
     CapabilityError,
     Context,
-    Facts,
     Problem,
     TreeLimits,
     sure,
@@ -32,6 +31,7 @@ from arboretum_gosdt.problem.prepared import (
 
 if TYPE_CHECKING:
     from arboretum_gosdt.problem.prepared import Merged
+    from arboretum_gosdt.sparse.incumbent import Masses
 
 
 MANY_TESTS = 700
@@ -133,7 +133,9 @@ def search_kind(
             return False
         if one is Which.sparse:
             priced = bool(units.price_value)
-            if units.worst or (limits.least > 1 and priced and not units.mass_of_row):
+            if units.worst:
+                return bool(units.p and units.price_of_test)
+            if limits.least > 1 and priced and not units.mass_of_row:
                 return False
             if units.p:
                 return True
@@ -157,8 +159,9 @@ def search_kind(
         return next(filter(fits, [*first, Which.sparse, Which.limited, Which.general]))
     if not fits(which):
         knows = {
-            Which.sparse: "objective.lam > 0, a limit on depth, and prices or a least leaf (with a "
-            "limit on depth also objective.lam=0)",
+            Which.sparse: "objective.lam > 0, a limit on depth, prices (of the costliest path where"
+            " all tests have one) and a least leaf (with prices where all rows weigh alike); within"
+            " a limit on depth, with one of the others, also objective.lam=0",
             Which.limited: "objective.lam=0 with a limit on depth",
         }.get(which, "a limit on depth, no prices, and costs and λ that fit into 31 bits together")
         raise CapabilityError(
@@ -247,54 +250,17 @@ def _search_on_bits(
     threads: int,
     context: Context,
 ) -> Search:
-    """Return the sparse search, alone or as a team, or the limited one, for objects of equal rows.
-
-    The objects that no label helps are left out, except where they pay for tests or count as rows
-    of a leaf.
+    """Return the sparse search or the limited one, for objects of equal rows.
 
     limits : of depth, and for the sparse search alone of rows in a leaf; it needs none of depth.
     without : names of bounds that are not used.
-    threads : of the sparse search; each of several gets its share of the bytes.
+    threads : of the sparse search.
     """
-    prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
-        from arboretum_gosdt.sparse.incumbent import Masses
-        from arboretum_gosdt.sparse.search import SparseSearch
-
-        arrays, most = (prepared.bits, prepared.weights), sure(most_leaves(limits, units))
-        prices = merged.price * most
-        paid: Facts = {"masses": Masses(merged.mass, prices)} if units.price_value else {}
-        masses = paid
-        if limits.least > 1:
-            mass, of_row = (merged.mass, units.mass_of_row) if paid else (merged.rows, 1)
-            masses = {"masses": Masses(mass, prices, limits.least * of_row)}
-        if masses:  # objects that no label helps pay for tests, and count as rows
-            arrays = (merged.bits, merged.weights)
-        price = units.p or 1, units.q * most
-        asked = (*arrays, len(prepared.tests), *price, limits.depth, without)
-        if limits.least > 1 and units.p and threads == 1 and not without:
-            from arboretum_gosdt.sparse.least_leaf import LeastLeafSearch
-
-            half = None if context.memory_bytes is None else context.memory_bytes // 2
-            with suppress(BudgetError):  # of both; one may fit
-                return LeastLeafSearch(
-                    SparseSearch(*asked, **masses, memory_bytes=half),
-                    SparseSearch(*asked, **paid, memory_bytes=half),
-                )
-        if threads == 1:
-            search = SparseSearch(*asked, **masses, memory_bytes=context.memory_bytes)
-        else:
-            from arboretum_gosdt.sparse.team import SparseTeam
-
-            share = None if context.memory_bytes is None else context.memory_bytes // threads
-            search = SparseTeam(threads, *asked, **masses, memory_bytes=share)
-        if units.p:
-            return search
-        from arboretum_gosdt.sparse.free_leaves import FreeLeaves
-
-        return FreeLeaves(search, most)
+        return _sparse_search(merged, limits, without, threads, context)
     from arboretum_gosdt.depth.search import LimitedSearch
 
+    prepared = merged.prepared
     # no tree asks more on a path
     deepest = min(limits.depth or 0, len(prepared.tests), len(prepared.bits) - 1)
     return LimitedSearch(
@@ -304,6 +270,60 @@ def _search_on_bits(
         deepest,
         **dict.fromkeys(without, False),
     )
+
+
+def _sparse_search(
+    merged: Merged, limits: TreeLimits, without: tuple[str, ...], threads: int, context: Context
+) -> Search:
+    """Return the sparse search, alone or as a team, or what makes one of it that knows the limits.
+
+    threads : each of several gets its share of the bytes; where the depth is paid there is one.
+    """
+    from arboretum_gosdt.sparse.incumbent import Masses
+    from arboretum_gosdt.sparse.search import SparseSearch
+
+    prepared, units = merged.prepared, merged.units
+    most = sure(most_leaves(limits, units))
+    paid = None
+    if units.price_value and not units.worst:
+        paid = Masses(merged.mass, merged.price * most)
+    masses = paid
+    if limits.least > 1:
+        masses = Masses(merged.rows, 0 * merged.price, limits.least)
+        if paid:
+            masses = paid._replace(least=limits.least * units.mass_of_row)
+    # objects that no label helps pay for tests, and count as rows of a leaf
+    objects = prepared if masses is None else merged
+
+    def search(depth: int | None, masses: Masses | None = masses, parts: int = threads) -> Any:
+        """Return a search within a depth, with a share of the bytes."""
+        room = None if context.memory_bytes is None else context.memory_bytes // parts
+        leaf, loss = units.p or 1, units.q * most
+        asked = (objects.bits, objects.weights, len(prepared.tests), leaf, loss, depth, without)
+        if threads == 1 or units.worst:
+            return SparseSearch(*asked, masses=masses, memory_bytes=room)
+        from arboretum_gosdt.sparse.team import SparseTeam
+
+        return SparseTeam(threads, *asked, masses=masses, memory_bytes=room)
+
+    if units.worst:
+        from arboretum_gosdt.sparse.paid_depth import PaidDepth
+
+        return PaidDepth(lambda depth: search(depth, parts=1), limits.depth, units.price_of_test)
+    if limits.least > 1 and units.p and threads == 1 and not without:
+        from arboretum_gosdt.sparse.least_leaf import LeastLeafSearch
+
+        with suppress(BudgetError):  # of both; one may fit
+            return LeastLeafSearch(
+                search(limits.depth, parts=2), search(limits.depth, paid, parts=2)
+            )
+    found = search(limits.depth)
+    if not units.p:
+        from arboretum_gosdt.sparse.free_leaves import FreeLeaves
+
+        return FreeLeaves(found, most)
+    known: Search = found
+    return known
 
 
 def _general_search(

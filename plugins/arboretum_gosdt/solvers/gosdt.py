@@ -141,8 +141,11 @@ class Gosdt:
         context = within_bytes(context)
         found = self._read(problem, context)
         which = self._kind(found)
-        if self.resume and not (which is Which.sparse and found.units.p):
-            able = "sparse does (objective.lam > 0, no limit but the depth and a least leaf)"
+        if self.resume and not (which is Which.sparse and found.units.p and not found.units.worst):
+            able = (
+                "sparse does (objective.lam > 0, no limit but the depth and a least leaf, no "
+                "costliest path)"
+            )
             raise CapabilityError(
                 f"the search {which.name} does not go on from a proof, {able}; leave "
                 "solver.resume, or --from, out"

@@ -144,6 +144,34 @@ def test_every_search_finds_what_the_general_one_finds(which):
             )
 
 
+@pytest.mark.compiled
+def test_where_all_tests_have_one_price_the_depth_is_paid(monkeypatch):
+    """By few searches within depths; what is known whenever one is left holds."""
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
+    left = paid = 0
+    for seed in (*range(40), 67, 73):  # of the last two one test is best, and two before prices
+        objective = Accuracy(lam=0.005, mu=(0.005, 0.03, 0.06)[seed % 3], price=Price.max)
+        problem = tiny_problem(seed, objective, n_rows=24, n_columns=4)
+        same = np.full_like(problem.prices.tests, 1 + seed % 2)
+        prices = attrs.evolve(problem.prices, tests=same, raw=np.full_like(problem.prices.raw, 1))
+        limits = {"max_depth": (None, 3)[seed % 2], "min_leaf": 1 + seed // 4 % 3}
+        problem = limited(attrs.evolve(problem, prices=prices), stopping=(Standard(**limits),))
+        best = Gosdt(search=Which.general).solve(problem, Context()).value
+        attempt = Gosdt(search=Which.sparse).begin(problem)
+        found = attempt.go_on(Context(deadline=0.0))
+        while found.status is not Status.optimal:
+            verify_solution(found, problem)
+            assert found.lower_bound <= best + 1e-12 and best <= found.value + 1e-12
+            left += 1
+            found = attempt.go_on(Context(deadline=time.monotonic() + 1e-4))
+        verify_solution(found, problem)
+        assert found.lower_bound == found.value == pytest.approx(best, rel=1e-12), seed
+        plain = attrs.evolve(objective, mu=0.0)
+        deeper = Gosdt().solve(limited(problem, objective=plain), Context()).tree
+        paid += found.tree.depth_of.max() < deeper.depth_of.max()
+    assert left > 40 and paid > 5, "no search is left, or no tree is less deep for its price"
+
+
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited])
 def test_bounds_may_be_left_out_without_another_optimum(which):
     names = bounds_of_search(which)

@@ -1,0 +1,102 @@
+"""The sparse search where the costliest path is paid and all tests have one price: what a tree
+pays is that price times its depth.
+
+    d ← the limit of depth, where there is one
+    repeat:
+        c, j ← least cost q · loss + p · leaves within d levels, and the depth of its tree
+        the best so far ← c + price · j, if that is less
+        d ← j − 1
+
+Trees of j to d levels cost c at least, and pay for j, so that the first one is the best of them.
+Of fewer levels only trees are sought that cost less than the best so far with one test paid; where
+there are none, nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from arboretum_gosdt.sparse.incumbent import LEAF
+from arboretum_gosdt.sparse.search import SparseSearch
+
+
+class PaidDepth:
+    """Minimises q · loss + p · leaves + price · depth.
+
+    make : a search of q · loss + p · leaves within a depth (None: any), before any work.
+    depth : of the trees, at most.
+    price : above 0, as what make's searches count.
+    """
+
+    def __init__(
+        self, make: Callable[[int | None], SparseSearch], depth: int | None, price: int
+    ) -> None:
+        self._make, self._price = make, price
+        self._search = make(depth)
+        self._tree, self._finished = LEAF, False
+        self.upper = self._budget = self._search.upper  # a leaf's; what trees are to cost less than
+        self._bound, self._expanded = 0, 0
+
+    @property
+    def lower(self) -> int:
+        """The proven bound: no tree costs less; but a leaf, all pay for a test."""
+        bound = max(self._bound, self._search.lower) + self._price
+        return self.upper if self._finished else min(self.upper, bound)
+
+    @property
+    def subproblems(self) -> int:
+        """Number of sets of rows that were expanded, by all searches."""
+        return self._expanded + self._search.subproblems
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of the levels and of the memo of the search at work."""
+        return self._search.bytes_used
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
+    ) -> str:
+        """As :meth:`.search.SparseSearch.run`."""
+
+        def report_bounds(*_: int) -> None:
+            report(self.lower, self.upper)
+
+        while not self._finished:
+            deepest = 0
+            try:
+                ended = self._search.run(until, memory_bytes, report_bounds)
+            finally:  # also where Ctrl-C ends it
+                if self._search.upper < self._budget:
+                    deepest = self._keep_tree()
+            if ended:
+                return ended
+            self._bound = max(self._bound, self._search.lower)
+            if deepest < 2 or self._bound + self._price >= self.upper:
+                self._finished = True
+            else:
+                self._budget = self.upper - self._price
+                self._expanded += self._search.subproblems
+                self._search = self._make(deepest - 1)
+                self._search.search_below(self._budget)
+            report_bounds()
+        return ""
+
+    def _keep_tree(self) -> int:
+        """Keep the search's tree if it is the best so far; returns its depth."""
+        nodes = self._search.tree(hurry=self._search.lower < self._search.upper)
+        depth = np.zeros(len(nodes), np.int64)
+        for node, (test, _, one, rest) in enumerate(nodes.tolist()):
+            if test >= 0:  # sides stand behind their node
+                depth[[one, rest]] = depth[node] + 1
+        deepest = int(depth.max())
+        tree = self._search.subproblem.build_subtree(nodes)
+        cost = tree.recompute_cost() + self._price * deepest
+        if cost < self.upper:
+            self.upper, self._tree = cost, nodes
+        return deepest
+
+    def tree(self) -> np.ndarray:
+        """Return the best tree known, as :meth:`.search.SparseSearch.tree` does."""
+        return self._tree
