@@ -114,7 +114,8 @@ class Additive:
         """
         columns = Columns.of(problem.objects) if columns is None else columns
         self.problem, self.tests, self.columns = problem, tests, columns
-        costs = Costs.of(problem, columns.group, unit) if costs is None else costs
+        if costs is None:
+            costs = Costs.of(problem, columns.group, unit, paid_depth=True)
         self.costs = costs
         self.literals = [columns.literals(test) for test in tests]
         least, priced = problem.parts.limits().min_leaf, bool(costs.price.any())
@@ -288,14 +289,29 @@ class Additive:
     def root_bound(self, limits: tuple[int, int]) -> int:
         """The best bound that is known of all objects, 0 without one; ``limits`` are depth and
         leaves of the trees, −1: any.
+
+        Where the depth is paid, trees of j levels cost what is known of those within j levels, and
+        j tests; those of more than any record is limited to one test more, and a leaf its own cost.
         """
-        ground = self.ground
+        ground, per_level = self.ground, self.costs.per_level
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
-        return int(
-            records.known_of(
-                ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path
-            )
-        )
+
+        def known(depth: int) -> int:
+            within = self.within(depth, limits[1])
+            path = self.scratch.path
+            return int(records.known_of(ground, self.log, ground.everything, mark, *within, path))
+
+        if not per_level:
+            return known(limits[0])
+        saved, log = self.costs.saved, self.log
+        leaf = int(saved.sum() - saved.sum(axis=0).max()) + self.costs.p
+        root = log.start[:-1][log.words[log.start[:-1]] == 0]  # of no literal
+        # no path has more tests than objects
+        deepest = min(int(log.words[root + 1].max(initial=0)), len(self.has))
+        levels = [known(depth) + per_level * depth for depth in range(1, deepest + 1)]
+        if deepest != limits[0]:
+            levels.append(known(limits[0]) + per_level * (deepest + 1))
+        return min(leaf, *levels) if levels else leaf
 
     def within(self, depth: int, leaves: int) -> tuple[int, int]:
         """The limits of depth and leaves (−1: any), with as many leaves as there are objects at
@@ -321,6 +337,7 @@ class Additive:
             Fraction(lost, costs.scale)
             - costs.base / costs.unit
             + costs.p * int(tree.is_end.sum())
+            + costs.per_level * int(tree.depth_of.max())
             + self._test_cost(tree)
         )
         said = float(sure(self.problem.parts.objective).value(tree, self.problem))

@@ -241,6 +241,7 @@ class Costs:
     base : value of a cost of 0.
     scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
     rounded : whether costs and λ were rounded down.
+    per_level : of each test on the costliest path, where that is paid and all tests have one price.
     """
 
     saved: np.ndarray
@@ -252,13 +253,17 @@ class Costs:
     scaled: np.ndarray
     scale: int
     rounded: bool
+    per_level: int = 0
 
     @staticmethod
-    def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
+    def of(
+        problem: Problem, group: np.ndarray, unit: Fraction, *, paid_depth: bool = False
+    ) -> Costs:
         """Count the costs of a problem in units of a log.
 
         group : int64[n_objects], the merged object of each, as in :class:`Columns`.
         unit : what 1 of the log is worth in the objective.
+        paid_depth : ``per_level`` is known to who asks; else the costliest path is refused.
         Raises VerificationError where the unit does not divide λ, the costs of classes and prices,
         CapabilityError for an objective without costs.
         """
@@ -291,8 +296,11 @@ class Costs:
         by_label = (loss.max(axis=0) - loss) // scale
         saved = np.ascontiguousarray(by_label.T)
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
-        if mu := getattr(objective, "mu", 0):
-            own_mass, price = _whole_prices(problem, rational(mu), unit)
+        mu, per_level = rational(getattr(objective, "mu", 0)), 0
+        if mu and paid_depth:
+            per_level = _price_of_level(problem, mu, unit)
+        if mu and not per_level:
+            own_mass, price = _whole_prices(problem, mu, unit)
             np.add.at(mass, group, own_mass)
         if (
             int(saved.sum()) + 4 * p >= MOST
@@ -312,6 +320,7 @@ class Costs:
             scaled=own,
             scale=scale,
             rounded=rounded,
+            per_level=per_level,
         )
 
     def exact_loss(self, problem: Problem, answer: np.ndarray) -> Fraction:
@@ -393,6 +402,27 @@ def common_divisor(weights: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
 
 
+def _price_of_level(problem: Problem, mu: Fraction, unit: Fraction) -> int:
+    """What each test on the costliest path costs in units of the log; 0 where that path is not what
+    is paid, or tests have several prices.  Raises VerificationError where the unit does not divide
+    it, or where it exceeds 2^53.
+
+    mu : the objective's price of a price.
+    """
+    prices, priced = problem.prices, getattr(problem.parts.objective, "price", None)
+    distinct = {*prices.tests.tolist(), *prices.raw.tolist()}
+    paid = getattr(priced, "value", "") == "max" and one_price_each(problem)
+    if not paid or len(distinct) != 1:
+        return 0
+    exact = mu * decimal(distinct.pop()) / unit
+    if exact.denominator != 1 or not 0 <= exact < MOST / max(1, problem.objects.n_objects):
+        raise VerificationError(
+            f"the log's unit {_spelled(unit)} does not divide μ = {mu} and the price of the tests, "
+            "or they exceed 2^53"
+        )
+    return int(exact)
+
+
 def _whole_prices(problem: Problem, mu: Fraction, unit: Fraction) -> tuple[np.ndarray, np.ndarray]:
     """(int64[weights], the weights without common divisor; int64[problem's tests], what each test
     costs for 1 of them in units of the log).
@@ -404,7 +434,8 @@ def _whole_prices(problem: Problem, mu: Fraction, unit: Fraction) -> tuple[np.nd
     priced = getattr(problem.parts.objective, "price", None)
     if getattr(priced, "value", "") != "expected" or not one_price_each(problem):
         raise CapabilityError(
-            "proofs know expected prices, one for each test whatever was asked before"
+            "proofs know expected prices, one for each test whatever was asked before; and of the "
+            "costliest path, of trees that are limited by rows and depth alone, one for all tests"
         )
     shared, total = common_divisor(weights), sum(weights)
     exact = [

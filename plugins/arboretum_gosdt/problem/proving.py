@@ -96,11 +96,9 @@ def _unprovable(attempt: Any) -> str:
             "costs in a unit that divides objective.lam, too, exceed 2^53; give weights, costs or "
             "objective.lam fewer digits"
         )
-    return (
-        "it would have to account for the costliest path (objective.price=max)"
-        if units.worst
-        else ""
-    )
+    if units.worst and not hasattr(attempt.chosen.search, "levels_of_proof"):
+        return "it would have to account for the costliest path (objective.price=max)"
+    return ""
 
 
 def _write_proof(
@@ -119,30 +117,41 @@ def _write_proof(
     limits = attempt.limits
     search = attempt.chosen.search
     tests: Sequence[int | list[int]] = range(problem.objects.n_tests)
-    memo = None
     # None where a leaf or a single test was all there was to look for
     remembered = search.memo_for_proof() if hasattr(search, "memo_for_proof") else None
+    most: list[int] = [-1 if one is None else one for one in (limits.depth, limits.leaves)]
+    # limits, what is paid besides, and what is remembered
+    asked: list[tuple[int, int, int, Any]] = [(most[0], most[1], 0, remembered)]
+    if hasattr(search, "levels_of_proof"):
+        asked = [
+            (depth, -1, levels * units.price_of_test, remembered)
+            for depth, levels, remembered in search.levels_of_proof()
+        ]
+        remembered = asked[0][-1]
     if remembered is not None:
-        memo = Memo(*remembered)
         tests = name_tests(attempt, tests_of_features(attempt, remembered[0].shape[1]))
     elif (sides := attempt.sides_of_cuts(context)) is not None:
-        memo, tests = Memo(*sides[0]), name_tests(attempt, sides[1])
+        asked, tests = [(most[0], most[1], 0, sides[0])], name_tests(attempt, sides[1])
     with ProofWriter(
         path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
     ) as log:
-        extraction = Extraction(log, problem, memo, context.progress)
-        value = int(extraction.rules.cost_of(sure(found.tree)))
-        lower = max(search.lower + attempt.chosen.leaf, units.p)  # a leaf at least
-        bound = value if found.lower_bound >= found.value else min(value, lower)
-        most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
-        shown = extraction.show(bound, *most)
-        if resumable and bound < value and hasattr(search, "resume_from_proof"):
-            extraction.keep(search.literals_to_node())
-        extraction.write()
+        rules: Any = None
+        for depth, leaves, paid, remembered in asked:
+            memo = None if remembered is None else Memo(*remembered)
+            extraction = Extraction(log, problem, memo, context.progress, rules)
+            if rules is None:
+                rules = extraction.rules
+                value = int(rules.cost_of(sure(found.tree)))
+                lower = max(search.lower + attempt.chosen.leaf, units.p)  # a leaf at least
+                shown = bound = value if found.lower_bound >= found.value else min(value, lower)
+            shown = min(shown, extraction.show(bound - paid, depth, leaves) + paid)
+            if resumable and bound < value and hasattr(search, "resume_from_proof"):
+                extraction.keep(search.literals_to_node())
+            extraction.write()
         log.close(shown, value, found.tree)
     if shown == bound:
         return found
-    what = f"the proof shows {extraction.rules.value(shown):g} only"
+    what = f"the proof shows {rules.value(shown):g} only"
     if limits.any_node:
         raise VerificationError(
             f"{what}, but the search claims {found.lower_bound:g}: please report this, with "

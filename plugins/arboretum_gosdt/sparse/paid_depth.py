@@ -15,10 +15,12 @@ there are none, nothing is left.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from arboretum_gosdt.sparse.incumbent import LEAF
+from arboretum_gosdt.sparse.node import UNLIMITED
 from arboretum_gosdt.sparse.search import SparseSearch
 
 
@@ -38,6 +40,8 @@ class PaidDepth:
         self._tree, self._finished = LEAF, False
         self.upper = self._budget = self._search.upper  # a leaf's; what trees are to cost less than
         self._bound, self._expanded = 0, 0
+        # limits of searches that are done, depths of their trees, and they, but where bytes are few
+        self._done: list[tuple[int, int, SparseSearch | None]] = []
 
     @property
     def lower(self) -> int:
@@ -52,8 +56,12 @@ class PaidDepth:
 
     @property
     def bytes_used(self) -> int:
-        """Bytes of the levels and of the memo of the search at work."""
-        return self._search.bytes_used
+        """Bytes of the levels and of the memos of all searches that are kept."""
+        return self._search.bytes_used + self._bytes_held
+
+    @property
+    def _bytes_held(self) -> int:
+        return sum(search.bytes_used for _, _, search in self._done if search)
 
     def run(
         self, until: float | None, memory_bytes: int | None, report: Callable[[int, int], None]
@@ -65,8 +73,9 @@ class PaidDepth:
 
         while not self._finished:
             deepest = 0
+            room = None if memory_bytes is None else memory_bytes - self._bytes_held
             try:
-                ended = self._search.run(until, memory_bytes, report_bounds)
+                ended = self._search.run(until, room, report_bounds)
             finally:  # also where Ctrl-C ends it
                 if self._search.upper < self._budget:
                     deepest = self._keep_tree()
@@ -78,6 +87,9 @@ class PaidDepth:
             else:
                 self._budget = self.upper - self._price
                 self._expanded += self._search.subproblems
+                self._done.append((self._limit, deepest, self._search))
+                if memory_bytes is not None and self._bytes_held > memory_bytes // 4:
+                    self._done = [(limit, levels, None) for limit, levels, _ in self._done]
                 self._search = self._make(deepest - 1)
                 self._search.search_below(self._budget)
             report_bounds()
@@ -96,6 +108,22 @@ class PaidDepth:
         if cost < self.upper:
             self.upper, self._tree = cost, nodes
         return deepest
+
+    def levels_of_proof(self) -> list[tuple[int, int, tuple[Any, ...]]]:
+        """Return of every search the limit of its depth (−1: none), how many levels the trees have
+        at least that no later one bounds, and its memo as :class:`arboretum.api.Memo` has it; of
+        those that are kept no more it is that of the last search.
+        """
+        return [
+            (limit, levels, (search or self._search).memo_for_proof())
+            for limit, levels, search in [*self._done, (self._limit, 1, self._search)]
+        ]
+
+    @property
+    def _limit(self) -> int:
+        """Of depth, of the search at work; −1: none."""
+        depth = self._search.subproblem.depth
+        return -1 if depth >= int(UNLIMITED) else depth
 
     def tree(self) -> np.ndarray:
         """Return the best tree known, as :meth:`.search.SparseSearch.tree` does."""

@@ -17,6 +17,7 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Context,
+    Extraction,
     Limits,
     Parts,
     Price,
@@ -136,6 +137,8 @@ CASES = [
     (Accuracy(lam=0.01, mu=0.002), {"priced": 3, "min_leaf": 4}),
     (Accuracy(lam=0.0, mu=0.004), {"priced": 4, "max_leaves": 4, "max_depth": 3}),
     (Accuracy(lam=0.0, mu=0.002), {"priced": 5, "max_depth": 3}),
+    (Accuracy(lam=0.005, mu=0.02, price=Price.max), {}),
+    (Balanced(lam=0.005, mu=0.01, price=Price.max), {"max_depth": 3, "min_leaf": 2}),
     (Accuracy(lam=0.0), {"max_leaves": 4}),
     (Accuracy(lam=0.01), {"max_leaves": 3, "max_depth": 3}),
     (Accuracy(lam=0.0), {"max_depth": 4}),
@@ -151,6 +154,48 @@ def test_the_proof_shows_the_value(objective, limits, seed, tmp_path):
     accepted = check(read(tmp_path / "log"), problem)
     assert accepted.lower_bound == pytest.approx(found.lower_bound)
     assert accepted.value == pytest.approx(found.value)
+
+
+def test_a_depth_that_is_paid_is_shown_limit_by_limit_and_no_more(tmp_path):
+    """Records of all objects say what trees within a depth cost; without those of one limit the
+    rest shows less.
+    """
+    several = 0
+    for seed in range(12):
+        objective = Accuracy(lam=0.005, mu=(0.005, 0.02, 0.05)[seed % 3], price=Price.max)
+        found, problem = proven(problem_of(seed, objective, n=60), tmp_path / "log")
+        plain = Gosdt(search=Which.general).solve(problem, Context())
+        assert found.lower_bound == found.value == pytest.approx(plain.value, rel=1e-12)
+        proof = read(tmp_path / "log")
+        assert check(proof, problem).lower_bound == pytest.approx(found.value)
+        above = {**proof.end, "bound": proof.end["bound"] + 1, "value": None, "tree": None}
+        with pytest.raises(VerificationError, match="but its records show"):
+            check(attrs.evolve(proof, end=above), problem)
+        head = proof.start[:-1]
+        for limit in np.unique(proof.words[head + 1][proof.words[head] == 0]).tolist():
+            words = proof.words.copy()
+            words[(head + 1)[(words[head] == 0) & (words[head + 1] == limit)]] = 0  # of leaves
+            with pytest.raises(VerificationError, match="but its records show"):
+                check(attrs.evolve(proof, words=words), problem)
+            several += limit >= 0
+    assert several > 5, "most are shown by one limit"
+
+
+def test_a_leaf_pays_for_no_level(tmp_path):
+    """However dear the first test is: what is known of trees of one level and more says nothing."""
+    problem = problem_of(0, Accuracy(lam=0.02, mu=0.9, price=Price.max))
+    found, problem = proven(problem, tmp_path / "log")
+    assert found.tree.n_leaves == 1
+    proof = read(tmp_path / "log")
+    with ProofWriter(
+        tmp_path / "log", problem, tests=proof.header["tests"], unit=proof.unit
+    ) as log:
+        extraction = Extraction(log, problem, None, lambda *told: None)
+        assert extraction.show(1 << 40) + extraction.rules.costs.per_level > proof.end["bound"]
+        extraction.write()
+        log.close(proof.end["bound"] + 1, None, None)
+    with pytest.raises(VerificationError, match="but its records show"):
+        check(read(tmp_path / "log"), problem)
 
 
 def test_python_too_proves_and_checks(tmp_path):
@@ -208,7 +253,7 @@ def test_what_is_known_when_a_search_is_stopped_is_proven(after, tmp_path, monke
 @pytest.mark.parametrize(
     ("objective", "limits", "why"),
     [
-        (Accuracy(mu=0.1, price=Price.max), {}, "costliest path"),
+        (Accuracy(mu=0.1, price=Price.max), {"max_leaves": 4}, "costliest path"),
         (Accuracy(lam=1e15), {}, "objective.lam is too large"),
     ],
 )
