@@ -89,7 +89,8 @@ def _unprovable(attempt: Any) -> str:
     most = np.abs(units.costs).max(axis=1, initial=0).astype(np.float64)
     by_object = hasattr(attempt.problem.parts.objective, "costs")
     together = most.sum() if by_object else len(most) * most.max(initial=0.0)
-    if units.q * together + 4 * (units.p + units.above) >= EXACT:  # of up to four leaves at once
+    path = units.price_of_test * len(most)
+    if units.q * together + 4 * (units.p + units.above) + path >= EXACT:  # of four leaves at once
         if units.above:
             return TOO_LARGE
         return (

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.api import BudgetError
 from arboretum_gosdt.sparse.incumbent import LEAF
 from arboretum_gosdt.sparse.node import UNLIMITED
 from arboretum_gosdt.sparse.search import SparseSearch
@@ -36,12 +37,19 @@ class PaidDepth:
         self, make: Callable[[int | None], SparseSearch], depth: int | None, price: int
     ) -> None:
         self._make, self._price = make, price
-        self._search = make(depth)
+        search = make(depth)
+        self.upper = search.upper  # a leaf's
+        # the search at work, and what its trees are to cost less than; both change at once
+        self._now = search, search.upper
         self._tree, self._finished = LEAF, False
-        self.upper = self._budget = self._search.upper  # a leaf's; what trees are to cost less than
         self._bound, self._expanded = 0, 0
         # limits of searches that are done, depths of their trees, and they, but where bytes are few
         self._done: list[tuple[int, int, SparseSearch | None]] = []
+
+    @property
+    def _search(self) -> SparseSearch:
+        """That at work."""
+        return self._now[0]
 
     @property
     def lower(self) -> int:
@@ -77,7 +85,7 @@ class PaidDepth:
             try:
                 ended = self._search.run(until, room, report_bounds)
             finally:  # also where Ctrl-C ends it
-                if self._search.upper < self._budget:
+                if self._search.upper < self._now[1]:
                     deepest = self._keep_tree()
             if ended:
                 return ended
@@ -85,13 +93,16 @@ class PaidDepth:
             if deepest < 2 or self._bound + self._price >= self.upper:
                 self._finished = True
             else:
-                self._budget = self.upper - self._price
+                try:
+                    below, budget = self._make(deepest - 1), self.upper - self._price
+                except BudgetError:
+                    return "bytes"
+                below.search_below(budget)
                 self._expanded += self._search.subproblems
                 self._done.append((self._limit, deepest, self._search))
                 if memory_bytes is not None and self._bytes_held > memory_bytes // 4:
                     self._done = [(limit, levels, None) for limit, levels, _ in self._done]
-                self._search = self._make(deepest - 1)
-                self._search.search_below(self._budget)
+                self._now = below, budget
             report_bounds()
         return ""
 

@@ -20,6 +20,7 @@ from arboretum_gosdt.sparse.free_leaves import FreeLeaves
 from arboretum_gosdt.sparse.incumbent import Masses, SubProblem, find_first_tree
 from arboretum_gosdt.sparse.least_leaf import LeastLeafSearch
 from arboretum_gosdt.sparse.node import NEVER
+from arboretum_gosdt.sparse.paid_depth import PaidDepth
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LEAST_LEVELS, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
 from arboretum_gosdt.sparse.tree import Question, best_split_into_leaves
@@ -505,6 +506,34 @@ def test_with_and_without_a_least_mass_in_turns_the_least_cost_is_found(first, m
         ends.add((plain.lower == plain.upper == expected, search.search.subproblems > 0))
     assert beside, "that without never ends before the other"
     assert len(ends) >= 2, "either that without always settles it, or it never does"
+
+
+def test_where_bytes_do_not_hold_a_search_of_less_depth_what_is_known_holds():
+    ended = 0
+    for seed in range(40):
+        has, bits, weights, p, q, *_ = drawn(seed)
+        if not weights.any():
+            continue
+        price, made = 3 * p, []
+
+        def make(depth, made=made, asked=(bits, weights, has.shape[1], p, q)):
+            if made:
+                raise BudgetError("there is no room for it")
+            made.append(SparseSearch(*asked, depth))
+            return made[0]
+
+        free = np.zeros(len(has), int), np.zeros(has.shape[1], int)
+        best, depth = least_cost(has, weights, p, q, 0, *free), 1
+        while price * depth + 2 * p < best:
+            best = min(best, least_cost(has, weights, p, q, depth, *free) + price * depth)
+            depth += 1
+        search = PaidDepth(make, None, price)
+        for _ in range(2):  # and is not taken for proven when it is begun again
+            told = search.run(None, None, lambda low, up: None)
+            assert search.lower <= best <= search.upper, seed
+            assert (search.lower == search.upper) == (told == ""), seed
+        ended += told == "bytes"
+    assert ended > 3, "one search settles almost all"
 
 
 @pytest.mark.parametrize("some", [False, True])
