@@ -290,8 +290,9 @@ class Additive:
         """The best bound that is known of all objects, 0 without one; ``limits`` are depth and
         leaves of the trees, −1: any.
 
-        Where the depth is paid, trees of j levels cost what is known of those within j levels, and
-        j tests; those of more than any record is limited to one test more, and a leaf its own cost.
+        Where the depth is paid, a tree of depth j costs at least what is known within j, and j
+        tests.  A tree that is deeper than the limits of all records costs at least what is known
+        within the run's limit, and one test more than the greatest of these limits.
         """
         ground, per_level = self.ground, self.costs.per_level
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)

@@ -263,7 +263,7 @@ class Costs:
 
         group : int64[n_objects], the merged object of each, as in :class:`Columns`.
         unit : what 1 of the log is worth in the objective.
-        paid_depth : ``per_level`` is known to who asks; else the costliest path is refused.
+        paid_depth : whether the caller adds ``per_level``; if not, the costliest path is refused.
         Raises VerificationError where the unit does not divide λ, the costs of classes and prices,
         CapabilityError for an objective without costs.
         """

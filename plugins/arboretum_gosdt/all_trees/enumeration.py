@@ -413,7 +413,7 @@ class AllTrees:
             self.n_sets,
             columns[self._order],
             numbers.q * self._table.excess,
-            numbers.p if price_of_leaf is None else numbers.p.dtype.type(price_of_leaf),
+            numbers.p if price_of_leaf is None else price_of_leaf,
             width,
             self._bytes,
             curves,

@@ -317,13 +317,12 @@ def _sparse_search(
             return LeastLeafSearch(
                 search(limits.depth, parts=2), search(limits.depth, paid, parts=2)
             )
-    found = search(limits.depth)
     if not units.p:
         from arboretum_gosdt.sparse.free_leaves import FreeLeaves
 
-        return FreeLeaves(found, most)
-    known: Search = found
-    return known
+        return FreeLeaves(search(limits.depth), most)
+    found: Search = search(limits.depth)
+    return found
 
 
 def _general_search(

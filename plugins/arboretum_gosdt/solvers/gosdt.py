@@ -142,13 +142,10 @@ class Gosdt:
         found = self._read(problem, context)
         which = self._kind(found)
         if self.resume and not (which is Which.sparse and found.units.p and not found.units.worst):
-            able = (
-                "sparse does (objective.lam > 0, no limit but the depth and a least leaf, no "
-                "costliest path)"
-            )
             raise CapabilityError(
-                f"the search {which.name} does not go on from a proof, {able}; leave "
-                "solver.resume, or --from, out"
+                f"the search {which.name} does not go on from a proof, as sparse does with "
+                "objective.lam > 0, no limit but the depth and a least leaf, and without "
+                "objective.price=max; leave solver.resume, or --from, out"
             )
         without = (
             (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without

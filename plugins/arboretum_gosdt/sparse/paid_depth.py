@@ -1,15 +1,16 @@
 """The sparse search where the costliest path is paid and all tests have one price: what a tree
 pays is that price times its depth.
 
-    d ← the limit of depth, where there is one
+    best, budget ← cost of a leaf;  d ← the limit of depth, if there is one
     repeat:
-        c, j ← least cost q · loss + p · leaves within d levels, and the depth of its tree
-        the best so far ← c + price · j, if that is less
-        d ← j − 1
+        c, j ← least cost q · loss + p · leaves of trees of depth d at most, and the depth of such a
+               tree; end if no tree costs less than budget
+        best ← min(best, c + price · j);  end if j < 2
+        budget ← best − price;  d ← j − 1
 
-Trees of j to d levels cost c at least, and pay for j, so that the first one is the best of them.
-Of fewer levels only trees are sought that cost less than the best so far with one test paid; where
-there are none, nothing is left.
+Invariants: trees of depth j to d cost c at least, and pay for j tests, so that none is better than
+the one that was found.  Shallower trees pay for one test at least, so that those that cost
+``budget`` or more are no better than the best.
 """
 
 from __future__ import annotations
@@ -39,21 +40,22 @@ class PaidDepth:
         self._make, self._price = make, price
         search = make(depth)
         self.upper = search.upper  # a leaf's
-        # the search at work, and what its trees are to cost less than; both change at once
+        # the search at work, and its budget: they change at once, whenever Ctrl-C comes
         self._now = search, search.upper
         self._tree, self._finished = LEAF, False
         self._bound, self._expanded = 0, 0
-        # limits of searches that are done, depths of their trees, and they, but where bytes are few
+        # of each search that is done: its limit, the depth of its tree, and the search itself; None
+        # where it was dropped, as bytes are few
         self._done: list[tuple[int, int, SparseSearch | None]] = []
 
     @property
     def _search(self) -> SparseSearch:
-        """That at work."""
+        """The search at work."""
         return self._now[0]
 
     @property
     def lower(self) -> int:
-        """The proven bound: no tree costs less; but a leaf, all pay for a test."""
+        """The proven bound: no tree costs less.  All trees but the leaf pay for a test."""
         bound = max(self._bound, self._search.lower) + self._price
         return self.upper if self._finished else min(self.upper, bound)
 
@@ -121,9 +123,9 @@ class PaidDepth:
         return deepest
 
     def levels_of_proof(self) -> list[tuple[int, int, tuple[Any, ...]]]:
-        """Return of every search the limit of its depth (−1: none), how many levels the trees have
-        at least that no later one bounds, and its memo as :class:`arboretum.api.Memo` has it; of
-        those that are kept no more it is that of the last search.
+        """Return (limit, levels, memo) of each search: its limit of depth (−1: none), the least
+        depth of the trees that no later search bounds, and its memo as
+        :class:`arboretum.api.Memo` has it.  The last memo stands in for one that was dropped.
         """
         return [
             (limit, levels, (search or self._search).memo_for_proof())

@@ -424,3 +424,15 @@ def test_a_bound_that_two_sets_with_one_fingerprint_made_too_high_fails_the_run(
     worse = attrs.evolve(found, tree=leaf, value=1.0, lower_bound=1.0)
     with pytest.raises(VerificationError, match="the proof shows .* only, but the search claims 1"):
         prove(str(tmp_path / "log"), attempt.search, worse, Context())
+
+
+def test_a_bound_of_paid_depths_that_is_too_high_fails_the_run(tmp_path):
+    problem = problem_of(1, Accuracy(lam=0.02, mu=0.01, price=Price.max))
+    attempt = Gosdt().begin(problem)
+    found = attempt.go_on(Context())
+    assert found.tree.n_leaves > 1
+    leaf = Gosdt().begin(problem).search.tree()
+    worse = attrs.evolve(found, tree=leaf, value=1.0, lower_bound=1.0)
+    shown = f"the proof shows {found.value:g} only, but the search claims 1"
+    with pytest.raises(VerificationError, match=shown):
+        prove(str(tmp_path / "log"), attempt.search, worse, Context())
